@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -99,6 +100,42 @@ def test_what_is_refused(target: str, vary: list[str], at: str, code: str) -> No
     with pytest.raises(ArchlineError) as refused:
         scaled(target, *vary, at=at, on=ALL)
     assert refused.value.diagnostics[0].rule.code == code
+
+
+RING = """
+algorithm ring(X: real[n], Y: out real[n]) on grid(r: P):
+    where P divides n
+    let s = n/P
+    local x: real[s] = X[r*s ..+ s]
+    for t in 1..P:
+        shift x along r by 1
+    output Y[r*s ..+ s] = x
+"""
+MAY_BE_NOTHING = """
+algorithm f(x: inout local real[n]) on grid(r: P):
+    for t in 0..P:
+        exchange x to ((r + t)%P) into x from ((r - t)%P)
+"""
+
+
+def test_what_is_nothing_on_one_processor_is_compared_with_two(tmp_path: Path) -> None:
+    """P - 1 steps of n/P words: of 4 processors n*(P - 1) is three times that of 2."""
+    (tmp_path / "ring.algo").write_text(RING)
+    found = scale(subject(str(tmp_path / "ring.algo")), ALL, ["P=1..16"], "n=4800")
+    words = [each.amount("words").lower * each.processors.lower for each in found.steps]
+    assert words == [0, 4800, 14400, 33600, 72000]
+    assert ends(found, "energy") == (2, 2)
+    ratios = [found.ratio(each, "energy") for each in found.steps]
+    assert [each.lower if each else None for each in ratios[:2]] == [0, 1]
+    assert ratios[2] is not None
+    assert ratios[2].lower > F(3, 2)
+
+
+def test_a_bound_of_nothing_decides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "f.algo").write_text(MAY_BE_NOTHING)
+    found = scale(subject(str(tmp_path / "f.algo")), ALL, ["P=2..8"], "n=8")
+    assert found.steps[0].quantity("time*P").lower == 0  # type: ignore[union-attr]
+    assert [found.verdict(each, "time*P") for each in found.steps[1:]] == ["open", "open"]
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

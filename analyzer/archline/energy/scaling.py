@@ -85,18 +85,29 @@ class Scaling:
         """The fewest processors with room for the problem, to which the others are compared."""
         return next((each for each in self.steps if each.fits), None)
 
+    def base(self, quantity: str) -> ScaleStep | None:
+        """The fewest processors that a quantity is compared with: those with room, on which it is not 0."""
+        known = ((each, each.quantity(quantity)) for each in self.steps if each.fits and each.result is not None)
+        return next((each for each, found in known if found is not None and found.upper > 0), None)
+
     def ratio(self, step: ScaleStep, quantity: str) -> Interval | None:
-        """A quantity over that on the fewest processors."""
-        if self.first is None or step.result is None:
+        """A quantity over that on the fewest processors; None where that may be 0, by its bounds."""
+        base = self.base(quantity)
+        if base is None or step.result is None:
             return None
-        top, bottom = step.quantity(quantity), self.first.quantity(quantity)
-        if step is self.first or top is None or bottom is None or bottom.lower <= 0:
-            return None if top is None or bottom is None else Interval.of(1)
-        return top / bottom
+        top, bottom = step.quantity(quantity), base.quantity(quantity)
+        if top is None or bottom is None:
+            return None
+        if step is base:
+            return Interval.of(1)
+        return None if bottom.lower <= 0 else top / bottom
 
     def verdict(self, step: ScaleStep, quantity: str) -> str:
         """Whether a quantity is `within` the factor of the first, `beyond` it, or `open`, by the bounds."""
-        found = self.ratio(step, quantity)
+        found, base = self.ratio(step, quantity), self.base(quantity)
+        bottom = None if base is None else base.quantity(quantity)
+        if found is None and step.fits and step.result is not None and bottom is not None and bottom.lower <= 0:
+            return OPEN
         if found is None or found.lower > self.factor or found.upper * self.factor < 1:
             return BEYOND
         return WITHIN if found.upper <= self.factor and found.lower * self.factor >= 1 else OPEN
@@ -120,9 +131,10 @@ class Scaling:
         return tuple(self._range(name) for name in ("time*P", "energy"))
 
     def _range(self, quantity: str) -> PerfectRange:
-        if self.first is None or self.first.quantity(quantity) is None:
+        base = self.base(quantity)
+        if base is None:
             return PerfectRange(quantity, None, None, self._below(), "")
-        last = index = self.steps.index(self.first)
+        last = index = self.steps.index(base)
         while last + 1 < len(self.steps) and self._goes_on(self.steps[last + 1], quantity):
             last += 1
         above = "the sweep ends here"
@@ -141,7 +153,8 @@ class Scaling:
         if not step.fits:
             return _no_room(step)
         ratio = self.ratio(step, quantity)
-        assert ratio is not None
+        if ratio is None:
+            return f"the bounds do not decide: on fewer processors the {quantity} may be 0"
         ends = " .. ".join(dict.fromkeys(f"{float(each):.3g}" for each in (ratio.lower, ratio.upper)))
         if self.verdict(step, quantity) == OPEN:
             return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
@@ -149,8 +162,9 @@ class Scaling:
 
     def _grown(self, step: ScaleStep, quantity: str) -> str:
         """The term that grows most between the first step and a later one."""
-        assert self.first is not None
-        before, after = (_terms(each, quantity) for each in (self.first, step))
+        base = self.base(quantity)
+        assert base is not None
+        before, after = (_terms(each, quantity) for each in (base, step))
         return max(after, key=lambda name: after[name] - before.get(name, Fraction(0)))
 
 

@@ -32,7 +32,8 @@ def text(scaling: Scaling, width: int) -> str:
     head = [*own, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
     lines += ["", *indented(table([head, *rows], width - 2)), ""]
     first = scaling.first
-    least = "" if first is None else f" of what it is on {_count(first.processors)} processors"
+    base = scaling.base("energy")
+    least = "" if base is None else f" of what it is on {_count(base.processors)} processors"
     lines += indented(
         wrap(f"perfect strong scaling, time*P or energy within a factor {_factor(scaling)}{least}", width - 2)
     )

@@ -44,6 +44,13 @@ class Function(Writer):
         self.iteration = ()
         self.numbers = {}
 
+    def _interrupt(self) -> None:
+        """On a grid a path may leave inside of the control flow, with what was spent before."""
+        if self.algorithm_axes:
+            self.settle()
+            self.cut()
+        super()._interrupt()
+
     def array_kind(self, element: str) -> Kind:
         """The kind of the elements of a declared array."""
         return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]

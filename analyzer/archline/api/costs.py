@@ -21,10 +21,10 @@ from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.claims.decide import decide
-from archline.claims.verdict import Verdict
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.published import Published, published
+from archline.claims.verdict import Verdict
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.ir.scope import declared
 from archline.language import model

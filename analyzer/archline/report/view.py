@@ -16,9 +16,9 @@ from archline.analysis.cache.lru.sleator_tarjan import FromLru
 from archline.analysis.cache.parallel import Schedule
 from archline.analysis.cost import Cost, Costs, InFull, Kept, Orderless, Reached, Tell, ends_at
 from archline.analysis.metrics.derivation import Step
-from archline.claims.verdict import Verdict
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
+from archline.claims.verdict import Verdict
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.printer import format_expression, format_fact

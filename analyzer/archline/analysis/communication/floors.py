@@ -44,6 +44,9 @@ def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: End) -
 
 def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
     """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
+    halved = _with_half_remainders(value, facts)
+    if halved != value:
+        yield halved
     if sizes:
         yield _upper(value, facts, sizes)
     plain = _upper(value, facts)
@@ -63,6 +66,7 @@ def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     plain = between_floors(value, facts).lower
     yield plain
     yield -_without_floors(-plain, facts)
+    yield _with_half_maxima(value, facts)
 
 
 def readable(value: Poly, facts: Facts) -> Poly:
@@ -99,6 +103,42 @@ def _rounded(atom: Atom) -> Poly | None:
         return None
     inner = a.single_atom(atom.exponent)
     return inner.argument if isinstance(inner, a.CeilLog2) else None
+
+
+def _with_half_remainders(value: Poly, facts: Facts) -> Poly:
+    """An upper bound with r/2 for max(0, r - m/2), where r is a remainder by m: what lies between 0 and m is no less.
+
+    Of p pieces those whose distance has bit s are p//(2*d)*d + max(0, p%(2*d) - d) with d = 2^s: p/2 at most.
+    """
+
+    def bounded(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.PositivePart) or not _rises(value, atom, facts):
+            return None
+        for floor in atom.argument.atoms():
+            if isinstance(floor, a.Floor) and facts.positive(floor.modulus):
+                modulus = floor.modulus
+                remainder = floor.argument - modulus * Poly.of_atom(floor)
+                for end in (remainder, modulus - remainder):
+                    if not facts.simplify(end - modulus / 2 - atom.argument):
+                        return end / 2
+        return None
+
+    return facts.simplify(value.map_atoms(bounded))
+
+
+def _with_half_maxima(value: Poly, facts: Facts) -> Poly:
+    """A lower bound with e/2 for max(0, e): what stands beside it may be 0 where it is."""
+
+    def bounded(atom: Atom) -> Poly | None:
+        return atom.argument / 2 if isinstance(atom, a.PositivePart) and _rises(value, atom, facts) else None
+
+    return facts.simplify(value.map_atoms(bounded))
+
+
+def _rises(value: Poly, atom: Atom, facts: Facts) -> bool:
+    """Whether a value is linear in an atom, and never falls with it."""
+    parts = value.coefficients(atom)
+    return not set(parts) - {0, 1} and facts.nonnegative(parts.get(1, ZERO))
 
 
 def rounded_up(value: Poly) -> Poly:

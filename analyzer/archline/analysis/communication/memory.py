@@ -5,16 +5,29 @@ from __future__ import annotations
 from math import prod
 
 from archline.algebra.polynomial import ONE, ZERO
-from archline.analysis.communication.floors import rounded_up
+from archline.analysis.communication.floors import rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee
 from archline.analysis.communication.stretches import Stretches, iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.indicators import indicator
+from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable
 from archline.language.model import Module
+
+
+def _largest(amount: Amount, iterations: Range) -> Amount:
+    """The most of any iteration; of bounds that are easier to compare where it has no closed form."""
+    found = iterations.largest(amount)
+    if isinstance(amount, Unknown) or isinstance(found, Known):
+        return found
+    for bound in upper_bounds(amount.upper, iterations.inside):
+        most = iterations.largest(exactly(bound))
+        if isinstance(most, Known):
+            return Known(ZERO, most.upper)
+    return found
 
 
 class Memory:
@@ -125,7 +138,7 @@ class Memory:
             scope = place.scope.without_value(loop.variable)
             return up_to(self._block(loop.body, place.with_scope(scope)))
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        return place.bounded(iterations.largest(self._block(loop.body, place.with_scope(scope))), loop.span)
+        return place.bounded(_largest(self._block(loop.body, place.with_scope(scope)), iterations), loop.span)
 
     def _if(self, branches: tuple[s.Branch, ...], place: Position) -> Amount:
         first, *rest = branches

@@ -133,7 +133,7 @@ def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemor
 
 
 def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
-    """Facts that leave out the least grids, of which growth says nothing: axes and quotients of sizes are 2 or more."""
+    """Facts that leave out the least grids, of which growth says nothing: axes, then quotients too, are 2 or more."""
     names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
     first = parse_facts(", ".join(f"{name} >= 2" for name in names))
     yield first

@@ -213,7 +213,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
 
 
 def _may_vanish(cost: Cost) -> bool:
-    """Whether logarithms or differences are in a lower bound: growth reads log2(w), which is 0 at 1, as log2(2 + w)."""
+    """Whether a lower bound has differences and logarithms: growth reads log2(w), which is 0 at 1, as log2(2 + w)."""
     if cost.lower is None or all(coefficient > 0 for coefficient in cost.lower.terms.values()):
         return False
     return any(

@@ -205,6 +205,8 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
+MAX_LENGTH = 20_000
+"""Longer bounds take minutes to compare, most of them in vain."""
 POWER_INSIDE = "^(ceil(log2("
 """A number to a rounded logarithm inside of a factor, of which the prover knows nothing."""
 _AMBIGUOUS = frozenset(" +-/%")
@@ -244,10 +246,13 @@ def _sides(relation: str) -> tuple[str, ...]:
 
 def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> Decided:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
+    too_long = Decided("unknown", "the derived bounds have too many terms, or are nested too deeply, to compare")
+    if max(len(piece.lower), len(piece.upper)) > MAX_LENGTH:
+        return too_long
     try:
         lower, upper = piece.ends
     except ArchlineError:
-        return Decided("unknown", "the derived bounds have too many terms, or are nested too deeply, to compare")
+        return too_long
     upwards = side == "O"
     if upwards and piece.upper == "0":
         return Decided("holds", "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -15,9 +16,14 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import Shown, shortened
 from archline.numbers import fmpq
 
+MAX_ATOMS = 1000
+"""Maxima of maxima that have more take seconds to bound."""
+
 
 def without_rounded_powers(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least; itself where no such power stands inside, or none is bounded."""
+    if next(islice(value.atoms_within(), MAX_ATOMS, None), None) is not None:
+        return value
     if not any(_is_rough(atom) and not _is_power(atom) for atom in value.atoms()):
         return value
     found = _Bounds(facts).bound(value, upper)

@@ -185,7 +185,7 @@ def _solve(unknowns: Sequence[str], equations: Sequence[Powers]) -> dict[str, Po
         for other in range(len(rows)):
             factor = rows[other].get(name, Fraction(0))
             if other != index and factor:
-                both = {*rows[other], *rows[index]}
+                both = dict.fromkeys((*rows[other], *rows[index]))
                 rows[other] = {
                     each: rows[other].get(each, Fraction(0)) - factor * rows[index].get(each, Fraction(0))
                     for each in both

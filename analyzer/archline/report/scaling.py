@@ -31,7 +31,6 @@ def text(scaling: Scaling, width: int) -> str:
     # What has no result has its reason below.
     head = [*own, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
     lines += ["", *indented(table([head, *rows], width - 2)), ""]
-    first = scaling.first
     base = scaling.base("energy")
     least = "" if base is None else f" of what it is on {_count(base.processors)} processors"
     lines += indented(

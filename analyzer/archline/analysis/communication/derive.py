@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
@@ -24,6 +24,8 @@ from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.recurrences.closed.levels import apart
 
+MAX_ATOMS = 5000
+
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric."""
@@ -39,7 +41,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
         own_sums = [add(each.of(metric), exactly(call)) for each in own]
-        amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
+        amount: Amount = Unknown("its closed form is too large to derive", algorithm.span)
+        if not _is_huge(upper.of(metric)):
+            amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
         cost = _cost(metric, amount, upper.declared, algorithm)
         if component(module, algorithm):
             cost = recursions.solved(cost, algorithm, call + _parameters(module, algorithm, metric, recursions))
@@ -120,6 +124,11 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: Recursions, place
         # The first processor and the last one are enough to bound the memory from below.
         return spent
     return Spent({**spent.amounts, "memory": memory.algorithm(algorithm, place)}, spent.declared)
+
+
+def _is_huge(amount: Amount) -> bool:
+    """Whether a bound is made of so many parts that nobody can read it, nor anything be proved of it."""
+    return isinstance(amount, Known) and next(islice(amount.upper.atoms_within(), MAX_ATOMS, None), None) is not None
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:

@@ -11,7 +11,10 @@ from collections.abc import Iterator
 
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
+from archline.language.parser import parse_expression
+from archline.language.structure import same
 
+PROCESSORS = parse_expression("P")
 LEVELS = "ceil(log2(P))"
 WHOLE, BUT_LAST, LAST = {("0", LEVELS)}, {("0", f"{LEVELS} - 1")}, f"2^({LEVELS} - 1)"
 WHOLE_DOWN, BUT_LAST_DOWN = {(f"{LEVELS} - 1", "0")}, {(f"{LEVELS} - 2", "0")}
@@ -19,11 +22,9 @@ WHOLE_DOWN, BUT_LAST_DOWN = {(f"{LEVELS} - 1", "0")}, {(f"{LEVELS} - 2", "0")}
 
 def disseminates(algorithm: s.Algorithm) -> bool:
     """Whether the steps of an algorithm on a line of P processors are those of a dissemination, and no others."""
-    match algorithm.grid:
-        case (s.Axis(name=coordinate, extent=s.Name(id="P")),):
-            steps = list(_steps(tuple(_opened(algorithm.body)), coordinate))
-        case _:
-            return False
+    if len(algorithm.grid) != 1 or not same(algorithm.grid[0].extent, PROCESSORS):
+        return False
+    steps = list(_steps(tuple(_opened(algorithm.body)), algorithm.grid[0].name))
     directions = {direction for _, direction in steps}
     found = sorted(part for part, _ in steps)
     every = [node for node in s.nodes(algorithm.body) if isinstance(node, s.Communicate | s.Split | s.While | s.Invoke)]
@@ -40,6 +41,7 @@ def _opened(body: tuple[s.Stmt, ...]) -> Iterator[s.Stmt]:
             ):
                 yield from _opened(inside)
             case _:
+                # All other statements stand for themselves.
                 yield statement
 
 

@@ -20,6 +20,18 @@ from archline.language.call_graph import component
 from archline.language.model import Module
 
 
+def _largest(amount: Amount, iterations: Range) -> Amount:
+    """The most of any iteration; of bounds that are easier to compare where it has no closed form."""
+    found = iterations.largest(amount)
+    if isinstance(amount, Unknown) or isinstance(found, Known):
+        return found
+    for bound in upper_bounds(amount.upper, iterations.inside):
+        most = iterations.largest(exactly(bound))
+        if isinstance(most, Known):
+            return Known(ZERO, most.upper)
+    return found
+
+
 class Memory:
     """Follows a processor through its program, as `PathCosts` does."""
 
@@ -176,15 +188,3 @@ class Memory:
             return weigh(taken, arm, other)
         found = either(arm, other, facts)
         return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found
-
-
-def _largest(amount: Amount, iterations: Range) -> Amount:
-    """The most of any iteration, of a bound that is easier to compare where that is needed."""
-    found = iterations.largest(amount)
-    if isinstance(amount, Unknown) or isinstance(found, Known):
-        return found
-    for bound in upper_bounds(amount.upper, iterations.inside):
-        most = iterations.largest(Known(ZERO, bound))
-        if isinstance(most, Known):
-            return Known(ZERO, most.upper)
-    return found

@@ -123,7 +123,7 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: Recursions, place
     if not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1:
         # The first processor and the last one are enough to bound the memory from below.
         return spent
-    return Spent({**spent.amounts, "memory": memory.algorithm(algorithm, place)}, spent.declared)
+    return replace(spent, amounts={**spent.amounts, "memory": memory.algorithm(algorithm, place)})
 
 
 def _is_huge(amount: Amount) -> bool:

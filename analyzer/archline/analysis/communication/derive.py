@@ -10,6 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable
 from archline.analysis.communication.memory import Memory
+from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
@@ -32,6 +33,28 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
         amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
         costs[metric] = _cost(metric, amount, upper.declared, algorithm)
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
+
+
+def derive_steps(module: Module, algorithm: s.Algorithm) -> tuple[PathStep, ...]:
+    """What each statement adds to the upper bounds of flops, work, words and messages.
+
+    The bound of a whole may be sharper than the sum of those of its parts. Raises TooComplexError.
+    """
+    place = at_start(module, algorithm, None)
+    if place is None:
+        return ()
+    facts = place.scope.facts
+    try:
+        found = PathCosts(module, Stretches(module, True), stepwise=True).algorithm(algorithm, place)
+    except NotStaticError:
+        return ()
+    return tuple(_closed_step(each, facts, algorithm) for each in found.steps)
+
+
+def _closed_step(step: PathStep, facts: Facts, algorithm: s.Algorithm) -> PathStep:
+    """In the sizes of the algorithm; what one execution costs holds variables of loops too."""
+    closed = step.mapped(lambda amount: _closed(amount, facts, algorithm))
+    return closed.with_once(lambda amount: map_known(amount, facts.restore))
 
 
 def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -59,11 +82,11 @@ def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None,
         spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
-    amounts = {
-        name: closed_amount(map_known(amount, lambda value: at_least_values(value, facts)), facts, algorithm)
-        for name, amount in spent.amounts.items()
-    }
-    return Spent(amounts, spent.declared), facts
+    return Spent({name: _closed(amount, facts, algorithm) for name, amount in spent.amounts.items()}, spent.declared), facts
+
+
+def _closed(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
+    return closed_amount(map_known(amount, lambda value: at_least_values(value, facts)), facts, algorithm)
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
+from archline.analysis.communication.path_steps import PathStep, call_of, step_of
 from archline.analysis.communication.place import Position, in_callee, transfers
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import share
@@ -35,10 +36,14 @@ METRICS = (*COMPUTED, *MOVED)
 
 @dataclass(frozen=True)
 class Spent:
-    """The costs of a part of a program, by metric, and the declared costs it rests on."""
+    """The costs of a part of a program, by metric, and the declared costs it rests on.
+
+    `steps` say what each statement adds, where that is asked for.
+    """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
+    steps: tuple[PathStep, ...] = ()
 
     def of(self, metric: str) -> Amount:
         """One metric."""
@@ -46,11 +51,13 @@ class Spent:
 
     def then(self, other: Spent) -> Spent:
         """Both, one after the other."""
-        return Spent({name: add(self.of(name), other.of(name)) for name in METRICS}, self.declared | other.declared)
+        amounts = {name: add(self.of(name), other.of(name)) for name in METRICS}
+        return Spent(amounts, self.declared | other.declared, self.steps + other.steps)
 
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
         """Apply a function to every amount."""
-        return Spent({name: function(self.of(name)) for name in METRICS}, self.declared)
+        amounts = {name: function(self.of(name)) for name in METRICS}
+        return Spent(amounts, self.declared, tuple(each.mapped(function) for each in self.steps))
 
 
 FREE = Spent()
@@ -69,10 +76,11 @@ def _computed(tally: Tally) -> Spent:
 class PathCosts:
     """Follows a processor through its program."""
 
-    def __init__(self, module: Module, stretches: Stretches) -> None:
-        """`stretches` derives the costs of what a processor does between steps."""
+    def __init__(self, module: Module, stretches: Stretches, stepwise: bool = False) -> None:
+        """`stretches` derives the costs of what a processor does between steps; `stepwise` asks for those of each."""
         self._module = module
         self._stretches = stretches
+        self._stepwise = stepwise
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """The body of an algorithm on a grid."""
@@ -83,16 +91,26 @@ class PathCosts:
         total = FREE
         for quiet, statements in _parts(body, self._communicates):
             if quiet:
-                tally, _ = self._stretches.block(statements, place.scope)
-                amounts = {"flops": tally.whole("flops"), "work": tally.amount("work")}
-                amounts |= {name: tally.amount(name) for name in MOVED}
-                spent = Spent(amounts, tally.declared)
-                total = total.then(self._most(spent, statements[0], place))
+                total = total.then(self._stretch(statements, place))
             else:
                 total = total.then(self._statement(statements[0], algorithm, place))
             for each in statements:
                 place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
+
+    def _stretch(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
+        """Statements that send nothing."""
+        tally, parts = self._stretches.block(statements, place.scope)
+        spent = self._most(Spent(_amounts(tally), tally.declared), statements[0], place)
+        if not self._stepwise:
+            return spent
+        each = [self._most(Spent(_amounts(part.tally)), statements[0], place) for part in parts]
+        steps = [step for part, most in zip(parts, each, strict=True) for step in step_of(part.span, most.amounts)]
+        return replace(spent, steps=tuple(steps))
+
+    def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
+        """A statement as one step, the steps of its callee inside."""
+        return replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps)) if self._stepwise else spent
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""
@@ -113,16 +131,17 @@ class PathCosts:
     def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Position) -> Spent:
         match statement:
             case s.Communicate(operation="exchange"):
-                return Spent(share(self._module, statement, algorithm, place))
+                return self._with_step(Spent(share(self._module, statement, algorithm, place)), statement)
             case s.Communicate(operation="send" | "receive"):
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)
             case s.Communicate():
                 collective = self._module.collectives[statement]
                 copied = statement.buffer if collective.into is not None else None
-                return self._call(collective.invoke, place, () if copied is None else (copied,))
+                spent = self._call(collective.invoke, place, () if copied is None else (copied,))
+                return self._with_step(spent, statement, collective.invoke.call.function)
             case s.Invoke():
-                return self._call(statement, place)
+                return self._with_step(self._call(statement, place), statement, statement.call.function)
             case s.Loop():
                 return self._loop(statement, algorithm, place)
             case s.If(branches=branches):
@@ -204,13 +223,22 @@ class PathCosts:
     def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Position) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
-        if taken is not None and not place.moves(taken):
-            return Spent({name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}, declared)
-        if not place.ranged:
-            facts = place.scope.facts
-            return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
         facts = place.scope.facts
-        return Spent({name: add(_up(arm.of(name), facts), _up(other.of(name), facts)) for name in METRICS}, declared)
+        if taken is not None and not place.moves(taken):
+            amounts = {name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}
+            steps = [each.mapped(lambda amount: weigh(taken, amount, NOTHING)) for each in arm.steps]
+            steps += [each.mapped(lambda amount: weigh(taken, NOTHING, amount)) for each in other.steps]
+            return Spent(amounts, declared, tuple(steps))
+        if not place.ranged:
+            return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
+        arm, other = (each.map(lambda amount: _up(amount, facts)) for each in (arm, other))
+        return arm.then(other)
+
+
+def _amounts(tally: Tally) -> dict[str, Amount]:
+    """What statements between steps cost."""
+    moved = {name: tally.amount(name) for name in MOVED}
+    return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
 
 
 def _in_ones(loop: s.Loop) -> s.Loop:

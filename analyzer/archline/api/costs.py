@@ -225,6 +225,16 @@ class CostReport:
         """What the analysis returned."""
         return self._costs
 
+    @property
+    def on_grid(self) -> bool:
+        """Whether the algorithm runs on the processors of a grid."""
+        return bool(self._node.grid)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is derived: flops, work, span, io, and words, messages and memory on a grid."""
+        return (*self._derived.metrics, "io")
+
     def including(self, metric: str) -> CostReport:
         """The same with a metric that is derived on request, and its derivation. KeyError for what is not derived."""
         if metric in self._derived.metrics or metric == "io":

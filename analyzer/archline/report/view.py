@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,6 +22,7 @@ from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
+from archline.language.metrics import WHOLE
 from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
 from archline.report.numbers import point_text
@@ -434,7 +436,16 @@ def values_at(cost: Cost, at: Point) -> Values | None:
         return None
     if "K" in at and cost.metric in ("messages", "node_messages") and "K" not in cost.lower.names | cost.upper.names:
         raise EvaluationError("what is derived is of messages of any length")
-    return Values(*ends_at(cost, at))
+    lower, upper = ends_at(cost, at)
+    if cost.status == "bounded" and cost.metric in WHOLE:
+        lower, upper = _inwards(lower, upper)
+    return Values(lower, upper)
+
+
+def _inwards(lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
+    """The least and the largest whole number between two bounds; the bounds where there is none."""
+    least, most = math.ceil(lower), math.floor(upper)
+    return (Fraction(least), Fraction(most)) if least <= most else (lower, upper)
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:

@@ -18,6 +18,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
+from archline.api.general_case import Case, general_case, is_shorter
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.claims.decide import Verdict, decide
@@ -37,6 +38,8 @@ from archline.report.view import CostView, LruView, cost_view, values_at
 if TYPE_CHECKING:
     import sympy
     from numpy.typing import ArrayLike, NDArray
+
+    from archline.report.path_steps import PathTable
 
 Number = int | Fraction
 
@@ -248,6 +251,27 @@ class CostReport:
             self._requested[metric] = CostReport(self._module, self._node, costs, lambda: self._costs["io"])
         return self._requested[metric]
 
+    @cached_property
+    def case(self) -> Case:
+        """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms."""
+        plain = Case(self._module, self._node, (), self._derived)
+        if not self.on_grid:
+            return plain
+        found = general_case(self._module, self._node, self._derived)
+        return found if is_shorter(found, self._derived) else plain
+
+    def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
+        """What each statement adds to the longest paths of an algorithm on a grid; `everywhere`: in forms for all sizes.
+
+        At a point the forms for all sizes are evaluated.
+        """
+        from archline.report.path_steps import PathTable
+
+        plain = Case(self._module, self._node, (), self._derived)
+        case = plain if everywhere or at is not None else self.case
+        view = cost_view(self._node, replace(self._derived, metrics=case.costs.metrics), (), at)
+        return PathTable(view, case.steps, " and ".join(case.when))
+
     @property
     def without_io(self) -> Costs:
         """The same without io, which takes longest."""
@@ -397,7 +421,20 @@ class CostReport:
         if not growth:
             return cost_view(self._node, self._costs, self.ensures, at, more=more)
         view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+        if self.on_grid and at is None:
+            view = replace(view, case=lambda: self._case_view)
         return view if processors is None else replace(view, schedules=self._schedules(processors))
+
+    @cached_property
+    def _case_view(self) -> CostView | None:
+        case = self.case
+        if not case.when:
+            return None
+        costs = replace(case.costs, metrics={**case.costs.metrics, "io": self._costs["io"]})
+        view = cost_view(
+            self._node, costs, growth=lambda cost: growth(case.module, case.node, costs, cost).text
+        )
+        return replace(view, case_when=case.when)
 
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:
         span = growth(self._module, self._node, self._costs, self._costs["span"]).upper or "span"
@@ -411,8 +448,13 @@ class CostReport:
         return lru_view(self._module, self._node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
-        """The derivation of a metric, step by step."""
+        """The derivation of a metric, step by step; on a grid what each statement adds to the longest path."""
         from archline.report.derivation import text
+
+        if self.on_grid:
+            from archline.report.path_steps import text as steps_text
+
+            return steps_text(self.path_table(), (metric,), width)
 
         return text(self.including(metric).view(), metric, width)
 

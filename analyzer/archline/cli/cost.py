@@ -193,14 +193,18 @@ def _rendered(
             return "\n".join(render(document(view, options.metric)) for view in views)
         case _:
             pass
-    from archline.report import derivation, text
+    from archline.report import derivation, path_steps, text
     from archline.report.costs.text import first_page
     from archline.report.layout import terminal_width
 
     width = terminal_width()
     parts = []
-    for view in views:
+    for report, point, view in zip(reports, points, views, strict=True):
         parts.append(text.costs(view, width) if options.all else first_page(view, width, options.metric))
-        if options.explain:
+        if options.explain and report.on_grid:
+            steps = report.path_table(point, everywhere=options.all)
+            metrics = (options.metric,) if options.metric else ("words", "messages", "node_words", "node_messages", "flops")
+            parts.append(path_steps.text(steps, metrics, width, options.all))
+        elif options.explain:
             parts.append(derivation.text(view, options.metric or "work", width))
     return "\n".join(parts)

@@ -200,6 +200,9 @@ class CostView:
     """What io is on several processors under schedules out of serial order."""
     on_grid: bool = False
     """Whether costs are those of paths through the processors of a grid, where there is no io."""
+    case: Callable[[], CostView | None] = lambda: None
+    """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
+    case_when: tuple[str, ...] = ()
 
     def large(self, found: InFull) -> list[str]:
         """How large extents are where calls touch a part in full."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly
@@ -27,6 +28,9 @@ from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
 from archline.report.numbers import point_text
 from archline.resources import resource
+
+if TYPE_CHECKING:
+    from archline.report.paths import ExecutedPath
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -345,6 +349,7 @@ class RunView:
     unchecked: Mapping[str, str]
     processor_io: tuple[int, ...] = ()
     timed: tuple[str, Fraction, Fraction] | None = None
+    path: ExecutedPath | None = None
 
 
 def cost_view(

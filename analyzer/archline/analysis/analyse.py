@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
@@ -11,7 +12,8 @@ from functools import cache, lru_cache, partial
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.index_range import index_range
-from archline.analysis.communication.derive import derive_paths, metrics_on_grid
+from archline.analysis.communication.derive import derive_paths, derive_steps, metrics_on_grid
+from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
@@ -139,6 +141,14 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm) -> Costs:
     costs = _costs(module, algorithm, metrics, {}, ())
     _assert_invariants(costs, module, algorithm, declared(module, algorithm))
     return costs
+
+
+def steps_on_grid(module: Module, algorithm: s.Algorithm) -> tuple[PathStep, ...]:
+    """What each statement adds to the upper bounds of an algorithm on a grid; none where that is too complex."""
+    for coarse in (False, True):
+        with suppress(TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+            return derive_steps(module, algorithm, coarse)
+    return ()
 
 
 def _costs(

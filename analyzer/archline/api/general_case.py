@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from archline.algebra.polynomial import ZERO
-from archline.analysis.analyse import derive
-from archline.analysis.communication.derive import derive_steps
+from archline.analysis.analyse import derive, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.ir.scope import NotStaticError, declared, static_value
@@ -34,7 +33,7 @@ class Case:
     @property
     def steps(self) -> tuple[PathStep, ...]:
         """What each statement adds."""
-        return derive_steps(self.module, self.node)
+        return steps_on_grid(self.module, self.node)
 
 
 def general_case(module: model.Module, node: s.Algorithm, costs: Costs) -> Case:

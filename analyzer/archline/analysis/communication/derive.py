@@ -35,7 +35,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
 
-def derive_steps(module: Module, algorithm: s.Algorithm) -> tuple[PathStep, ...]:
+def derive_steps(module: Module, algorithm: s.Algorithm, coarse: bool) -> tuple[PathStep, ...]:
     """What each statement adds to the upper bounds of flops, work, words and messages.
 
     The bound of a whole may be sharper than the sum of those of its parts. Raises TooComplexError.
@@ -45,7 +45,7 @@ def derive_steps(module: Module, algorithm: s.Algorithm) -> tuple[PathStep, ...]
         return ()
     facts = place.scope.facts
     try:
-        found = PathCosts(module, Stretches(module, True), stepwise=True).algorithm(algorithm, place)
+        found = PathCosts(module, Stretches(module, coarse), stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
     return tuple(_closed_step(each, facts, algorithm) for each in found.steps)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
-from archline.analysis.analyse import derive_metric
+from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
@@ -135,6 +136,8 @@ class Metric:
         """
         cost = self._cost
         point = self._report.point(unplaced({**(sizes or {}), **named}), self._needed)
+        if "K" in point:
+            cost = self._report.with_longest._costs.metrics.get(self.name, cost)
         try:
             values = values_at(cost, point)
         except EvaluationError as problem:
@@ -211,6 +214,8 @@ class CostReport:
         texts = tuple(map(format_fact, of_first_call))
         self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
         self._io = io
+        self._longest: Poly | None = None
+        self._of_any_length: CostReport | None = None
         self._growths: dict[str, str | None] = {}
         self._requested: dict[str, CostReport] = {}
 
@@ -254,11 +259,28 @@ class CostReport:
     @cached_property
     def case(self) -> Case:
         """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms."""
-        plain = Case(self._module, self._node, (), self._derived)
+        plain = self._everywhere
         if not self.on_grid:
             return plain
-        found = general_case(self._module, self._node, self._derived)
+        found = general_case(self._module, self._node, self._derived, self._longest)
         return found if is_shorter(found, self._derived) else plain
+
+    @property
+    def _everywhere(self) -> Case:
+        return Case(self._module, self._node, (), self._derived, self._longest)
+
+    @cached_property
+    def with_longest(self) -> CostReport:
+        """Of an algorithm on a grid: the costs where a message has K words at most; w words are ceil(w/K) messages."""
+        if not self.on_grid or self._longest is not None:
+            return self
+        found = derive_with_longest(self._module, self._node)
+        messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
+        costs = replace(self._derived, metrics={**self._derived.metrics, **messages}, parameters=found.parameters)
+        report = CostReport(self._module, self._node, costs, self._io)
+        report._longest = LONGEST
+        report._of_any_length = self
+        return report
 
     def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
         """What each statement adds to the longest paths of an algorithm on a grid; `everywhere`: in forms for all sizes.
@@ -267,8 +289,9 @@ class CostReport:
         """
         from archline.report.path_steps import PathTable
 
-        plain = Case(self._module, self._node, (), self._derived)
-        case = plain if everywhere or at is not None else self.case
+        if at is not None and "K" in at and self._longest is None:
+            return self.with_longest.path_table(at, everywhere=everywhere)
+        case = self._everywhere if everywhere or at is not None else self.case
         view = cost_view(self._node, replace(self._derived, metrics=case.costs.metrics), (), at)
         return PathTable(view, case.steps, " and ".join(case.when))
 
@@ -373,7 +396,9 @@ class CostReport:
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
-        """Whether each `ensures` of the algorithm holds."""
+        """Whether each `ensures` of the algorithm holds; those about messages are about messages of any length."""
+        if self._of_any_length is not None:
+            return self._of_any_length.ensures
         # io takes longest, and most algorithms ensure nothing of it.
         named = {each.metric for each in self._node.ensures if each.metric in DERIVABLE}
         costs = self._costs if "io" in named else self._derived
@@ -417,6 +442,8 @@ class CostReport:
 
         Without growth it takes less time.
         """
+        if at is not None and "K" in at and self.on_grid and self._longest is None:
+            return self.with_longest.view(at, processors, growth=growth)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
         if not growth:
             return cost_view(self._node, self._costs, self.ensures, at, more=more)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from archline.algebra.polynomial import ZERO
-from archline.analysis.analyse import derive, steps_on_grid
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.ir.scope import NotStaticError, declared, static_value
@@ -23,34 +23,35 @@ from archline.language.parser import parse_facts
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """An algorithm under the facts `when`, and its costs there."""
+    """An algorithm under the facts `when`, and its costs there; a message has `longest` words at most, if not any."""
 
     module: model.Module
     node: s.Algorithm
     when: tuple[str, ...]
     costs: Costs
+    longest: Poly | None = None
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
         """What each statement adds."""
-        return steps_on_grid(self.module, self.node)
+        return steps_on_grid(self.module, self.node, self.longest)
 
 
-def general_case(module: model.Module, node: s.Algorithm, costs: Costs) -> Case:
+def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> Case:
     """Where every axis has two processors at least; all sizes, where that is so anyway, or cannot be."""
     when = _several(module, node)
-    everywhere = Case(module, node, (), costs)
+    everywhere = Case(module, node, (), costs, longest)
     if not when:
         return everywhere
     try:
         narrowed, own = with_where(module, node, parse_facts(", ".join(when), "where"))
     except ArchlineError:
         return everywhere
-    found = derive(narrowed, own)
+    found = derive(narrowed, own) if longest is None else derive_with_longest(narrowed, own)
     if any(each.upper is None and costs[each.metric].upper is not None for each in found):
         return everywhere
     metrics = {each.metric: _sharper(each, costs[each.metric]) for each in found}
-    return Case(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}))
+    return Case(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
 
 
 def _several(module: model.Module, node: s.Algorithm) -> tuple[str, ...]:

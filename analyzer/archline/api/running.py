@@ -108,7 +108,8 @@ class Run:
         """What the reports show."""
         point = {**self.sizes, **self.given}
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
-        metrics, unchecked = dict(self.costs.costs.metrics), dict[str, str]()
+        costs = self.costs.with_longest if "K" in point else self.costs
+        metrics, unchecked = dict(costs.costs.metrics), dict[str, str]()
         if self.cache is None:
             del metrics["io"]
         elif (reason := self._not_derived) is not None:

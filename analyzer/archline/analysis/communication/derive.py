@@ -22,10 +22,15 @@ from archline.language import syntax as s
 from archline.language.model import Module
 
 
-def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
-    """Flops, work, words and messages of the longest path, by metric."""
-    upper, facts = _spent(module, algorithm, None, coarse)
-    own = [_spent(module, algorithm, given, coarse)[0] for given in _corners(module, algorithm)]
+LONGEST = Poly.symbol("K")
+
+
+def derive_paths(
+    module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None
+) -> dict[str, Cost]:
+    """Flops, work, words and messages of the longest path, by metric; `longest` are the most words of a message."""
+    upper, facts = _spent(module, algorithm, None, coarse, longest)
+    own = [_spent(module, algorithm, given, coarse, longest)[0] for given in _corners(module, algorithm)]
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -35,7 +40,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
 
-def derive_steps(module: Module, algorithm: s.Algorithm, coarse: bool) -> tuple[PathStep, ...]:
+def derive_steps(
+    module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None
+) -> tuple[PathStep, ...]:
     """What each statement adds to the upper bounds of flops, work, words and messages.
 
     The bound of a whole may be sharper than the sum of those of its parts. Raises TooComplexError.
@@ -45,7 +52,7 @@ def derive_steps(module: Module, algorithm: s.Algorithm, coarse: bool) -> tuple[
         return ()
     facts = place.scope.facts
     try:
-        found = PathCosts(module, Stretches(module, coarse), stepwise=True).algorithm(algorithm, place)
+        found = PathCosts(module, Stretches(module, coarse), True, longest).algorithm(algorithm, place)
     except NotStaticError:
         return ()
     return tuple(_closed_step(each, facts, algorithm) for each in found.steps)
@@ -70,14 +77,16 @@ def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]
         yield dict(zip(names, ends, strict=True))
 
 
-def _spent(module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, coarse: bool) -> tuple[Spent, Facts]:
+def _spent(
+    module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, coarse: bool, longest: Poly | None
+) -> tuple[Spent, Facts]:
     place = at_start(module, algorithm, given)
     if place is None:
         return FREE, Facts()
     facts = place.scope.facts
     try:
         stretches = Stretches(module, coarse)
-        spent = PathCosts(module, stretches).algorithm(algorithm, place)
+        spent = PathCosts(module, stretches, longest=longest).algorithm(algorithm, place)
         memory = Memory(module, stretches).algorithm(algorithm, place)
         spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
     except NotStaticError as problem:

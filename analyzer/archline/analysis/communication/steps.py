@@ -36,12 +36,17 @@ class _Side:
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
-def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Position) -> Share:
-    """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received."""
+def share(
+    module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Position, longest: Poly | None = None
+) -> Share:
+    """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received.
+
+    w words are one message, or ceil(w/K) where K is the length of the `longest`.
+    """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     received = clauses["into"].values[0] if "into" in clauses else None
     sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
-    shares = [_share(module, side, algorithm) for side in sides]
+    shares = [_share(module, side, algorithm, longest) for side in sides]
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
@@ -56,13 +61,13 @@ def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     return found
 
 
-def _share(module: Module, side: _Side, algorithm: s.Algorithm) -> Share:
+def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | None) -> Share:
     """The words and messages of one direction."""
     when = _holds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)
     words = _words(module, side.buffer, side.inside)
-    some = UNIT if side.buffer is None else _positive(words, side.inside)
+    some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
     found: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side, algorithm), strict=True):
         sent = NOTHING if side.buffer is None else times(words, moved)
@@ -97,10 +102,12 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     return between_floors(words, facts) if place.moves(words) else exactly(words)
 
 
-def _positive(words: Amount, place: Position) -> Amount:
-    """1 where there are words to send."""
+def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
+    """The messages of so many words: 1 where there are words to send, ceil(w/K) where K are the most of a message."""
     if isinstance(words, Unknown):
         return words
+    if longest is not None:
+        return map_known(words, lambda value: -a.floor_div(-value, longest))
     facts = place.scope.facts
     if facts.positive(words.lower):
         return UNIT

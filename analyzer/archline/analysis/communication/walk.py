@@ -76,11 +76,17 @@ def _computed(tally: Tally) -> Spent:
 class PathCosts:
     """Follows a processor through its program."""
 
-    def __init__(self, module: Module, stretches: Stretches, stepwise: bool = False) -> None:
-        """`stretches` derives the costs of what a processor does between steps; `stepwise` asks for those of each."""
+    def __init__(
+        self, module: Module, stretches: Stretches, stepwise: bool = False, longest: Poly | None = None
+    ) -> None:
+        """`stretches` derives the costs of what a processor does between steps; `stepwise` asks for those of each.
+
+        `longest` are the words of the longest message; None for messages of any length.
+        """
         self._module = module
         self._stretches = stretches
         self._stepwise = stepwise
+        self._longest = longest
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """The body of an algorithm on a grid."""
@@ -131,7 +137,7 @@ class PathCosts:
     def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Position) -> Spent:
         match statement:
             case s.Communicate(operation="exchange"):
-                return self._with_step(Spent(share(self._module, statement, algorithm, place)), statement)
+                return self._with_step(Spent(share(self._module, statement, algorithm, place, self._longest)), statement)
             case s.Communicate(operation="send" | "receive"):
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)

@@ -261,6 +261,8 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
 
 
 def _notes(view: CostView) -> Iterator[Phrase]:
+    if view.on_grid and "K" in view.parameters:
+        yield ("a message has K words at most, w words are ", Formula("ceil(w/K)"), " messages")
     if view.on_grid:
         yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
     elif view.at is not None and view.cache_assumed:

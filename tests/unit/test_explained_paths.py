@@ -53,7 +53,9 @@ def test_the_steps_of_cannon_by_hand() -> None:
         ("shift x along j by -1", g * block),
         ("shift y along i by -1", g * block),
     ]
-    flops = [(each.source, each.times.upper, each.once["flops"].upper) for each in table.steps if "flops" in each.amounts]  # type: ignore[union-attr]
+    flops = [
+        (each.source, each.times.upper, each.once["flops"].upper) for each in table.steps if "flops" in each.amounts
+    ]  # type: ignore[union-attr]
     assert flops == [("matmul_basic(x, y, z)", g, n**3 * g**-3 * 2)]
 
 

@@ -283,9 +283,9 @@ class CostReport:
         return report
 
     def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
-        """What each statement adds to the longest paths of an algorithm on a grid; `everywhere`: in forms for all sizes.
+        """What each statement adds to the longest paths of an algorithm on a grid; at a point, its values there.
 
-        At a point the forms for all sizes are evaluated.
+        `everywhere` gives forms for all sizes, else they may be for several processors along each axis.
         """
         from archline.report.path_steps import PathTable
 
@@ -458,9 +458,7 @@ class CostReport:
         if not case.when:
             return None
         costs = replace(case.costs, metrics={**case.costs.metrics, "io": self._costs["io"]})
-        view = cost_view(
-            self._node, costs, growth=lambda cost: growth(case.module, case.node, costs, cost).text
-        )
+        view = cost_view(self._node, costs, growth=lambda cost: growth(case.module, case.node, costs, cost).text)
         return replace(view, case_when=case.when)
 
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:

@@ -203,7 +203,9 @@ def _rendered(
         parts.append(text.costs(view, width) if options.all else first_page(view, width, options.metric))
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
-            metrics = (options.metric,) if options.metric else ("words", "messages", "node_words", "node_messages", "flops")
+            metrics = (
+                (options.metric,) if options.metric else ("words", "messages", "node_words", "node_messages", "flops")
+            )
             parts.append(path_steps.text(steps, metrics, width, options.all))
         elif options.explain:
             parts.append(derivation.text(view, options.metric or "work", width))

@@ -113,7 +113,7 @@ def _check_path(algorithm: s.Algorithm, engine: str, path: str | None) -> None:
         raise error(rules.ENGINE, message, span=algorithm.name_span)
     if engine != "simulated":
         message = "the longest path is followed on simulated processors only"
-        raise error(rules.ENGINE, message, hint='its costs are the same as on ranks of MPI: leave out `engine`')
+        raise error(rules.ENGINE, message, hint="its costs are the same as on ranks of MPI: leave out `engine`")
 
 
 def _check_local(plan: Plan, processors: int) -> None:

@@ -1,4 +1,4 @@
-"""What each statement adds to the bound of a longest path: a table a metric, at the end the bound that they add up to."""
+"""What each statement adds to the bound of a longest path: a table a metric, and the bound that they add up to."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def _cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) 
     often, each, in_all = (_form(view, value, full) for value in (times.upper, once.upper, step.upper(metric)))
     yield [str(step.span.line), "  " * depth + shown, often, "" if often == "1" else each, in_all]
     if full:
-        for each in step.inside:
-            yield from _cells(view, each, metric, depth + 1, full)
+        for inner in step.inside:
+            yield from _cells(view, inner, metric, depth + 1, full)
 
 
 def _form(view: CostView, value: Poly, full: bool) -> str:

@@ -21,13 +21,10 @@ from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.model import Module
 
-
 LONGEST = Poly.symbol("K")
 
 
-def derive_paths(
-    module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None
-) -> dict[str, Cost]:
+def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
     """Flops, work, words and messages of the longest path, by metric; `longest` are the most words of a message."""
     upper, facts = _spent(module, algorithm, None, coarse, longest)
     own = [_spent(module, algorithm, given, coarse, longest)[0] for given in _corners(module, algorithm)]
@@ -91,7 +88,9 @@ def _spent(
         spent = Spent({**spent.amounts, "memory": memory}, spent.declared)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
-    return Spent({name: _closed(amount, facts, algorithm) for name, amount in spent.amounts.items()}, spent.declared), facts
+    return Spent(
+        {name: _closed(amount, facts, algorithm) for name, amount in spent.amounts.items()}, spent.declared
+    ), facts
 
 
 def _closed(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:

@@ -1,4 +1,4 @@
-"""What each statement adds to the upper bounds of the longest paths, as `archline cost --explain` shows it on a grid."""
+"""What each statement adds to the bounds of the longest paths, as `archline cost --explain` shows it on a grid."""
 
 from __future__ import annotations
 

@@ -107,11 +107,16 @@ def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
     if isinstance(words, Unknown):
         return words
     if longest is not None:
-        return map_known(words, lambda value: -a.floor_div(-value, longest))
+        return map_known(words, lambda value: _rounded_up(value, longest, place.scope.facts))
     facts = place.scope.facts
     if facts.positive(words.lower):
         return UNIT
     return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
+
+
+def _rounded_up(words: Poly, longest: Poly, facts: Facts) -> Poly:
+    """ceil(w/K), of bounds that are fractions too."""
+    return a.ceil_div(words, longest) if facts.integral(words) else -a.floor_div(-words, longest)
 
 
 def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:

@@ -116,7 +116,11 @@ class PathCosts:
 
     def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
         """A statement as one step, the steps of its callee inside."""
-        return replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps)) if self._stepwise else spent
+        return (
+            replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps))
+            if self._stepwise
+            else spent
+        )
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""
@@ -137,7 +141,9 @@ class PathCosts:
     def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Position) -> Spent:
         match statement:
             case s.Communicate(operation="exchange"):
-                return self._with_step(Spent(share(self._module, statement, algorithm, place, self._longest)), statement)
+                return self._with_step(
+                    Spent(share(self._module, statement, algorithm, place, self._longest)), statement
+                )
             case s.Communicate(operation="send" | "receive"):
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)

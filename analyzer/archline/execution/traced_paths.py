@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from archline.execution.paths import METRICS, CriticalPath, Prices, Values
+from archline.execution.paths import METRICS, NOTHING, CriticalPath, Prices, Values
 from archline.language.source import Span
 
 TIME = "time"
 PLACES: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME: len(METRICS)}
 """Where each metric stands among the values of a path; the time is behind them."""
-Piece = tuple[Any, int, int, "int | None", bool, int]
-"""The piece before, the rank, the site and the call of the step, whether it was computed before the step, how much."""
+Partners = tuple[int | None, int | None]
+"""To whom, and from whom; None where nothing counts that is sent, or received."""
+Piece = tuple[Any, int, int, "int | None", "Partners | None", int]
+"""The piece before, the rank, the site and the call of the step, its partners (None: computed before it), how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,16 @@ class PathPiece:
     """What one processor added to the longest path: a step, or what it computed before it.
 
     `span` is the statement, `called` the statement of the algorithm that ran which it is part of, if that is another;
-    both are None behind the last step. `amount` is in the unit of the metric, seconds for the time.
+    both are None behind the last step. `to` and `source` are the partners of a step, as far as their messages are what
+    counts in it. `amount` is in the unit of the metric, seconds for the time.
     """
 
     coordinates: tuple[int, ...]
     span: Span | None
     called: Span | None
     computed: bool
+    to: tuple[int, ...] | None
+    source: tuple[int, ...] | None
     amount: int | Fraction
 
 
@@ -48,14 +53,15 @@ class TracedPath(CriticalPath):
         self._place = PLACES[metric]
         self._site = 0
         self._called: int | None = None
+        self._partners: Partners = (None, None)
 
-    def reach(self, site: int, called: int | None) -> None:
-        self._site, self._called = site, called
+    def reach(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
+        self._site, self._called, self._partners = site, called, (to, source)
 
     def compute(self, flops: int, work: int) -> Values:
         before = self.values[self._place]
         found = _Traced(super().compute(flops, work))
-        self._note(True, before)
+        self._note(None, before)
         found.last = self.last
         return found
 
@@ -68,12 +74,16 @@ class TracedPath(CriticalPath):
     def share(self, sent: Values, received: Values) -> None:
         before = self.values[self._place]
         super().share(sent, received)
-        self._note(False, before)
+        to, source = self._partners
+        # The time weighs several metrics: there both partners count.
+        out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NOTHING
+                     for values in (sent, received))  # fmt: skip
+        self._note((to if out >= back else None, source if back >= out else None), before)
 
-    def _note(self, computed: bool, before: int) -> None:
+    def _note(self, partners: Partners | None, before: int) -> None:
         amount = self.values[self._place] - before
         if amount:
-            self.last = (self.last, self._rank, self._site, self._called, computed, amount)
+            self.last = (self.last, self._rank, self._site, self._called, partners, amount)
 
 
 def pieces(
@@ -91,7 +101,8 @@ def pieces(
     found: list[PathPiece] = []
     piece = longest.last
     while piece is not None:
-        piece, rank, site, call, computed, amount = piece
+        piece, rank, site, call, partners, amount = piece
         size = Fraction(amount, scale) if metric == TIME else amount
-        found.append(PathPiece(coordinates(rank), span(site), called(call), computed, size))
+        to, source = (None if each is None else coordinates(each) for each in partners or (None, None))
+        found.append(PathPiece(coordinates(rank), span(site), called(call), partners is None, to, source, size))
     return tuple(reversed(found))

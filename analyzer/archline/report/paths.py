@@ -40,8 +40,8 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     lines = wrap(f"critical path of the {path.metric}: {_amount(path, total)} in {count}", width)
     lines += ["", *table([["line", "statement", "times", path.metric, "share"], *_shares(path)], width, right=RIGHT)]
     rows = list(_steps(path))
-    head = ["processor", "line", "statement", path.metric, ""]
-    lines += ["", *table([head, *rows[:MOST]], width, right=frozenset((1, 3)))]
+    head = ["processor", "", "line", "statement", path.metric, ""]
+    lines += ["", *table([head, *rows[:MOST]], width, right=frozenset((2, 4)))]
     if len(rows) > MOST:
         lines.append(f"and {len(rows) - MOST} more rows: --format json has all")
     return lines
@@ -63,12 +63,21 @@ def _shares(path: ExecutedPath) -> Iterator[list[str]]:
 
 def _steps(path: ExecutedPath) -> Iterator[list[str]]:
     """The pieces in order."""
-    for (at, statement, amount), equal in groupby(
-        path.pieces, lambda each: (each.coordinates, _statement(each), each.amount)
+    for (at, partners, statement, amount), equal in groupby(
+        path.pieces, lambda each: (each.coordinates, _partners(each), _statement(each), each.amount)
     ):
         times = len(list(equal))
-        processor = f"({', '.join(map(str, at))})" if len(at) > 1 else str(at[0])
-        yield [processor, *statement, _amount(path, amount), f"x {times}" if times > 1 else ""]
+        yield [_at(at), partners, *statement, _amount(path, amount), f"x {times}" if times > 1 else ""]
+
+
+def _partners(piece: PathPiece) -> str:
+    """Where its words come from and go to, the larger of both."""
+    source = [] if piece.source is None else [f"from {_at(piece.source)}"]
+    return " ".join([*source, *([] if piece.to is None else [f"to {_at(piece.to)}"])])
+
+
+def _at(coordinates: Sequence[int]) -> str:
+    return f"({', '.join(map(str, coordinates))})" if len(coordinates) > 1 else str(coordinates[0])
 
 
 def _statement(piece: PathPiece) -> tuple[str, str]:
@@ -97,6 +106,8 @@ def _documents(pieces: Sequence[PathPiece]) -> Iterator[dict[str, Any]]:
             "place": None if each.span is None else str(Place.of(each.span)),
             "called": None if each.called is None else str(Place.of(each.called)),
             "computed": each.computed,
+            "from": None if each.source is None else list(each.source),
+            "to": None if each.to is None else list(each.to),
             "amount": _number(each.amount),
         }
 

@@ -258,9 +258,12 @@ class CostReport:
 
     @cached_property
     def case(self) -> Case:
-        """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms."""
+        """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms.
+
+        It takes as long as the derivation for all sizes, and is left out where that leaves costs unknown.
+        """
         plain = self._everywhere
-        if not self.on_grid:
+        if not self.on_grid or any(each.upper is None for each in self._derived):
             return plain
         found = general_case(self._module, self._node, self._derived, self._longest)
         return found if is_shorter(found, self._derived) else plain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
@@ -82,10 +83,17 @@ def _cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) 
     named = not step.callee or step.callee == "shift_direct" or step.callee.partition("_")[2] in step.source
     shown = step.source if named else f"{step.source} ({step.callee})"
     often, each, in_all = (_form(view, value, full) for value in (times.upper, once.upper, step.upper(metric)))
-    yield [str(step.span.line), "  " * depth + shown, often, "" if often == "1" else each, in_all]
+    yield [_line(view, step), "| " * depth + shown, often, "" if often == "1" else each, in_all]
     if full:
         for inner in step.inside:
             yield from _cells(view, inner, metric, depth + 1, full)
+
+
+def _line(view: CostView, step: PathStep) -> str:
+    """The line, with the name of the file where that is another than the algorithm's."""
+    path = str(step.span.source.path)
+    own = path == view.place.rpartition(":")[0]
+    return str(step.span.line) if own else f"{PurePath(path).stem}:{step.span.line}"
 
 
 def _form(view: CostView, value: Poly, full: bool) -> str:

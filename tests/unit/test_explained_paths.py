@@ -164,3 +164,17 @@ def test_explained_at_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split()[-1] for line in text.splitlines() if "shift" in line]
     assert rows == ["16", "16", "48", "48"]
     assert text.splitlines()[-1].split() == ["together", "128"]
+
+
+@pytest.mark.parametrize(("metric", "says"), [("memory", "not a sum over a path"), ("span", "--metric work")])
+def test_metrics_without_steps(metric: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "distributed.matmul::cannon", "--explain", "--metric", metric]) == 0
+    assert says in capsys.readouterr().out
+
+
+def test_all_shows_the_statements_of_callees(capsys: pytest.CaptureFixture[str]) -> None:
+    """A shift is one exchange, in another file."""
+    assert main(["cost", "distributed.matmul::cannon", "--explain", "--all", "--metric", "messages"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("collectives:26") == 4
+    assert "| exchange x to" in text

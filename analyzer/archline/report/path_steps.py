@@ -49,6 +49,16 @@ def _table(found: PathTable, row: Row, width: int, full: bool) -> Iterator[str]:
         return
     sizes = {name: value for name, value in (view.at or {}).items() if name not in ("Z", "L")}
     at = f" at {point_text(sizes)}" if sizes else ""
+    if row.metric == "memory":
+        yield from wrap(
+            f"the memory of {view.algorithm} is the most that is alive at once, not a sum over a path", width
+        )
+        return
+    if row.metric == "span":
+        yield from wrap(
+            f"the span of {view.algorithm} is its work, as a processor runs one thread: --metric work", width
+        )
+        return
     where = f", where {found.case}" if found.case else ""
     yield from wrap(f"{row.metric} of {view.algorithm}{at}, along the longest path{where}", width)
     yield ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
@@ -11,7 +12,9 @@ from functools import cache, lru_cache, partial
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.index_range import index_range
-from archline.analysis.communication.derive import derive_paths, metrics_on_grid
+from archline.algebra.polynomial import Poly
+from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
+from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
@@ -122,13 +125,18 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     return costs
 
 
-def _derive_on_grid(module: Module, algorithm: s.Algorithm) -> Costs:
+def derive_with_longest(module: Module, algorithm: s.Algorithm) -> Costs:
+    """The costs of an algorithm on a grid, where a message has K words at most: w words are ceil(w/K) messages."""
+    return _derive_on_grid(module, algorithm, LONGEST)
+
+
+def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """The costs of the longest paths through the processors of a grid."""
     metrics: Mapping[str, Cost] = {}
     for coarse in (False, True):
         try:
             with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-                metrics = derive_paths(module, algorithm, coarse)
+                metrics = derive_paths(module, algorithm, coarse, longest)
                 break
         except TooComplexError as problem:
             reason = str(problem)
@@ -137,8 +145,18 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm) -> Costs:
         names = metrics_on_grid(algorithm)
         metrics = {name: Cost(name, "unknown", None, None, reason, algorithm.span) for name in names}
     costs = _costs(module, algorithm, metrics, {}, ())
+    if longest is not None:
+        costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
     _assert_invariants(costs, module, algorithm, declared(module, algorithm))
     return costs
+
+
+def steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
+    """What each statement adds to the upper bounds of an algorithm on a grid; none where that is too complex."""
+    for coarse in (False, True):
+        with suppress(TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+            return derive_steps(module, algorithm, coarse, longest)
+    return ()
 
 
 def _costs(

@@ -13,6 +13,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.checks.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses
 from archline.analysis.checks.races import certain_races
+from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
 from archline.api import rules
 from archline.api.communication import COST_GRID, Communication
@@ -179,7 +180,7 @@ class Algorithm:
         subject = self.assuming(where)
         subject._refuse_certain_failures()
         added = subject._added
-        return CostReport(
+        found = CostReport(
             subject.module,
             subject.node,
             added.costs,
@@ -187,6 +188,8 @@ class Algorithm:
             subject.of_first_call,
             Communication.of(*subject.executed, problem),
         )
+        limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
+        return found.with_longest if limited else found
 
     def _refuse_certain_failures(self) -> None:
         failures = _certain_failures(*self._added.derived)

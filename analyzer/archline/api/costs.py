@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
-from archline.analysis.analyse import derive_metric
+from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.communication import Communication
+from archline.api.general_case import Case, general_case, is_shorter
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.claims.decide import decide
@@ -41,6 +43,8 @@ from archline.report.view import CostView, LruView, cost_view, values_at
 if TYPE_CHECKING:
     import sympy
     from numpy.typing import ArrayLike, NDArray
+
+    from archline.report.path_steps import PathTable
 
 Number = int | Fraction
 
@@ -136,6 +140,8 @@ class Metric:
         """
         cost = self._cost
         point = self._report.point(unplaced({**(sizes or {}), **named}), self._needed)
+        if "K" in point:
+            cost = self._report.with_longest._costs.metrics.get(self.name, cost)
         try:
             values = values_at(cost, point)
         except EvaluationError as problem:
@@ -214,6 +220,8 @@ class CostReport:
         self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
         self._io = io
         self._communication = communication
+        self._longest: Poly | None = None
+        self._of_any_length: CostReport | None = None
         self._growths: dict[str, str | None] = {}
         self._requested: dict[str, CostReport] = {}
 
@@ -231,6 +239,16 @@ class CostReport:
         """What the analysis returned."""
         return self._costs
 
+    @property
+    def on_grid(self) -> bool:
+        """Whether the algorithm runs on the processors of a grid."""
+        return bool(self._node.grid)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is derived: flops, work, span, io, and words, messages and memory on a grid."""
+        return (*self._derived.metrics, "io")
+
     def including(self, metric: str) -> CostReport:
         """The same with a metric that is derived on request, and its derivation. KeyError for what is not derived."""
         if metric in self._derived.metrics or metric == "io":
@@ -245,6 +263,48 @@ class CostReport:
                 self._module, self._node, costs, lambda: self._costs["io"], communication=self._communication
             )
         return self._requested[metric]
+
+    @cached_property
+    def case(self) -> Case:
+        """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms.
+
+        It takes as long as the derivation for all sizes, and is left out where that leaves costs unknown.
+        """
+        plain = self._everywhere
+        if not self.on_grid or any(each.upper is None for each in self._derived):
+            return plain
+        found = general_case(self._module, self._node, self._derived, self._longest)
+        return found if is_shorter(found, self._derived) else plain
+
+    @property
+    def _everywhere(self) -> Case:
+        return Case(self._module, self._node, (), self._derived, self._longest)
+
+    @cached_property
+    def with_longest(self) -> CostReport:
+        """Of an algorithm on a grid: the costs where a message has K words at most; w words are ceil(w/K) messages."""
+        if not self.on_grid or self._longest is not None:
+            return self
+        found = derive_with_longest(self._module, self._node)
+        messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
+        costs = replace(self._derived, metrics={**self._derived.metrics, **messages}, parameters=found.parameters)
+        report = CostReport(self._module, self._node, costs, self._io)
+        report._longest = LONGEST
+        report._of_any_length = self
+        return report
+
+    def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
+        """What each statement adds to the longest paths of an algorithm on a grid; at a point, its values there.
+
+        `everywhere` gives forms for all sizes, else they may be for several processors along each axis.
+        """
+        from archline.report.path_steps import PathTable
+
+        if at is not None and "K" in at and self._longest is None:
+            return self.with_longest.path_table(at, everywhere=everywhere)
+        case = self._everywhere if everywhere or at is not None else self.case
+        view = cost_view(self._node, replace(self._derived, metrics=case.costs.metrics), (), at)
+        return PathTable(view, case.steps, " and ".join(case.when))
 
     @property
     def without_io(self) -> Costs:
@@ -362,7 +422,9 @@ class CostReport:
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
-        """Whether each `ensures` of the algorithm holds."""
+        """Whether each `ensures` of the algorithm holds; those about messages are about messages of any length."""
+        if self._of_any_length is not None:
+            return self._of_any_length.ensures
         # io takes longest, and most algorithms ensure nothing of it.
         named = {each.metric for each in self._node.ensures if each.metric in DERIVABLE}
         costs = self._costs if "io" in named else self._derived
@@ -406,11 +468,15 @@ class CostReport:
 
         Without growth it takes less time.
         """
+        if at is not None and "K" in at and self.on_grid and self._longest is None:
+            return self.with_longest.view(at, processors, growth=growth)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
         if not growth:
             view = cost_view(self._node, self._costs, self.ensures, at, more=more)
         else:
             view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+            if self.on_grid and at is None:
+                view = replace(view, case=lambda: self._case_view)
         if self._communication is not None:
             view = replace(view, replicated=self._communication.replicated, communication=self._lower_bounds(at))
         return view if processors is None or not growth else replace(view, schedules=self._schedules(processors))
@@ -447,6 +513,15 @@ class CostReport:
     def _lower_bounds(self, at: Point | None) -> CommunicationView | None:
         return None if self._communication is None else self._communication.view(self._derived, at)
 
+    @cached_property
+    def _case_view(self) -> CostView | None:
+        case = self.case
+        if not case.when:
+            return None
+        costs = replace(case.costs, metrics={**case.costs.metrics, "io": self._costs["io"]})
+        view = cost_view(self._node, costs, growth=lambda cost: growth(case.module, case.node, costs, cost).text)
+        return replace(view, case_when=case.when)
+
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:
         span = growth(self._module, self._node, self._costs, self._costs["span"]).upper or "span"
         return schedules(self._module, self._node, self._costs["io"], processors, span)
@@ -459,8 +534,13 @@ class CostReport:
         return lru_view(self._module, self._node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
-        """The derivation of a metric, step by step."""
+        """The derivation of a metric, step by step; on a grid what each statement adds to the longest path."""
         from archline.report.derivation import text
+
+        if self.on_grid:
+            from archline.report.path_steps import text as steps_text
+
+            return steps_text(self.path_table(), (metric,), width)
 
         return text(self.including(metric).view(), metric, width)
 

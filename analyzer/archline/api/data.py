@@ -28,6 +28,7 @@ def run_generated(
     engine: str = "simulated",
     timeout: float = TIMEOUT,
     machine: Machine | None = None,
+    path: str | None = None,
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.report()
@@ -44,6 +45,7 @@ def run_generated(
         engine=engine,
         timeout=timeout,
         machine=machine,
+        path=path,
         data=f"the data was generated (seed {seed})",
         chosen_cache=chosen_cache,
         _report=report,
@@ -52,7 +54,7 @@ def run_generated(
 
 def run_matrix(
     algorithm: Algorithm,
-    path: Path,
+    file: Path,
     at: Given,
     *,
     option: str = "",
@@ -65,6 +67,7 @@ def run_matrix(
     engine: str = "simulated",
     timeout: float = TIMEOUT,
     machine: Machine | None = None,
+    path: str | None = None,
 ) -> Run:
     """Run a sparse kernel on a matrix file, other arrays generated; `at` gives the sizes the matrix does not.
 
@@ -74,7 +77,7 @@ def run_matrix(
     point = report.point(at, (), option)
     cache, chosen_cache = _cache(algorithm, point, cache, chosen_cache)
     sizes, symbols = split(algorithm, point)
-    matrix = read_matrix(path)
+    matrix = read_matrix(file)
     arguments = bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
     return run(
         algorithm,
@@ -85,8 +88,9 @@ def run_matrix(
         engine=engine,
         timeout=timeout,
         machine=machine,
+        path=path,
         data=f"the vectors were generated (seed {seed})",
-        matrix=MatrixView(str(path), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
+        matrix=MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
         chosen_cache=chosen_cache,
         _report=report,
     )

@@ -28,6 +28,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED
 from archline.report.communication import CommunicationView
+from archline.report.paths import ExecutedPath
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
 from archline.report.view import Counts as CountsView
 
@@ -60,6 +61,7 @@ class Run:
     matrix: MatrixView | None = None
     chosen_cache: bool = True
     machine: Machine | None = None
+    path_metric: str | None = None
     _report: CostReport | None = field(default=None, repr=False)
 
     @property
@@ -93,6 +95,11 @@ class Run:
         return None if self.counts.time is None else self.counts.time[0]
 
     @property
+    def path(self) -> ExecutedPath | None:
+        """The longest path through the processors, piece by piece; None where it was not asked for."""
+        return None if self.path_metric is None else ExecutedPath(self.path_metric, self.execution.path)
+
+    @property
     def outside(self) -> tuple[str, ...]:
         """The metrics counted outside their derived bounds; a defect of archline where there is one."""
         return self.view.counts.outside
@@ -112,7 +119,8 @@ class Run:
         """What the reports show."""
         point = {**self.sizes, **self.given}
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
-        metrics, unchecked = dict(self.costs.costs.metrics), dict[str, str]()
+        costs = self.costs.with_longest if "K" in point else self.costs
+        metrics, unchecked = dict(costs.costs.metrics), dict[str, str]()
         if self.cache is None:
             del metrics["io"]
         elif (reason := self._not_derived) is not None:
@@ -140,6 +148,7 @@ class Run:
             matrix=self.matrix,
             data=self.data,
             unchecked=unchecked,
+            path=self.path,
             timed=None if self.counts.time is None or self.machine is None else (self.machine.name, *self.counts.time),
             communication=self.lower_bounds,
             replicated=self.execution.replicated,
@@ -217,12 +226,14 @@ def run(
     engine: str = "simulated",
     timeout: float = TIMEOUT,
     machine: Machine | None = None,
+    path: str | None = None,
     **shown: Any,
 ) -> Run:
     """Run on arguments by parameter name; `shown` are the fields of Run that say where the data is from.
 
     With `processors` the trace is played on private caches; a cache must be given. `engine` and `timeout` are those of
-    `execute`. Raises ArchlineError.
+    `execute`. `path` is a metric of paths, or "time" where there is a machine: its longest path is kept piece by piece.
+    Raises ArchlineError.
     """
     module, node = algorithm.executed
     if node.grid and processors is not None:
@@ -231,7 +242,7 @@ def run(
     events = processors is not None
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
                         compiled=compiled, engine=engine, timeout=timeout,
-                        prices=() if machine is None else _prices(node, machine))  # fmt: skip
+                        prices=() if machine is None else _prices(node, machine), path=path)  # fmt: skip
     broken = broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
@@ -240,7 +251,7 @@ def run(
         private = _private(execution, processors, cache)
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
-    return Run(algorithm, execution, given, cache, processors, private, machine=machine, **shown)
+    return Run(algorithm, execution, given, cache, processors, private, machine=machine, path_metric=path, **shown)
 
 
 def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
-from archline.language.metrics import DERIVABLE
+from archline.language.metrics import DERIVABLE, ON_GRID
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
@@ -33,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
-        choices=DERIVABLE,
-        help="show this metric alone; with --explain, derive it (default: work)",
+        choices=(*DERIVABLE, *ON_GRID),
+        help="show this metric alone; with --explain, derive it (default: work; on a grid words, messages and flops)",
     )
     parser.add_argument(
         "--procs",
@@ -75,12 +75,32 @@ def execute(options: argparse.Namespace) -> int:
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
     reports = [subject.cost(problem=options.problem) for subject in shared.subjects(options)]
     if options.metric is not None:
-        reports = [report.including(options.metric) for report in reports]
+        reports = _with_metric(reports, options.metric)
     given = _given(options)
     points = _points(options, reports, given)
     assumed = given is not None and _without_cache(given)
     sys.stdout.write(_rendered(options, reports, points, assumed))
     return 0
+
+
+def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
+    """The costs of those algorithms that have a metric. Raises ArchlineError (AL411) where none has."""
+    found = [each for each in reports if metric in each.metrics or (metric not in ON_GRID and not each.on_grid)]
+    return [_including(each, metric) for each in found or reports]
+
+
+def _including(report: CostReport, metric: str) -> CostReport:
+    """The costs with a metric. Raises ArchlineError (AL411) where it is not one of such an algorithm."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    if report.on_grid and metric not in report.metrics:
+        message = f"`{metric}` of `{report.name}`, which runs on a grid, is not derived"
+        raise error(rules.OPTIONS_CLASH, message, hint=f"derived are {', '.join(report.metrics)}")
+    if metric in ON_GRID and not report.on_grid:
+        message = f"`{report.name}` runs on one processor: there are no {metric.replace('_', ' ')} to derive"
+        raise error(rules.OPTIONS_CLASH, message, hint=f"{', '.join(ON_GRID)} are those of algorithms `on grid(...)`")
+    return report.including(metric)
 
 
 def _given(options: argparse.Namespace) -> Given | None:
@@ -178,14 +198,20 @@ def _rendered(
             return "\n".join(render(document(view, options.metric)) for view in views)
         case _:
             pass
-    from archline.report import derivation, text
+    from archline.report import derivation, path_steps, text
     from archline.report.costs.text import first_page
     from archline.report.layout import terminal_width
 
     width = terminal_width()
     parts = []
-    for view in views:
+    for report, point, view in zip(reports, points, views, strict=True):
         parts.append(text.costs(view, width) if options.all else first_page(view, width, options.metric))
-        if options.explain:
+        if options.explain and report.on_grid:
+            steps = report.path_table(point, everywhere=options.all)
+            metrics = (
+                (options.metric,) if options.metric else ("words", "messages", "node_words", "node_messages", "flops")
+            )
+            parts.append(path_steps.text(steps, metrics, width, options.all))
+        elif options.explain:
             parts.append(derivation.text(view, options.metric or "work", width))
     return "\n".join(parts)

@@ -259,6 +259,7 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
         "processors": processors,
         "compiled": False if options.plain else None,
         **({"engine": options.engine, "timeout": options.timeout} if "engine" in options else {}),
+        **({"path": options.path} if getattr(options, "path", None) else {}),
         **({"machine": only_machine(options)} if getattr(options, "machines", None) else {}),
     }
     if options.matrix is None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from archline.api.running import Processors, Run
 
 
+PATHS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_target(parser, many=False)
@@ -41,12 +44,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long a rank of MPI waits before it makes sure that not all do (default: 5)",
     )
+    parser.add_argument(
+        "--explain", action="store_true", help="show the critical path of the words, or with --machine of the time"
+    )
+    parser.add_argument("--metric", choices=PATHS, help="with --explain, show the critical path of this metric")
     shared.add_machines(parser, required=False)
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    options.path = _path(options)
     if options.engine == "mpi":
         _quiet_but_one()
     # A mistyped schedule is told before the target is read.
@@ -54,6 +62,23 @@ def execute(options: argparse.Namespace) -> int:
     done = shared.executed(shared.subject_of(options), options, processors)
     sys.stdout.write(_rendered(options.format, done))
     return 1 if done.outside else 0
+
+
+def _path(options: argparse.Namespace) -> str | None:
+    """The metric whose critical path is shown. Raises ArchlineError (AL411)."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    if not options.explain:
+        if options.metric is not None:
+            raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")
+        return None
+    if options.engine == "mpi":
+        message = "`--explain` follows simulated processors, whose costs are the same; leave `--engine mpi` out"
+        raise error(rules.OPTIONS_CLASH, message)
+    if options.metric == "time" and not options.machines:
+        raise error(rules.OPTIONS_CLASH, "`--metric time` needs a `--machine`")
+    return options.metric or ("time" if options.machines else "words")
 
 
 def _quiet_but_one() -> None:

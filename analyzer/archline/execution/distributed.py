@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
+from archline.execution.codegen.messages import calls_by_number
 from archline.execution.codegen.program import Generated
 from archline.execution.counting import block_costs
 from archline.execution.data import no_processors
@@ -27,8 +28,9 @@ from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
 from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
-from archline.execution.slots import MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
+from archline.execution.slots import FIRST_SITE, MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
+from archline.execution.traced_paths import PathPiece, TracedPath, pieces
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import EvaluationError, evaluate_static
@@ -49,6 +51,7 @@ class OnGrid:
     nodes: Sequence[int]
     replicated: bool
     seconds: float
+    traced: tuple[PathPiece, ...] = ()
 
     @property
     def path(self) -> dict[str, int]:
@@ -175,9 +178,25 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
         seconds = time.perf_counter() - started
         paths = tuple(each.path for each in ready.running)
         replicated = bool((ready.readers == -2).any())
-        return OnGrid(processors, paths, ready.shared, ready.links.nodes, replicated, seconds)
+        traced = () if plan.traced is None else _pieces(plan, ready, paths, shape)
+        return OnGrid(processors, paths, ready.shared, ready.links.nodes, replicated, seconds, traced)
 
     return attempt
+
+
+def _pieces(
+    plan: Plan, ready: Prepared, paths: tuple[CriticalPath, ...], shape: tuple[int, ...]
+) -> tuple[PathPiece, ...]:
+    """The longest path in the metric that is traced."""
+    calls = calls_by_number(plan.algorithm)
+    assert plan.traced is not None
+    return pieces(
+        paths,
+        plan.traced,
+        lambda rank: _coordinates(rank, shape),
+        lambda site: ready.places.span(site) if site >= FIRST_SITE else None,
+        lambda call: None if call is None else calls[call].span,
+    )
 
 
 def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]) -> Prepared:
@@ -203,7 +222,8 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
         done = _done(memory, weights, built.program.layout.first_counter)
-        running.append(Running(rank, program, memory.state, done, CriticalPath(prices)))
+        path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
+        running.append(Running(rank, program, memory.state, done, path))
         processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
     places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
     return Prepared(built, shared, written, readers, tuple(processors), tuple(running), links, places)

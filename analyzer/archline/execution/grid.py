@@ -33,7 +33,8 @@ an exchange. (Sends and receives pair in order, whatever the iteration.)"""
 class Step:
     """One step of a processor: what it sends to whom, and from whom it receives how many words.
 
-    A message to or from oneself is one too. `words` is None where a step receives a message without a buffer.
+    A message to or from oneself is one too. `words` is None where a step receives a message without a buffer. `called`
+    is the number of the call in the algorithm that runs which the step is part of; None for its own steps.
     """
 
     tag: Tag
@@ -42,6 +43,7 @@ class Step:
     source: int | None
     words: int | None
     site: int
+    called: int | None = None
 
 
 @dataclass(eq=False)
@@ -177,6 +179,7 @@ class ProcessorGroup:
     ranks: NDArray[np.int64]
     coordinates: tuple[int, ...]
     context: int
+    called: int | None = None
     _parts: dict[tuple[int, ...], tuple[NDArray[np.int64], tuple[int, ...]]] = field(default_factory=dict)
 
     @property
@@ -190,7 +193,8 @@ class ProcessorGroup:
         if flat:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
             ranks, coordinates = ranks.reshape(-1), (where,)
-        return ProcessorGroup(self.processor, ranks, coordinates, _digest(self.context, number, iteration))
+        called = number if self.called is None else self.called
+        return ProcessorGroup(self.processor, ranks, coordinates, _digest(self.context, number, iteration), called)
 
     def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         if axes not in self._parts:
@@ -208,7 +212,7 @@ class ProcessorGroup:
         shape = (*self.ranks.shape[:axis], parts, extent // parts, *self.ranks.shape[axis + 1 :])
         where = divmod(self.coordinates[axis], extent // parts)
         coordinates = (*self.coordinates[:axis], *where, *self.coordinates[axis + 1 :])
-        return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context)
+        return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context, self.called)
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
         """The rank at coordinates on some axes, the others being one's own."""
@@ -233,7 +237,7 @@ class ProcessorGroup:
         payload = None
         if to is not None and sent is not None:
             payload = self.processor.read(sent, site) if isinstance(sent, tuple) else sent
-        return Step((self.context, number, iteration), to, payload, source, words, site)
+        return Step((self.context, number, iteration), to, payload, source, words, site, self.called)
 
     # Buffers of calls
     def flat(self, place: Place, top: int) -> tuple[int, int, int]:

@@ -60,6 +60,8 @@ class Plan:
     options: Options
     progress: bool | None
     prices: tuple[Fraction, ...] = ()
+    traced: str | None = None
+    """The metric, or the time, whose longest path is kept piece by piece, on a grid."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,9 @@ class CriticalPath:
     values: list[int] = field(default_factory=lambda: [0] * (len(METRICS) + 1))
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 
+    def reach(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
+        """A step begins, at a site, within the call of a number, to and from others; what is computed comes before."""
+
     def compute(self, flops: int, work: int) -> Values:
         """Bring the path up to the flops and the work that the processor has done by now: a step begins."""
         for place, done in enumerate((flops, work)):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from archline.execution.cache import StrandLog
+    from archline.execution.traced_paths import PathPiece
 
 
 TIMEOUT = 5.0
@@ -111,7 +112,8 @@ class Run:
     An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
     indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run
     itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` tells
-    whether several processors of a grid read one element of a global array.
+    whether several processors of a grid read one element of a global array. `path` is the longest path on a grid, in
+    the metric that was asked for.
     """
 
     counts: Counts
@@ -125,3 +127,4 @@ class Run:
     compile_seconds: float
     cache_seconds: float
     replicated: bool = False
+    path: tuple[PathPiece, ...] = ()

@@ -50,6 +50,7 @@ def execute(
     timeout: float = TIMEOUT,
     steps: int | None = None,
     prices: tuple[Fraction, ...] = (),
+    path: str | None = None,
 ) -> Run:
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
@@ -65,7 +66,8 @@ def execute(
     many `steps` of one of them.
 
     With `prices`, the seconds of a unit of each metric of `paths.METRICS`, the time of the path that takes longest is
-    followed on a grid too.
+    followed on a grid too. `path` is a metric of paths, or "time" (with prices), whose longest path is kept piece by
+    piece, on simulated processors.
 
     Raises ArchlineError: for bad arguments (AL520 to AL525), for what goes wrong in the run (AL501 to AL516, AL530 to
     AL535), for what cannot be run (AL517 to AL519, AL536 to AL539).
@@ -77,7 +79,8 @@ def execute(
     tracing = trace or events or cache is not None
     racing = races and has_parallelism(module, algorithm)
     options = Options(False, tracing, racing, events)
-    plan = Plan(module, algorithm, bound, line, cache, options, progress, prices)
+    _check_path(algorithm, engine, path)
+    plan = Plan(module, algorithm, bound, line, cache, options, progress, prices, path)
     if not algorithm.grid:
         return _result(plan, launch(plan, compiled), trace)
     if tracing:
@@ -100,6 +103,17 @@ def _check_engine(algorithm: s.Algorithm, engine: str) -> None:
         message = f"`{algorithm.name}` runs on one processor"
         hint = "the engine `mpi` is for algorithms `on grid(...)`"
         raise error(rules.ENGINE, message, span=algorithm.name_span, hint=hint)
+
+
+def _check_path(algorithm: s.Algorithm, engine: str, path: str | None) -> None:
+    if path is None:
+        return
+    if not algorithm.grid:
+        message = f"`{algorithm.name}` runs on one processor: there is no path through several"
+        raise error(rules.ENGINE, message, span=algorithm.name_span)
+    if engine != "simulated":
+        message = "the longest path is followed on simulated processors only"
+        raise error(rules.ENGINE, message, hint="its costs are the same as on ranks of MPI: leave out `engine`")
 
 
 def _check_local(plan: Plan, processors: int) -> None:
@@ -142,6 +156,7 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
         0.0,
         0.0,
         finished.replicated,
+        finished.traced,
     )
 
 

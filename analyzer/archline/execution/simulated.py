@@ -61,6 +61,7 @@ class Locations:
 
 def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
     """What a step sends, and the share of it."""
+    running.path.reach(step.site, step.called, step.to, step.source)
     values = running.path.compute(*running.done())
     if step.to is None:
         return None, NOTHING
@@ -168,6 +169,7 @@ class _Simulation:
                 answer = self._answer(running.rank)
         except StopIteration as finished:
             self._results[running.rank] = finished.value
+            running.path.reach(0, None, None, None)
             running.path.compute(*running.done())
 
     def _post(self, tag: Tag, sender: int, receiver: int, letter: Letter) -> None:

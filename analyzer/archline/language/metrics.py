@@ -58,7 +58,8 @@ class Metric:
     declared and not within that. `letter` stands for it in recurrences.
 
     `declared`: `costs` and `ensures` may name it, `claimed`: claims may. `executed`: runs count it. `taken`: models of
-    energy may take it.
+    energy may take it. `whole`: it counts things, so that bounds at sizes are whole numbers too, unless it is declared.
+    `on_grid`: it is derived with every cost of an algorithm on a grid, and of no other.
     """
 
     name: str
@@ -75,6 +76,8 @@ class Metric:
     claimed: bool = False
     executed: bool = False
     taken: bool = False
+    whole: bool = False
+    on_grid: bool = False
 
 
 def _is_real(event: Event) -> bool:
@@ -94,17 +97,17 @@ METRICS = _registry(
         "flops", "flop", "operations on reals; on one processor, where there are several",
         Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span"), at_most="work",
         letter="F",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
     Metric(
         "work", "op", "flops, iterations, tests and calls",
         Derived.ALWAYS, Composition.SUM, _anything, letter="W",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
     Metric(
         "span", "op", "the critical path of the work",
         Derived.ALWAYS, Composition.MAX_PLUS, _anything, at_most="work", letter="S",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
     Metric(
         "comparisons", "op", "comparisons of reals",
@@ -127,23 +130,23 @@ METRICS = _registry(
     Metric("traffic", "B", "bytes moved between slow and fast memory", taken=True),
     Metric(
         "words", "word", "words moved between nodes along the critical path",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
     Metric(
         "messages", "message", "messages between nodes along the critical path",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
     Metric(
         "memory", "word", "words of memory used on one processor",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
     Metric(
         "node_words", "word", "words moved between processors of a node",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
     Metric(
         "node_messages", "message", "messages between processors of a node",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
     Metric(
         "node_memory", "word", "words of memory used on one node",
@@ -164,5 +167,7 @@ CLAIMABLE = names(lambda each: each.claimed)
 EXECUTED = names(lambda each: each.executed)
 DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
 ON_REQUEST = names(lambda each: each.derived is Derived.ON_REQUEST)
+WHOLE = names(lambda each: each.whole)
+ON_GRID = names(lambda each: each.on_grid)
 SET_APART = names(lambda each: each.declared and each.composition is None)
 """Those whose declared amounts are added up by themselves."""

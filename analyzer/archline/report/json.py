@@ -10,7 +10,7 @@ from typing import Any
 from archline.analysis.cost import FEW_LINES, InFull, Reached
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
-from archline.report import communication, lru
+from archline.report import communication, lru, paths
 from archline.report.numbers import exact
 from archline.report.view import CacheView, Contract, CostView, Number, Row, RunView, Values
 
@@ -166,6 +166,8 @@ def run(view: RunView) -> dict[str, Any]:
     if view.timed is not None:
         machine, time, apart = view.timed
         document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
+    if view.path is not None:
+        document["path"] = paths.document(view.path)
     if view.matrix is not None:
         document["matrix"] = vars(view.matrix).copy()
     if counts.own:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from archline.energy.units import format_si
-from archline.report import io, lower_bounds, lru
+from archline.report import io, lower_bounds, lru, paths
 from archline.report.communication import replicated
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
@@ -144,6 +144,8 @@ def run(view: RunView, width: int) -> str:
     blocks = [table(counted(view), width - 2, right=frozenset((1, 2, 3, 5, 6)))]
     if view.processor_io:
         blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
+    if view.path is not None:
+        blocks.append(paths.text(view.path, width - 2))
     blocks.append([line for note in notes(view) for line in wrap(note, width - 2)])
     lines = [*wrap(run_heading(view), width), *(line for block in blocks for line in ["", *indented(block)])]
     if view.counts.outside:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO, Poly
@@ -21,11 +23,15 @@ from archline.claims.published import Published
 from archline.claims.verdict import Verdict
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
+from archline.language.metrics import WHOLE
 from archline.language.printer import format_expression, format_fact
 from archline.language.source import Span
 from archline.report.communication import CommunicationView
 from archline.report.numbers import point_text
 from archline.resources import resource
+
+if TYPE_CHECKING:
+    from archline.report.paths import ExecutedPath
 
 Number = int | Fraction
 Point = Mapping[str, Number]
@@ -203,6 +209,9 @@ class CostView:
     """The sizes of a run in which several processors read one element of the input."""
     on_grid: bool = False
     """Whether costs are those of paths through the processors of a grid, where there is no io."""
+    case: Callable[[], CostView | None] = lambda: None
+    """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
+    case_when: tuple[str, ...] = ()
 
     def large(self, found: InFull) -> list[str]:
         """How large extents are where calls touch a part in full."""
@@ -349,6 +358,7 @@ class RunView:
     timed: tuple[str, Fraction, Fraction] | None = None
     communication: CommunicationView | None = None
     replicated: bool = False
+    path: ExecutedPath | None = None
 
 
 def cost_view(
@@ -441,9 +451,16 @@ def values_at(cost: Cost, at: Point) -> Values | None:
     """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
     if cost.lower is None or cost.upper is None:
         return None
-    if "K" in at and cost.metric in ("messages", "node_messages") and "K" not in cost.lower.names | cost.upper.names:
-        raise EvaluationError("what is derived is of messages of any length")
-    return Values(*ends_at(cost, at))
+    lower, upper = ends_at(cost, at)
+    if cost.status == "bounded" and cost.metric in WHOLE:
+        lower, upper = _inwards(lower, upper)
+    return Values(lower, upper)
+
+
+def _inwards(lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
+    """The least and the largest whole number between two bounds; the bounds where there is none."""
+    least, most = math.ceil(lower), math.floor(upper)
+    return (Fraction(least), Fraction(most)) if least <= most else (lower, upper)
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:

@@ -11,6 +11,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
 from archline.analysis.communication.hand_over import with_hand_overs
 from archline.analysis.communication.memory import Memory
+from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.communication.place import Position, at_start
 from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.stretches import Stretches
@@ -26,11 +27,13 @@ from archline.recurrences.closed.levels import apart
 
 MAX_ATOMS = 5000
 
+LONGEST = Poly.symbol("K")
 
-def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[str, Cost]:
-    """Flops, work, words and messages of the longest path, by metric."""
+
+def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
+    """Flops, work, words and messages of the longest path, by metric; `longest` are the most words of a message."""
     # What callees cost on one processor is the same on all of them: it is derived once.
-    recursions = recurrences_of(module, Stretches(module, coarse))
+    recursions = recurrences_of(module, Stretches(module, coarse), longest)
     upper, facts = _spent(module, algorithm, None, recursions)
     corners = {
         tuple(each.items()): _spent(module, algorithm, each, recursions)[0] for each in _corners(module, algorithm)
@@ -49,6 +52,31 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool) -> dict[s
             cost = recursions.solved(cost, algorithm, call + _parameters(module, algorithm, metric, recursions))
         costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
+
+
+def derive_steps(
+    module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None
+) -> tuple[PathStep, ...]:
+    """What each statement adds to the upper bounds of flops, work, words and messages.
+
+    The bound of a whole may be sharper than the sum of those of its parts. Raises TooComplexError.
+    """
+    place = at_start(module, algorithm, None)
+    if place is None:
+        return ()
+    facts = place.scope.facts
+    try:
+        recursions = recurrences_of(module, Stretches(module, coarse), longest)
+        found = PathCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
+    except NotStaticError:
+        return ()
+    return tuple(_closed_step(each, facts, algorithm) for each in found.steps)
+
+
+def _closed_step(step: PathStep, facts: Facts, algorithm: s.Algorithm) -> PathStep:
+    """In the sizes of the algorithm; what one execution costs holds variables of loops too."""
+    closed = step.mapped(lambda amount: _closed_amount(amount, facts, algorithm))
+    return closed.with_once(lambda amount: map_known(amount, facts.restore))
 
 
 def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -80,25 +108,25 @@ def _spent(
 
 def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
     """The costs in the sizes."""
-    amounts = {
-        name: closed_amount(
-            map_known(amount, lambda value: rounded_up(apart(at_least_values(value, facts)))), facts, algorithm
-        )
-        for name, amount in spent.amounts.items()
-    }
+    amounts = {name: _closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
     return Spent(amounts, spent.declared)
 
 
-def recurrences_of(module: Module, stretches: Stretches) -> Recursions:
-    """The recurrences of a module's recursive algorithms on grids."""
+def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
+    short = map_known(amount, lambda value: rounded_up(apart(at_least_values(value, facts))))
+    return closed_amount(short, facts, algorithm)
+
+
+def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> Recursions:
+    """The recurrences of a module's recursive algorithms on grids; `longest` are the most words of a message."""
 
     def follow(level: Level, place: Position) -> Mapping[str, Amount]:
-        memory = {"memory": Memory(module, stretches, recursions, level).body(level.algorithm, place)}
+        memory = {"memory": Memory(module, recursions, level).body(level.algorithm, place)}
         if not level.algorithm.grid:
             return memory
-        return {**PathCosts(module, stretches, recursions, level).algorithm(level.algorithm, place).amounts, **memory}
+        return {**PathCosts(module, recursions, level).algorithm(level.algorithm, place).amounts, **memory}
 
-    recursions = Recursions(module, stretches, (*METRICS, "memory"), follow)
+    recursions = Recursions(module, stretches, (*METRICS, "memory"), follow, longest)
     return recursions
 
 
@@ -107,19 +135,18 @@ def _parameters(module: Module, algorithm: s.Algorithm, metric: str, recursions:
     place = at_start(module, algorithm, None)
     if metric != "memory" or place is None:
         return ZERO
-    words = Memory(module, recursions.stretches, recursions).parameters(algorithm, place)
+    words = Memory(module, recursions).parameters(algorithm, place)
     return ZERO if isinstance(words, Unknown) else place.scope.facts.restore(words.upper)
 
 
 def _start(module: Module, algorithm: s.Algorithm, recursions: Recursions, place: Position) -> Spent:
     """The costs of the outermost call."""
-    stretches = recursions.stretches
-    memory = Memory(module, stretches, recursions)
+    memory = Memory(module, recursions)
     if component(module, algorithm):
         found = dict(recursions.amounts(algorithm, place, algorithm, None))
         found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
         return Spent(found)
-    spent = PathCosts(module, stretches, recursions).algorithm(algorithm, place)
+    spent = PathCosts(module, recursions).algorithm(algorithm, place)
     if not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1:
         # The first processor and the last one are enough to bound the memory from below.
         return spent

@@ -219,7 +219,7 @@ def is_positive(value: Poly, facts: Facts) -> bool:
 def at_least_values(value: Poly, facts: Facts) -> Poly:
     """The same in few terms: of a size x >= c, q = max(0, x - c - 1) is x - c - 1 + i, where i is 1 for x = c, else 0.
 
-    So x*i is c*i and i^2 is i, which leaves q by itself, without powers and without x beside it.
+    So x*i is c*i and i^2 is i, which leaves q without powers and without the factor x.
     """
     for atom in sorted(value.atoms(), key=str):
         if not isinstance(atom, a.PositivePart):

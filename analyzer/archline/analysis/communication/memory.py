@@ -9,7 +9,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import Level, Recursions
-from archline.analysis.communication.stretches import Stretches, iterations_of
+from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.indicators import indicator
@@ -35,11 +35,9 @@ def _largest(amount: Amount, iterations: Range) -> Amount:
 class Memory:
     """Follows a processor through its program, as `PathCosts` does."""
 
-    def __init__(
-        self, module: Module, stretches: Stretches, recursions: Recursions, level: Level | None = None
-    ) -> None:
+    def __init__(self, module: Module, recursions: Recursions, level: Level | None = None) -> None:
         self._module = module
-        self._stretches = stretches
+        self._stretches = recursions.stretches
         self._recursions = recursions
         self._level = level
         self._kernels: dict[s.Algorithm, Amount] = {}
@@ -133,7 +131,7 @@ class Memory:
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
         # Conditions of callees are none of the level that is followed.
-        inner = self if self._level is None else Memory(self._module, self._stretches, self._recursions)
+        inner = self if self._level is None else Memory(self._module, self._recursions)
         recursive = bool(component(self._module, callee))
         if callee.grid:
             try:

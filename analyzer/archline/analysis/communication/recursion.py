@@ -73,9 +73,15 @@ class Level:
 class Recursions:
     """The recurrences of the recursive algorithms on grids of a module, and their solutions; each once."""
 
-    def __init__(self, module: Module, stretches: Stretches, metrics: Sequence[str], follow: Follow) -> None:
-        """`follow` tells what a level costs in each of the metrics, `stretches` what is done between steps."""
+    def __init__(
+        self, module: Module, stretches: Stretches, metrics: Sequence[str], follow: Follow, longest: Poly | None
+    ) -> None:
+        """`follow` tells what a level costs in each of the metrics, `stretches` what is done between steps.
+
+        `longest` are the words of the longest message; None for messages of any length.
+        """
         self.stretches = stretches
+        self.longest = longest
         self._module = module
         self._metrics = metrics
         self._follow = follow

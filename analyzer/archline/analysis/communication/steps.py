@@ -36,18 +36,23 @@ class _Side:
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
-def share(module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Position) -> Share:
-    """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received."""
+def share(
+    module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Position, longest: Poly | None = None
+) -> Share:
+    """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received.
+
+    w words are one message, or ceil(w/K) where K is the length of the `longest`.
+    """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     received = clauses["into"].values[0] if "into" in clauses else None
     sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
-    shares = [_share(module, side, algorithm) for side in sides]
+    shares = [_share(module, side, algorithm, longest) for side in sides]
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
 def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -> bool:
     """Whether it is known that each processor that an exchange without conditions is for sends something."""
-    return _positive(_words(module, exchange.buffer, place), place) == UNIT
+    return _messages(_words(module, exchange.buffer, place), place, None) == UNIT
 
 
 def _larger(one: Amount, other: Amount, place: Position) -> Amount:
@@ -61,13 +66,13 @@ def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     return found
 
 
-def _share(module: Module, side: _Side, algorithm: s.Algorithm) -> Share:
+def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | None) -> Share:
     """The words and messages of one direction."""
     when = _holds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)
     words = _words(module, side.buffer, side.inside)
-    some = UNIT if side.buffer is None else _positive(words, side.inside)
+    some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
     found: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side, algorithm), strict=True):
         sent = NOTHING if side.buffer is None else times(words, moved)
@@ -102,16 +107,23 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     return between_floors(words, facts, place.scope.fixed) if place.moves(words) else exactly(words)
 
 
-def _positive(words: Amount, place: Position) -> Amount:
-    """1 where there are words to send."""
+def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
+    """The messages of so many words: 1 where there are words to send, ceil(w/K) where K are the most of a message."""
     if isinstance(words, Unknown):
         # Whatever the data decides, a step is one message at most.
         return MAYBE
+    if longest is not None:
+        return map_known(words, lambda value: _rounded_up(value, longest, place.scope.facts))
     facts = place.scope.facts
     # So many words is a whole number: one, if it is more than none.
     if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
         return UNIT
     return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
+
+
+def _rounded_up(words: Poly, longest: Poly, facts: Facts) -> Poly:
+    """ceil(w/K), of bounds that are fractions too."""
+    return a.ceil_div(words, longest) if facts.integral(words) else -a.floor_div(-words, longest)
 
 
 def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:

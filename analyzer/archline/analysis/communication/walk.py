@@ -15,11 +15,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.dissemination import disseminates
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
+from archline.analysis.communication.path_steps import PathStep, call_of, step_of
 from archline.analysis.communication.place import Position, in_callee, in_split, transfers
 from archline.analysis.communication.recursion import Level, Recursions
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import sends_everywhere, share
-from archline.analysis.communication.stretches import Stretches, iterations_of
+from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, exactly, weigh
@@ -54,12 +55,14 @@ class Spent:
     """The costs of a part of a program, by metric, and the declared costs it rests on.
 
     `stages` are those of its stages that all processors go through, one after the other, `rest` what follows the last.
+    `steps` say what each statement adds, where that is asked for.
     """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
     stages: tuple[Stage, ...] = ()
     rest: Mapping[str, Amount] = field(default_factory=dict)
+    steps: tuple[PathStep, ...] = ()
 
     def of(self, metric: str) -> Amount:
         """One metric."""
@@ -68,18 +71,20 @@ class Spent:
     def then(self, other: Spent) -> Spent:
         """Both, one after the other."""
         amounts, declared = _sum(self.amounts, other.amounts), self.declared | other.declared
+        steps = self.steps + other.steps
         if not (self.stages or other.stages):
-            return Spent(amounts, declared)
+            return Spent(amounts, declared, steps=steps)
         tail = self.rest if self.stages else self.amounts
         if not other.stages:
-            return Spent(amounts, declared, self.stages, _sum(tail, other.amounts))
+            return Spent(amounts, declared, self.stages, _sum(tail, other.amounts), steps)
         first, *more = other.stages
         stages = (*self.stages, replace(first, before=_sum(tail, first.before)), *more)
-        return Spent(amounts, declared, stages, other.rest)
+        return Spent(amounts, declared, stages, other.rest, steps)
 
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
         """Apply a function to every amount; stages are of no use then."""
-        return Spent({name: function(self.of(name)) for name in METRICS}, self.declared)
+        amounts = {name: function(self.of(name)) for name in METRICS}
+        return Spent(amounts, self.declared, steps=tuple(each.mapped(function) for each in self.steps))
 
 
 def _sum(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
@@ -103,13 +108,18 @@ class PathCosts:
     """Follows a processor through its program."""
 
     def __init__(
-        self, module: Module, stretches: Stretches, recursions: Recursions, level: Level | None = None
+        self, module: Module, recursions: Recursions, level: Level | None = None, *, stepwise: bool = False
     ) -> None:
-        """`stretches` derives the costs of what a processor does between steps; `level` is one of a recursion."""
+        """`recursions` has what recursive calls cost, `level` is one of a recursion that is followed.
+
+        `stepwise` asks for the costs of each statement.
+        """
         self._module = module
-        self._stretches = stretches
         self._recursions = recursions
+        self._stretches = recursions.stretches
+        self._longest = recursions.longest
         self._level = level
+        self._stepwise = stepwise
         self._uneven = False
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
@@ -121,11 +131,7 @@ class PathCosts:
         total = FREE
         for quiet, statements in _parts(body, self._communicates):
             if quiet:
-                tally, _ = self._stretches.block(statements, place.scope)
-                amounts = {"flops": tally.whole("flops"), "work": tally.amount("work")}
-                amounts |= {name: self._moved(tally.amount(name), statements) for name in MOVED}
-                spent = Spent(amounts, tally.declared)
-                total = total.then(self._most(spent, statements[0], place))
+                total = total.then(self._stretch(statements, place))
             else:
                 total = total.then(self._statement(statements[0], algorithm, place))
             for each in statements:
@@ -154,6 +160,29 @@ class PathCosts:
             for node in s.nodes(each.body)
         )
 
+    def _amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
+        """What statements between steps cost."""
+        moved = {name: self._moved(tally.amount(name), statements) for name in MOVED}
+        return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
+
+    def _stretch(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
+        """Statements that send nothing."""
+        tally, parts = self._stretches.block(statements, place.scope)
+        spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
+        if not self._stepwise:
+            return spent
+        each = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
+        steps = [step for part, most in zip(parts, each, strict=True) for step in step_of(part.span, most.amounts)]
+        return replace(spent, steps=tuple(steps))
+
+    def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
+        """A statement as one step, the steps of its callee inside."""
+        return (
+            replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps))
+            if self._stepwise
+            else spent
+        )
+
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         """The most that any processor spends."""
         return spent.map(lambda amount: place.bounded(amount, at.span))
@@ -174,16 +203,19 @@ class PathCosts:
         match statement:
             case s.Communicate(operation="exchange"):
                 self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
-                return Spent(share(self._module, statement, algorithm, place))
+                return self._with_step(
+                    Spent(share(self._module, statement, algorithm, place, self._longest)), statement
+                )
             case s.Communicate(operation="send" | "receive"):
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)
             case s.Communicate():
                 collective = self._module.collectives[statement]
                 copied = statement.buffer if collective.into is not None else None
-                return self._call(collective.invoke, place, () if copied is None else (copied,))
+                spent = self._call(collective.invoke, place, () if copied is None else (copied,))
+                return self._with_step(spent, statement, collective.invoke.call.function)
             case s.Invoke():
-                return self._call(statement, place)
+                return self._with_step(self._call(statement, place), statement, statement.call.function)
             case s.Loop():
                 return self._loop(statement, algorithm, place)
             case s.If(branches=branches):
@@ -222,7 +254,7 @@ class PathCosts:
             self._uneven = False
             steps = self.algorithm(callee, inside)
             stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
-            return Spent(_sum(before.amounts, steps.amounts), before.declared | steps.declared, (stage,))
+            return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
         found = self.algorithm(callee, inside)
         return before.then(replace(found, stages=tuple(_renamed(each, callee, joined) for each in found.stages)))
 
@@ -286,13 +318,16 @@ class PathCosts:
     def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Position) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
-        if taken is not None and not place.moves(taken):
-            return Spent({name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}, declared)
-        if not place.ranged:
-            facts = place.scope.facts
-            return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
         facts = place.scope.facts
-        return Spent({name: add(_up(arm.of(name), facts), _up(other.of(name), facts)) for name in METRICS}, declared)
+        if taken is not None and not place.moves(taken):
+            amounts = {name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}
+            steps = [each.mapped(lambda amount: weigh(taken, amount, NOTHING)) for each in arm.steps]
+            steps += [each.mapped(lambda amount: weigh(taken, NOTHING, amount)) for each in other.steps]
+            return Spent(amounts, declared, steps=tuple(steps))
+        if not place.ranged:
+            return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
+        arm, other = (each.map(lambda amount: _up(amount, facts)) for each in (arm, other))
+        return arm.then(other)
 
 
 def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:

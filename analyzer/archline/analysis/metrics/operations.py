@@ -90,7 +90,7 @@ def update(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
     """The operation in `+=` and its kin; nothing for `=`."""
     if assign.op == "=":
         return FREE
-    # Flops are not told by kind on a grid, where alone a parameter may hold the operator.
+    # Only on a grid may a parameter hold the operator, and there flops are not split by kind.
     return _operator(FLOP_KINDS.get(assign.op, "add"), (assign.target, assign.value), 1, scope, model)
 
 

@@ -25,13 +25,28 @@ from archline.language.model import Kind
 
 def number_steps(fn: Function, algorithm: s.Algorithm) -> None:
     """Number what communicates. The k-th `send` in the text has the number of the k-th `receive`."""
+    fn.numbers.update(numbered(algorithm))
+
+
+def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
+    """The numbers of what communicates in an algorithm; those of calls and of collective operations differ."""
     counts = {"exchange": 0, "send": 0, "receive": 0}
+    numbers: dict[s.Node, int] = {}
     for node in s.nodes(algorithm.body):
         if isinstance(node, s.Communicate) and node.operation in counts:
             counts[node.operation] += 1
-            fn.numbers[node] = 2 * counts[node.operation] - (node.operation == "exchange")
+            numbers[node] = 2 * counts[node.operation] - (node.operation == "exchange")
         elif isinstance(node, s.Communicate | s.Invoke):
-            fn.numbers[node] = len(fn.numbers)
+            numbers[node] = len(numbers)
+    return numbers
+
+
+def calls_by_number(algorithm: s.Algorithm) -> dict[int, s.Node]:
+    """The calls and the collective operations of an algorithm by number."""
+    steps = ("exchange", "send", "receive")
+    calls = {node: number for node, number in numbered(algorithm).items()
+             if not (isinstance(node, s.Communicate) and node.operation in steps)}  # fmt: skip
+    return {number: node for node, number in calls.items()}
 
 
 def define_grid(fn: Function, algorithm: s.Algorithm) -> None:

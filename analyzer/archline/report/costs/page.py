@@ -57,7 +57,8 @@ class Page:
 def page(view: CostView, metric: str | None = None) -> Page:
     """The page of derived costs, or of one metric."""
     hidden = ("span", "io") if view.on_grid and metric is None else ()
-    rows = [row for row in view.rows if metric in (None, row.metric) and row.metric not in hidden]
+    case = view.case()
+    rows = [row for row in (case or view).rows if metric in (None, row.metric) and row.metric not in hidden]
     lines = [line for row in rows for line in _metric(view, row)]
     if metric is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
@@ -66,6 +67,8 @@ def page(view: CostView, metric: str | None = None) -> Page:
     bound = () if io is None else tuple(_bound(view, io))
     schedules = tuple((each.name, ": ", *with_growths(each.bound), f" ({each.source})") for each in view.schedules)
     notes = list(_notes(view))
+    if case is not None:
+        notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
     if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
         notes.append(("~: leading terms as all sizes grow, for ", Formula("L >= 2")))
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
@@ -262,6 +265,8 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
 
 
 def _notes(view: CostView) -> Iterator[Phrase]:
+    if view.on_grid and "K" in view.parameters:
+        yield ("a message has K words at most, w words are ", Formula("ceil(w/K)"), " messages")
     if view.on_grid:
         yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
         yield from lower_bounds.sentences(view)

@@ -1,0 +1,72 @@
+"""What each statement adds to the bounds of the longest paths, as `archline cost --explain` shows it on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from archline.algebra.polynomial import Poly
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known
+from archline.language.source import Span
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """A statement of a path, with what it adds to each metric.
+
+    `once` is the cost of one execution, with the variables of the loops around it; `times` says how often the path
+    goes through it, and `amounts` what it adds in all. `callee` is the algorithm that a call, or a collective
+    operation, stands for, and `inside` are its statements. The upper bounds are the ones that matter.
+    """
+
+    span: Span
+    once: Mapping[str, Amount]
+    amounts: Mapping[str, Amount]
+    times: Amount = UNIT
+    callee: str = ""
+    inside: tuple[PathStep, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The line of the statement."""
+        return self.span.source.lines[self.span.line - 1].strip()
+
+    def upper(self, metric: str) -> Poly:
+        """The most that the statement adds to a metric that is known."""
+        return _upper(self.amounts.get(metric, NOTHING))
+
+    def mapped(self, function: Callable[[Amount], Amount]) -> PathStep:
+        """The same step with a function applied to how often, and to what it adds in all."""
+        return replace(
+            self,
+            amounts=_each(self.amounts, function),
+            times=function(self.times),
+            inside=tuple(each.mapped(function) for each in self.inside),
+        )
+
+    def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
+        """The same step with a function applied to what one execution costs."""
+        inside = tuple(each.with_once(function) for each in self.inside)
+        return replace(self, once=_each(self.once, function), inside=inside)
+
+
+def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
+    """The step of a statement; none where it adds nothing."""
+    found = {name: amount for name, amount in amounts.items() if amount != NOTHING}
+    return (PathStep(span, found, found),) if found else ()
+
+
+def call_of(
+    span: Span, callee: str, amounts: Mapping[str, Amount], inside: tuple[PathStep, ...]
+) -> tuple[PathStep, ...]:
+    """The step of a call, with the statements of the callee."""
+    return tuple(replace(each, callee=callee, inside=inside) for each in step_of(span, amounts))
+
+
+def _each(amounts: Mapping[str, Amount], function: Callable[[Amount], Amount]) -> Mapping[str, Amount]:
+    return {name: function(amount) for name, amount in amounts.items()}
+
+
+def _upper(amount: Amount) -> Poly:
+    assert isinstance(amount, Known)
+    return amount.upper

@@ -1,0 +1,108 @@
+"""The longest path in one metric, piece by piece: what the processors on it did, and where in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from archline.execution.paths import METRICS, NOTHING, CriticalPath, Prices, Values
+from archline.language.source import Span
+
+TIME = "time"
+PLACES: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME: len(METRICS)}
+"""Where each metric stands among the values of a path; the time is behind them."""
+Partners = tuple[int | None, int | None]
+"""To whom, and from whom; None where nothing counts that is sent, or received."""
+Piece = tuple[Any, int, int, "int | None", "Partners | None", int]
+"""The piece before, the rank, the site and the call of the step, its partners (None: computed before it), how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathPiece:
+    """What one processor added to the longest path: a step, or what it computed before it.
+
+    `span` is the statement, `called` the statement of the algorithm that ran which it is part of, if that is another;
+    both are None behind the last step. `to` and `source` are the partners of a step, as far as their messages are what
+    counts in it. `amount` is in the unit of the metric, seconds for the time.
+    """
+
+    coordinates: tuple[int, ...]
+    span: Span | None
+    called: Span | None
+    computed: bool
+    to: tuple[int, ...] | None
+    source: tuple[int, ...] | None
+    amount: int | Fraction
+
+
+class _Traced(tuple[int, ...]):
+    """The values of a path with its last piece."""
+
+    last: Piece | None
+
+
+class TracedPath(CriticalPath):
+    """A critical path that keeps the pieces of the longest path in one metric, or in the time."""
+
+    def __init__(self, prices: Prices, rank: int, metric: str) -> None:
+        super().__init__(prices)
+        self.last: Piece | None = None
+        self._rank = rank
+        self._place = PLACES[metric]
+        self._site = 0
+        self._called: int | None = None
+        self._partners: Partners = (None, None)
+
+    def reach(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
+        self._site, self._called, self._partners = site, called, (to, source)
+
+    def compute(self, flops: int, work: int) -> Values:
+        before = self.values[self._place]
+        found = _Traced(super().compute(flops, work))
+        self._note(None, before)
+        found.last = self.last
+        return found
+
+    def follow(self, sender: Values) -> None:
+        if sender[self._place] > self.values[self._place]:
+            assert isinstance(sender, _Traced)
+            self.last = sender.last
+        super().follow(sender)
+
+    def share(self, sent: Values, received: Values) -> None:
+        before = self.values[self._place]
+        super().share(sent, received)
+        to, source = self._partners
+        # The time weighs several metrics: there both partners count.
+        out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NOTHING
+                     for values in (sent, received))  # fmt: skip
+        self._note((to if out >= back else None, source if back >= out else None), before)
+
+    def _note(self, partners: Partners | None, before: int) -> None:
+        amount = self.values[self._place] - before
+        if amount:
+            self.last = (self.last, self._rank, self._site, self._called, partners, amount)
+
+
+def pieces(
+    paths: Sequence[CriticalPath],
+    metric: str,
+    coordinates: Callable[[int], tuple[int, ...]],
+    span: Callable[[int], Span | None],
+    called: Callable[[int | None], Span | None],
+) -> tuple[PathPiece, ...]:
+    """The pieces of the longest path in the metric that was traced, from its beginning."""
+    place = PLACES[metric]
+    longest = max(paths, key=lambda each: each.values[place])
+    assert isinstance(longest, TracedPath)
+    scale = longest.prices.scale if metric == TIME else 1
+    found: list[PathPiece] = []
+    piece = longest.last
+    while piece is not None:
+        piece, rank, site, call, partners, amount = piece
+        size = Fraction(amount, scale) if metric == TIME else amount
+        to, source = (None if each is None else coordinates(each) for each in partners or (None, None))
+        found.append(PathPiece(coordinates(rank), span(site), called(call), partners is None, to, source, size))
+    return tuple(reversed(found))

@@ -12,6 +12,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
+from archline.claims.by_cases import is_long
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import model
 from archline.language import syntax as s
@@ -41,7 +42,7 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     """Where every axis has two processors at least; all sizes, where that is so anyway, or cannot be."""
     when = _several(module, node)
     everywhere = Case(module, node, (), costs, longest)
-    if not when:
+    if not when or is_long(module, node):
         return everywhere
     try:
         narrowed, own = with_where(module, node, parse_facts(", ".join(when), "where"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
@@ -27,10 +26,16 @@ MAX_SPLITS = 3
 """A claim is decided in 2^MAX_SPLITS cases at most."""
 MAX_DERIVED = 40
 """So many times the costs of an algorithm are derived anew for all of its claims."""
-MAX_NODES = 1200
+MAX_NODES = 1000
 """Algorithms that are longer, with what they call, take too long to derive to do so more than once."""
 Decide = Callable[[Module, s.Algorithm, Costs, s.Ensures], Verdict]
 Narrowed = tuple[Module, s.Algorithm, Costs]
+
+
+def is_long(module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether an algorithm is too long to derive its costs more than once."""
+    every = (algorithm, *reachable(module, algorithm))
+    return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
 
 
 @dataclass(frozen=True)
@@ -53,15 +58,10 @@ class ByCases:
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
         """The verdict by cases, or the one that was found where they do not decide it."""
-        if self._is_long:
+        if is_long(self.module, self.algorithm):
             return found
         by_cases = self._decided(ensures, ensures.when, MAX_SPLITS)
         return by_cases if by_cases is not None and by_cases.outcome in ("holds", "fails") else found
-
-    @cached_property
-    def _is_long(self) -> bool:
-        every = (self.algorithm, *reachable(self.module, self.algorithm))
-        return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
 
     def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
         """The verdict where the facts hold; None where nothing can be derived under them."""

@@ -75,6 +75,8 @@ class Growth:
 
 LEAST, MOST_RAISED = (2, 3, 4), 3
 """From which sizes on a cost is compared that may vanish at smaller ones, and of how many sizes that is said."""
+MAX_COMPARED = 24
+"""Of lower bounds with more terms it is not tried from which sizes on they suffice, which takes long."""
 TALL = "Z >= L^2"
 """What is taken of a cache of which nothing is said: it has more lines than a line has words."""
 
@@ -158,7 +160,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
         upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
         return Growth(upper, lower)
     found = _growth(costs, cost, sizes, facts, known)
-    if found.upper is None or found.lower is not None or not cost.lower:
+    if found.upper is None or found.lower is not None or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
         return found
     return replace(found, tight=_from_sizes(costs, cost, sizes, facts, declared(module, algorithm)))
 

@@ -8,7 +8,7 @@ may be is not declared, nothing is said of messages.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -66,19 +66,38 @@ def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Mess
         return Messages(None, 0, f"data decides the messages of line {known.data.line}")
     left, reached = WORK, most
     replicated: Point | None = None
+    ran, refusal = False, None
     for number, points in enumerate(_grids(module, algorithm, most)):
         # Sizes that just suffice hide what goes wrong with the next ones.
         runs = (_run(module, algorithm, each, left) for each in islice(points[number % 2 :] or points, MAX_TRIALS))
-        found = next((each for each in runs if each is not None), None)
+        found, refused = _first(runs)
+        refusal = refusal or refused
         if isinstance(found, Diagnostic):
             return _failed(module, algorithm, found)
+        if found is None and refused is not None and not ran:
+            # It may run on more processors.
+            continue
+        ran = ran or found is not None
         if found is not None and found.replicated and replicated is None:
             replicated = found.at
         left -= found.work if found is not None and found.work else left
         if left <= 0:
             reached = points[0]["P"] - 1 if points else 0
             break
+    if refusal is not None and not ran:
+        return _failed(module, algorithm, refusal)
     return Messages(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
+
+
+def _first(runs: Iterable[Diagnostic | Ran | Refusal | None]) -> tuple[Diagnostic | Ran | None, Diagnostic | None]:
+    """The first that ran or failed, and the first reason why one was refused."""
+    refused: Diagnostic | None = None
+    for each in runs:
+        if isinstance(each, Refusal):
+            refused = refused or each.reason
+        elif each is not None:
+            return each, refused
+    return None, refused
 
 
 @lru_cache(maxsize=256)
@@ -109,6 +128,13 @@ class Ran:
     replicated: bool
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A run that a callee refused, as its `where` is false."""
+
+    reason: Diagnostic
+
+
 def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
     """A failure, unless callers may restrict an index as they like."""
     where = s.names(algorithm.where)
@@ -116,7 +142,7 @@ def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Mess
     return Messages(None, 0, f"no `where` says what {free} may be") if free else Messages(failure, 0)
 
 
-def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | None:
+def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | Refusal | None:
     """The failure of a run at sizes, or what it did, of work there is `most`; None where there is no such run."""
     symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
     try:
@@ -124,9 +150,11 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
         run = execute(module, algorithm, given, compiled=False, progress=False, steps=max(most // point["P"], 1))
     except ArchlineError as problem:
         first = problem.diagnostics[0]
+        sizes = ", ".join(f"{name} = {value}" for name, value in point.items())
+        if first.rule is rules.WHERE:
+            return Refusal(replace(first, message=f"{first.message}, at {sizes} and all other sizes tried"))
         if first.rule not in FAILURES:
             return Ran(point, most, False) if first.rule is rules.INTERRUPTED else None
-        sizes = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(first, message=f"{first.message}, at {sizes}")
     work = run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
     return Ran(point, work, run.replicated)

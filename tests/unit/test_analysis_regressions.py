@@ -129,7 +129,7 @@ def test_derived_agrees_with_executed(name: str) -> None:
 
 HALF = "for i in 0..n/2:\n        pass"
 VERDICTS = [
-    ("ensures work >= 100 when n >= P, P >= 100", "pass", "unknown"),
+    ("ensures work >= 100 when n >= P, P >= 100", "pass", "holds"),
     ("ensures work >= 11", "assume n >= 10", "unknown"),
     (
         "ensures work == 1 + 2*(n//2) + 2*n",

@@ -21,19 +21,19 @@ MAX_PRIME = 1_000
 
 
 @dataclass(frozen=True)
-class Product:
+class PowerProduct:
     """A coefficient times powers of names, of numbers below roots, and of other expressions by their text."""
 
     coefficient: Fraction
     powers: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
 
-    def __mul__(self, other: Product) -> Product:
+    def __mul__(self, other: PowerProduct) -> PowerProduct:
         powers = dict(self.powers)
         for name, power in other.powers.items():
             powers[name] = powers.get(name, Fraction(0)) + power
         return _tidied(self.coefficient * other.coefficient, powers)
 
-    def power(self, exponent: Fraction) -> Product:
+    def power(self, exponent: Fraction) -> PowerProduct:
         """A power; of a positive product where the exponent is no integer."""
         powers = {name: each * exponent for name, each in self.powers.items()}
         if exponent.denominator == 1:
@@ -58,7 +58,7 @@ class Product:
         return found
 
 
-def _tidied(coefficient: Fraction, powers: Mapping[str, Fraction]) -> Product:
+def _tidied(coefficient: Fraction, powers: Mapping[str, Fraction]) -> PowerProduct:
     """Whole powers of numbers belong to the coefficient."""
     kept: dict[str, Fraction] = {}
     for name, power in powers.items():
@@ -69,7 +69,7 @@ def _tidied(coefficient: Fraction, powers: Mapping[str, Fraction]) -> Product:
             rest = power - whole
         if rest:
             kept[name] = rest
-    return Product(coefficient, kept)
+    return PowerProduct(coefficient, kept)
 
 
 def _primes(number: int) -> dict[int, int]:
@@ -81,14 +81,14 @@ def _primes(number: int) -> dict[int, int]:
     return found if number == 1 else {**found, number: 1}
 
 
-Sum = tuple[Product, ...]
+Sum = tuple[PowerProduct, ...]
 
 
 def power_sum(expr: s.Expr) -> Sum:
     """The terms of an expression, multiplied out and with like terms together; none for 0."""
     match expr:
         case s.Integer(value=value):
-            return (Product(Fraction(value)),) if value else ()
+            return (PowerProduct(Fraction(value)),) if value else ()
         case s.Unary(op="-", operand=operand):
             return _scaled(power_sum(operand), -1)
         case s.Binary(op="+", left=left, right=right):
@@ -124,28 +124,28 @@ def _number(expr: s.Expr) -> Fraction | None:
     return None if isinstance(value, Enclosure) else Fraction(value)
 
 
-def _base(expr: s.Expr, exponent: Fraction) -> Product:
+def _base(expr: s.Expr, exponent: Fraction) -> PowerProduct:
     found = power_sum(expr)
     whole = exponent.denominator == 1
     return found[0] if len(found) == 1 and (whole or found[0].coefficient > 0) else _opaque(expr)
 
 
-def _opaque(expr: s.Expr) -> Product:
+def _opaque(expr: s.Expr) -> PowerProduct:
     text = format_expression(expr)
     bare = isinstance(expr, s.Name | s.Call)
-    return Product(Fraction(1), {text if bare else f"({text})": Fraction(1)})
+    return PowerProduct(Fraction(1), {text if bare else f"({text})": Fraction(1)})
 
 
 def _scaled(terms: Sum, factor: int) -> Sum:
-    return tuple(Product(each.coefficient * factor, each.powers) for each in terms)
+    return tuple(PowerProduct(each.coefficient * factor, each.powers) for each in terms)
 
 
-def _sum(terms: Sequence[Product]) -> Sum:
-    found: dict[frozenset[tuple[str, Fraction]], Product] = {}
+def _sum(terms: Sequence[PowerProduct]) -> Sum:
+    found: dict[frozenset[tuple[str, Fraction]], PowerProduct] = {}
     for each in terms:
         key = frozenset(each.powers.items())
         before = found.get(key)
-        found[key] = each if before is None else Product(before.coefficient + each.coefficient, each.powers)
+        found[key] = each if before is None else PowerProduct(before.coefficient + each.coefficient, each.powers)
     return tuple(each for each in found.values() if each.coefficient)
 
 
@@ -159,7 +159,7 @@ def sum_text(terms: Sum) -> str:
     return "".join(parts)
 
 
-def product_text(term: Product) -> str:
+def product_text(term: PowerProduct) -> str:
     """A product without its sign, as `2*n^3/(P*sqrt(M))`."""
     size = abs(term.coefficient)
     above = [_power(name, each) for name, each in term.powers.items() if each > 0]

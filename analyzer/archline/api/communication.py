@@ -13,7 +13,7 @@ from archline.algebra.power_sums import simplified
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound, communication_bounds
 from archline.claims.communication_nearness import Nearness, nearness
-from archline.claims.communication_problems import PROBLEM, Solved, named_problem, problem_of
+from archline.claims.communication_problems import PROBLEM, SolvedProblem, named_problem, problem_of
 from archline.execution.results import Counts
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
@@ -34,7 +34,7 @@ class Communication:
 
     module: Module
     algorithm: s.Algorithm
-    solved: Solved | None
+    solved: SolvedProblem | None
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, problem: str | None) -> Communication | None:

@@ -20,7 +20,7 @@ from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.communication import Communication
-from archline.api.general_case import Case, general_case, is_shorter
+from archline.api.general_case import GeneralCase, general_case, is_shorter
 from archline.api.lru import lru_view
 from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.claims.decide import decide
@@ -265,7 +265,7 @@ class CostReport:
         return self._requested[metric]
 
     @cached_property
-    def case(self) -> Case:
+    def case(self) -> GeneralCase:
         """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms.
 
         It takes as long as the derivation for all sizes, and is left out where that leaves costs unknown.
@@ -277,8 +277,8 @@ class CostReport:
         return found if is_shorter(found, self._derived) else plain
 
     @property
-    def _everywhere(self) -> Case:
-        return Case(self._module, self._node, (), self._derived, self._longest)
+    def _everywhere(self) -> GeneralCase:
+        return GeneralCase(self._module, self._node, (), self._derived, self._longest)
 
     @cached_property
     def with_longest(self) -> CostReport:

@@ -23,7 +23,7 @@ from archline.language.parser import parse_facts
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class GeneralCase:
     """An algorithm under the facts `when`, and its costs there; a message has `longest` words at most, if not any."""
 
     module: model.Module
@@ -38,10 +38,10 @@ class Case:
         return steps_on_grid(self.module, self.node, self.longest)
 
 
-def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> Case:
+def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
     """Where every axis has two processors at least; all sizes, where that is so anyway, or cannot be."""
     when = _several(module, node)
-    everywhere = Case(module, node, (), costs, longest)
+    everywhere = GeneralCase(module, node, (), costs, longest)
     if not when or is_long(module, node):
         return everywhere
     try:
@@ -52,7 +52,7 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     if any(each.upper is None and costs[each.metric].upper is not None for each in found):
         return everywhere
     metrics = {each.metric: _sharper(each, costs[each.metric]) for each in found}
-    return Case(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
+    return GeneralCase(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
 
 
 def _several(module: model.Module, node: s.Algorithm) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def _sharper(found: Cost, everywhere: Cost) -> Cost:
     return everywhere if everywhere.exact and not found.exact else found
 
 
-def is_shorter(case: Case, costs: Costs) -> bool:
+def is_shorter(case: GeneralCase, costs: Costs) -> bool:
     """Whether the forms of the case are shorter than those for all sizes."""
     return sum(_length(case.costs, each) for each in case.costs) < sum(_length(costs, each) for each in costs)
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import cached_property, reduce
 
 from archline.algebra.power_sums import simplified
-from archline.claims.communication_problems import Solved, Texts
+from archline.claims.communication_problems import SolvedProblem, Texts
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
 from archline.language.evaluate import Enclosure, EvaluationError, evaluate
@@ -98,7 +98,7 @@ class CommunicationBounds:
     """
 
     algorithm: s.Algorithm
-    solved: Solved
+    solved: SolvedProblem
     bounds: tuple[LowerBound, ...]
     registers: int | None
     letter: str
@@ -161,7 +161,7 @@ class CommunicationBounds:
         return Fraction(0) if memory is None or self.registers is None else memory + self.registers
 
 
-def communication_bounds(module: Module, algorithm: s.Algorithm, solved: Solved) -> CommunicationBounds:
+def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedProblem) -> CommunicationBounds:
     """The bounds for the problem that an algorithm on a grid solves."""
     reader = _Reader(solved, _cores(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M")
     bounds = tuple(_bound(reader, each) for each in solved.problem["bounds"])
@@ -175,7 +175,7 @@ class _Reader:
     With `cores` a node, nodes are the processors.
     """
 
-    solved: Solved
+    solved: SolvedProblem
     cores: s.Expr | None
     letter: str
 
@@ -266,7 +266,7 @@ def _cores(algorithm: s.Algorithm) -> s.Expr | None:
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), within)
 
 
-def _assumptions(solved: Solved, known: Texts) -> list[str]:
+def _assumptions(solved: SolvedProblem, known: Texts) -> list[str]:
     found = ["one copy of input and output, in the memories of the processors"]
     if known.get("balanced") and solved.most is not None:
         unit = solved.problem["unit"]
@@ -280,7 +280,7 @@ def _assumptions(solved: Solved, known: Texts) -> list[str]:
     return found
 
 
-def _first(solved: Solved) -> str:
+def _first(solved: SolvedProblem) -> str:
     return format_expression(next(iter(solved.sizes.values())))
 
 

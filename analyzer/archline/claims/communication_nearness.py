@@ -11,7 +11,7 @@ from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.polynomial import Poly
-from archline.algebra.power_sums import Product, power_sum, product_text
+from archline.algebra.power_sums import PowerProduct, power_sum, product_text
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth
@@ -88,7 +88,7 @@ def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     return ours == theirs
 
 
-def _only(expr: s.Expr | None) -> Product | None:
+def _only(expr: s.Expr | None) -> PowerProduct | None:
     terms = () if expr is None else power_sum(expr)
     return terms[0] if len(terms) == 1 and all(name.isidentifier() for name in terms[0].names) else None
 
@@ -128,11 +128,11 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
         # It depends on how the sizes grow together.
         return None
     number = f"{ratio.number:.3g}"
-    rest = product_text(Product(Fraction(1), ratio.names))
+    rest = product_text(PowerProduct(Fraction(1), ratio.names))
     return number if not ratio.names else f"{number}*{rest}"
 
 
-def _vanishes(ratio: Product) -> bool:
+def _vanishes(ratio: PowerProduct) -> bool:
     return bool(ratio.names) and all(name.isidentifier() and power < 0 for name, power in ratio.names.items())
 
 

@@ -29,7 +29,7 @@ Texts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedProblem:
     """A problem with the algorithm's expressions for its sizes.
 
     `most` is how many of its operations a processor does at most; None where all do the same number.
@@ -64,7 +64,7 @@ def tables() -> Texts:
     return found
 
 
-def problem_of(algorithm: s.Algorithm) -> Solved | None:
+def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
     """The problem that an algorithm of the library solves; None for others."""
     known = tables()["algorithms"].get(target_of(algorithm))
     if known is None:
@@ -77,7 +77,7 @@ def problem_of(algorithm: s.Algorithm) -> Solved | None:
     )
 
 
-def named_problem(text: str, sizes: Sequence[str]) -> Solved:
+def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     """A problem as a user names it, `matmul(n, n, n)`, in the sizes of the algorithm. Raises ArchlineError (AL419)."""
     name, bracket, rest = text.strip().partition("(")
     problems = tables()["problems"]
@@ -102,6 +102,6 @@ def named_problem(text: str, sizes: Sequence[str]) -> Solved:
     return _solved(name, given, None, by_user=True)
 
 
-def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False) -> Solved:
+def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False) -> SolvedProblem:
     problem = tables()["problems"][name]
-    return Solved(name, problem, dict(zip(problem["sizes"], sizes, strict=True)), most, by_user)
+    return SolvedProblem(name, problem, dict(zip(problem["sizes"], sizes, strict=True)), most, by_user)

@@ -23,6 +23,10 @@ Apply = Callable[[str, tuple[fmpq, ...]], fmpq]
 """The value of a function that the expression leaves open, at its arguments."""
 
 
+class IrrationalValueError(EvaluationError):
+    """A logarithm, a root or a power is not rational by itself, as a product of several may be."""
+
+
 class PointValues:
     """A point at which expressions are evaluated; what they have in common is computed once."""
 
@@ -70,6 +74,8 @@ class PointValues:
                 failure = failure or problem
         if failure is None or not product:
             return product
+        if not isinstance(failure, IrrationalValueError):
+            raise failure
         try:
             return rational_product(monomial, self.number, self._atom)
         except IrrationalError:
@@ -98,7 +104,7 @@ class PointValues:
             case a.Exponential():
                 exponent = self.number(atom.exponent)
                 if exponent.q != 1:
-                    raise EvaluationError("a power with a fraction as exponent")
+                    raise IrrationalValueError("a power with a fraction as exponent")
                 return _power(fmpq(atom.base), int(exponent.p))
             case a.RealFunction():
                 return function_value(atom.function, self.number(atom.argument))
@@ -136,4 +142,4 @@ def function_value(name: str, argument: fmpq) -> fmpq:
             return fmpq(isqrt(number) if number >= 0 else -1)
         if name == "sqrt" and number >= 0 and isqrt(number) ** 2 == number:
             return fmpq(isqrt(number))
-    raise EvaluationError(f"{name}({argument}) is not rational")
+    raise IrrationalValueError(f"{name}({argument}) is not rational")

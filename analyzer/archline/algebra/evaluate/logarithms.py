@@ -39,10 +39,16 @@ def rational_product(monomial: Monomial, number: Number, factor: Factor) -> fmpq
             case a.RealFunction(function="log2", argument=argument):
                 (above if power > 0 else below).extend([_logs(number(argument))] * abs(power))
             case _:
-                product *= factor(atom) ** power
+                product *= _power(factor(atom), power)
     for base, logs in exponents.items():
         product *= fmpq(base) ** _integer(logs)
     return product * _rational(_ratio(above, below))
+
+
+def _power(number: fmpq, power: int) -> fmpq:
+    if power < 0 and not number:
+        raise IrrationalError
+    return number**power
 
 
 def _sum(value: Poly, number: Number, factor: Factor) -> Logs:
@@ -55,7 +61,7 @@ def _sum(value: Poly, number: Number, factor: Factor) -> Logs:
             if isinstance(atom, a.RealFunction) and atom.function == "log2":
                 (above if power > 0 else below).extend([_logs(number(atom.argument))] * abs(power))
             else:
-                coefficient *= factor(atom) ** power
+                coefficient *= _power(factor(atom), power)
         total = _plus(total, _ratio(above, below), coefficient)
     return total
 

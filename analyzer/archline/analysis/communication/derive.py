@@ -13,7 +13,7 @@ from archline.analysis.communication.hand_over import with_hand_overs
 from archline.analysis.communication.memory import Memory
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.communication.place import Position, at_start
-from archline.analysis.communication.recursion import Level, Recursions
+from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
 from archline.analysis.cost import Cost
@@ -93,7 +93,7 @@ def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]
 
 
 def _spent(
-    module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, recursions: Recursions
+    module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, recursions: GridRecursions
 ) -> tuple[Spent, Facts]:
     place = at_start(module, algorithm, given)
     if place is None:
@@ -117,7 +117,7 @@ def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amou
     return closed_amount(short, facts, algorithm)
 
 
-def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> Recursions:
+def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
     """The recurrences of a module's recursive algorithms on grids; `longest` are the most words of a message."""
 
     def follow(level: Level, place: Position) -> Mapping[str, Amount]:
@@ -126,11 +126,11 @@ def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = 
             return memory
         return {**PathCosts(module, recursions, level).algorithm(level.algorithm, place).amounts, **memory}
 
-    recursions = Recursions(module, stretches, (*METRICS, "memory"), follow, longest)
+    recursions = GridRecursions(module, stretches, (*METRICS, "memory"), follow, longest)
     return recursions
 
 
-def _parameters(module: Module, algorithm: s.Algorithm, metric: str, recursions: Recursions) -> Poly:
+def _parameters(module: Module, algorithm: s.Algorithm, metric: str, recursions: GridRecursions) -> Poly:
     """The words of an algorithm's own parameters, which runs of it count as memory."""
     place = at_start(module, algorithm, None)
     if metric != "memory" or place is None:
@@ -139,7 +139,7 @@ def _parameters(module: Module, algorithm: s.Algorithm, metric: str, recursions:
     return ZERO if isinstance(words, Unknown) else place.scope.facts.restore(words.upper)
 
 
-def _start(module: Module, algorithm: s.Algorithm, recursions: Recursions, place: Position) -> Spent:
+def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position) -> Spent:
     """The costs of the outermost call."""
     memory = Memory(module, recursions)
     if component(module, algorithm):

@@ -8,7 +8,7 @@ from math import prod
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
-from archline.analysis.communication.recursion import Level, Recursions
+from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
@@ -35,7 +35,7 @@ def _largest(amount: Amount, iterations: Range) -> Amount:
 class Memory:
     """Follows a processor through its program, as `PathCosts` does."""
 
-    def __init__(self, module: Module, recursions: Recursions, level: Level | None = None) -> None:
+    def __init__(self, module: Module, recursions: GridRecursions, level: Level | None = None) -> None:
         self._module = module
         self._stretches = recursions.stretches
         self._recursions = recursions
@@ -78,15 +78,20 @@ class Memory:
         for statement in body:
             facts = place.scope.facts
             during = self._statement(statement, place)
-            if during != NOTHING:
-                # As much is alive at a statement as before it.
-                now = add(total, during)
-                most = now if most == total else later(most, now, facts)
+            if most == total and self._recurses(statement):
+                # As much is alive in a call as before it, though closed forms of recursion do not show it.
+                most = add(total, during)
+            else:
+                most = later(most, add(total, during), facts)
             if isinstance(statement, s.Local):
                 total = add(total, self._words(statement.type, statement, place))
-                most = total if most == NOTHING else later(most, total, facts)
+                most = later(most, total, facts)
             place = place.behind(statement, self._stretches.behind(statement, place.scope))
         return most
+
+    def _recurses(self, statement: s.Stmt) -> bool:
+        targets = (self._module.targets.get(node) for node in s.nodes(statement) if isinstance(node, s.Call))
+        return any(isinstance(each, s.Algorithm) and bool(component(self._module, each)) for each in targets)
 
     def _statement(self, statement: s.Stmt, place: Position) -> Amount:
         match statement:

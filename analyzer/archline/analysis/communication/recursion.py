@@ -40,7 +40,7 @@ Follow = Callable[["Level", Position], Mapping[str, Amount]]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class LevelCase:
     """One way through the body: the conditions that lead there, and what the level costs with its calls."""
 
     way: Way
@@ -52,7 +52,7 @@ class Case:
 class Level:
     """One level of a recursion being followed, in a case that conditions on sizes distinguish."""
 
-    recursions: Recursions
+    recursions: GridRecursions
     algorithm: s.Algorithm
     corner: Corner
     way: Way
@@ -70,7 +70,7 @@ class Level:
         raise UndecidedError(branch, taken, branch.condition, place.scope)
 
 
-class Recursions:
+class GridRecursions:
     """The recurrences of the recursive algorithms on grids of a module, and their solutions; each once."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Recursions:
         self._module = module
         self._metrics = metrics
         self._follow = follow
-        self._cases: dict[tuple[s.Algorithm, Corner], tuple[Case, ...] | Unknown] = {}
+        self._cases: dict[tuple[s.Algorithm, Corner], tuple[LevelCase, ...] | Unknown] = {}
         self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
 
     # Calls
@@ -132,16 +132,16 @@ class Recursions:
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
 
     # Recurrences
-    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
+    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[LevelCase, ...] | Unknown:
         """Every way through the body that conditions on sizes distinguish."""
         key = algorithm, corner
         if key not in self._cases:
             self._cases[key] = self._find_cases(algorithm, corner)
         return self._cases[key]
 
-    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
+    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[LevelCase, ...] | Unknown:
         start = self._start(algorithm, corner)
-        found: list[Case] = []
+        found: list[LevelCase] = []
         pending = [Way((), Knowledge(start.scope.facts))]
         while pending:
             if len(found) + len(pending) > MAX_CASES:
@@ -153,7 +153,7 @@ class Recursions:
             except UndecidedError as open_:
                 pending.extend(reversed(list(both_ways(way, open_))))
                 continue
-            found.append(Case(way, way.known.facts, amounts))
+            found.append(LevelCase(way, way.known.facts, amounts))
         return tuple(found)
 
     def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
@@ -276,7 +276,7 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
     return value.map_atoms(rewritten).substitute(defined)
 
 
-def _equation(case: Case, value: Poly) -> Equation:
+def _equation(case: LevelCase, value: Poly) -> Equation:
     restored = (replace(each, indicator=case.facts.restore(each.indicator)) for each in case.way.decisions)
     return Equation(tuple(restored), case.facts, value, (), case.way.known.nonnegative)
 

@@ -17,7 +17,7 @@ from archline.analysis.communication.dissemination import disseminates
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.path_steps import PathStep, call_of, step_of
 from archline.analysis.communication.place import Position, in_callee, in_split, transfers
-from archline.analysis.communication.recursion import Level, Recursions
+from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import sends_everywhere, share
 from archline.analysis.communication.stretches import iterations_of
@@ -108,7 +108,7 @@ class PathCosts:
     """Follows a processor through its program."""
 
     def __init__(
-        self, module: Module, recursions: Recursions, level: Level | None = None, *, stepwise: bool = False
+        self, module: Module, recursions: GridRecursions, level: Level | None = None, *, stepwise: bool = False
     ) -> None:
         """`recursions` has what recursive calls cost, `level` is one of a recursion that is followed.
 

@@ -22,7 +22,7 @@ from archline.recurrences.model import Equation, Function, by_call, calls
 LEVEL = "level"
 
 
-class Side(Enum):
+class Relation(Enum):
     """What a closed form is to the function."""
 
     EXACT = 0
@@ -95,7 +95,7 @@ class Depth:
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelStep:
     """A case that calls the function: `added` + `weight`*T, with each size times its factor, or `less` than it was.
 
     Sizes in `given` have the constant that they map to in the call. `least`: it is that at least, as the peak of an
@@ -135,7 +135,7 @@ def closed_form(function: Function) -> Form:
     return _Search(function, leaves[0], known, depth).form()
 
 
-def step_of(function: Function, equation: Equation) -> Step | None:
+def step_of(function: Function, equation: Equation) -> LevelStep | None:
     """A recursive case, where it has one call whose sizes are multiples of its own; None for others."""
     value, least = maximum_of(equation.value)
     rest, weights = by_call(value)
@@ -157,7 +157,7 @@ def step_of(function: Function, equation: Equation) -> Step | None:
             less[name] = 1
         else:
             return None
-    return Step(equation, rest, least, weight.constant_term, factors, less, given)
+    return LevelStep(equation, rest, least, weight.constant_term, factors, less, given)
 
 
 def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
@@ -170,7 +170,7 @@ def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
     return value, None
 
 
-def _depth(function: Function, leaves: Sequence[Equation], steps: Sequence[Step]) -> Depth | None:
+def _depth(function: Function, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
     """The size that calls divide until a leaf is reached."""
     for leaf, step in product(leaves, steps):
         for name, factor in step.factors.items():
@@ -197,7 +197,7 @@ def _pinned(equation: Equation, name: str) -> Poly | None:
 class _Search:
     """Guesses closed forms in the sizes and the number of levels, and proves them."""
 
-    def __init__(self, function: Function, leaf: Equation, steps: Sequence[Step], depth: Depth) -> None:
+    def __init__(self, function: Function, leaf: Equation, steps: Sequence[LevelStep], depth: Depth) -> None:
         self._function, self._leaf, self._depth = function, leaf, depth
         self._down = [each for each in steps if each.factors.get(depth.size) == fmpq(1, depth.base)]
         self._counted = [each for each in steps if each not in self._down]
@@ -205,19 +205,21 @@ class _Search:
 
     def form(self) -> Form:
         """The sharpest bounds that are guessed and proved, from each side."""
-        found: dict[Side, Poly] = {}
+        found: dict[Relation, Poly] = {}
         for guess in map(apart, self._guesses()):
-            for side in Side:
+            for side in Relation:
                 if side not in found and self._proved(guess, side):
                     found[side] = guess
-            if Side.EXACT in found:
+            if Relation.EXACT in found:
                 break
-        exact = found.get(Side.EXACT)
-        lower, upper = found.get(Side.LOWER, exact), found.get(Side.UPPER, exact)
+        exact = found.get(Relation.EXACT)
+        lower, upper = found.get(Relation.LOWER, exact), found.get(Relation.UPPER, exact)
         if exact is not None:
             lower = upper = exact
         plain = all(
-            self._at_leaf(each, side) for each, side in ((lower, Side.LOWER), (upper, Side.UPPER)) if each is not None
+            self._at_leaf(each, side)
+            for each, side in ((lower, Relation.LOWER), (upper, Relation.UPPER))
+            if each is not None
         )
         return Form(self._restored(lower), self._restored(upper), None if plain else self._leaf)
 
@@ -236,7 +238,7 @@ class _Search:
                 if above is not None:
                     yield above
 
-    def _by_division(self, step: Step) -> Iterator[Poly | None]:
+    def _by_division(self, step: LevelStep) -> Iterator[Poly | None]:
         """What it is where this case applies at all levels: down to the leaf, or to the last maximum above it."""
         levels = Poly.symbol(LEVEL)
         added, rest = self._in_levels(step.added, levels), {LEVEL: levels - _PASSED}
@@ -246,7 +248,7 @@ class _Search:
             end = self._in_levels(step.least, ONE).substitute(step.after(levels - 1))
             yield self._chain(step, added, levels - 1, end, rest)
 
-    def _by_count(self, step: Step, below: Poly) -> Poly | None:
+    def _by_count(self, step: LevelStep, below: Poly) -> Poly | None:
         """What it is where this case applies until a size is 0, and `below` then."""
         if len(step.less) != 1:
             return None
@@ -255,7 +257,7 @@ class _Search:
         end = below.substitute({**step.after(levels), name: ZERO})
         return self._chain(step, self._in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED})
 
-    def _chain(self, step: Step, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]) -> Poly | None:
+    def _chain(self, step: LevelStep, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]) -> Poly | None:
         """The sum over the levels of what they add, and what is left at their end."""
         if not added.names.isdisjoint(step.given):
             return None
@@ -311,7 +313,7 @@ class _Search:
         """The value in terms of the number of levels instead of the size that is divided."""
         return apart(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
 
-    def _called(self, value: Poly, step: Step) -> Poly:
+    def _called(self, value: Poly, step: LevelStep) -> Poly:
         """The value at the call that a case makes."""
         arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
         arguments |= {name: Poly.symbol(name) - less for name, less in step.less.items()}
@@ -319,16 +321,16 @@ class _Search:
             arguments[LEVEL] = Poly.symbol(LEVEL) - 1
         return apart(value.substitute({**arguments, **step.given}))
 
-    def _proved(self, guess: Poly, side: Side) -> bool:
+    def _proved(self, guess: Poly, side: Relation) -> bool:
         """Whether a guess is the function, or a bound of it, by induction over its calls."""
         return all(self._in_step(guess, step, side) for step in self._steps)
 
-    def _at_leaf(self, guess: Poly, side: Side, given: Mapping[str, Poly] | None = None) -> bool:
+    def _at_leaf(self, guess: Poly, side: Relation, given: Mapping[str, Poly] | None = None) -> bool:
         """Whether it is one in the leaf too, where a call gives some sizes."""
         difference = guess - self._in_levels(self._leaf.value, ZERO)
         return _is(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._facts(self._leaf, 0))
 
-    def _in_step(self, guess: Poly, step: Step, side: Side) -> bool:
+    def _in_step(self, guess: Poly, step: LevelStep, side: Relation) -> bool:
         """Whether it is one in a case, at whose last level the leaf is called."""
         once = self._facts(step.equation, 1)
         if step not in self._down:
@@ -341,16 +343,16 @@ class _Search:
         )
 
     def _at_call(
-        self, guess: Poly, called: Poly, step: Step, known: Mapping[str, Poly], facts: Facts, side: Side
+        self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: Relation
     ) -> bool:
         """Whether a guess is what the case adds to a call, that much at least, or at most that."""
         ends = {name: end for name in self._function.parameters if (end := _constant(step.equation, name)) is not None}
         added = self._in_levels(step.added, Poly.symbol(LEVEL)) + self._called(called, step).scaled(step.weight)
         least = added if step.least is None else self._in_levels(step.least, Poly.symbol(LEVEL))
         differences = [(guess - each).substitute({**ends, **known}) for each in (added, least)]
-        above = all(_is(Side.UPPER, each, facts) for each in differences)
-        below = any(_is(Side.LOWER, each, facts) for each in differences)
-        return {Side.EXACT: above and below, Side.UPPER: above, Side.LOWER: below}[side]
+        above = all(_is(Relation.UPPER, each, facts) for each in differences)
+        below = any(_is(Relation.LOWER, each, facts) for each in differences)
+        return {Relation.EXACT: above and below, Relation.UPPER: above, Relation.LOWER: below}[side]
 
     def _facts(self, equation: Equation, levels: int) -> Facts:
         """What is known of the sizes in a case: where it is no leaf, a level at least is left."""
@@ -371,15 +373,15 @@ def _constant(equation: Equation, name: str) -> Poly | None:
     return end if end is not None and end.is_constant else None
 
 
-def _is(side: Side, difference: Poly, facts: Facts) -> bool:
+def _is(side: Relation, difference: Poly, facts: Facts) -> bool:
     """Whether a difference is 0, or has a sign."""
     difference = facts.simplify(difference)
     match side:
-        case Side.EXACT:
+        case Relation.EXACT:
             return not difference
-        case Side.UPPER:
+        case Relation.UPPER:
             return _never_negative(difference, facts)
-        case Side.LOWER:
+        case Relation.LOWER:
             return _never_negative(-difference, facts)
 
 

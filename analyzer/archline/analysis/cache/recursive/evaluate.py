@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import floor
+from math import ceil
 
 from archline.algebra.effort import TooComplexError
-from archline.algebra.evaluate.compiled import Compiler, Compute
+from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -120,6 +120,16 @@ class Solved:
 
     def value(self, expression: Poly, point: Point) -> int:
         """The value of an expression of the body at a point, rounded up. Raises EvaluationError."""
+        return ceil(self._exact(expression, point))
+
+    def size(self, name: str, expression: Poly, point: Point) -> int:
+        """A size in a call. Raises EvaluationError where it is no whole number, at which a run stops."""
+        value = self._exact(expression, point)
+        if value.denominator != 1:
+            raise EvaluationError(f"`{name}` is {value} in a call")
+        return int(value)
+
+    def _exact(self, expression: Poly, point: Point) -> Number:
         if expression not in self._compiled:
             restored = self.body.scope.facts.restore(expression)
             names = tuple(sorted(restored.names))
@@ -129,7 +139,7 @@ class Solved:
         missing = [name for name in names if name not in point]
         if missing:
             raise EvaluationError(f"`{missing[0]}` has no value")
-        return -floor(-compute(compiler.environment([point[name] for name in names])))
+        return compute(compiler.environment([point[name] for name in names]))
 
 
 @dataclass(eq=False)
@@ -399,7 +409,7 @@ class _Evaluation:
             yield {**point, loop.variable: number}, 1
 
     def _target(self, solved: Solved, call: Recursion, point: Point) -> tuple[Solved, Point]:
-        sizes = {name: solved.value(value, point) for name, value in call.sizes.items()}
+        sizes = {name: solved.size(name, value, point) for name, value in call.sizes.items()}
         return self.recursions.solved(call.target), self.within(sizes)
 
     def _calls(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Recursion, Point]]:

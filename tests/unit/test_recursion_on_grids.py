@@ -221,3 +221,10 @@ def test_powers_with_logarithms_are_exact() -> None:
     with pytest.raises(EvaluationError, match="log2"):
         evaluate(cost, {"s": 16, "m": 1, "d": 0, "P": 48})
     assert to_text(cost, ("s", "m", "d", "P")) == "6*s*P*(7/4)^d/P^(2/log2(7)) - 6*s*(7/4)^d"
+
+
+def test_sizes_that_where_gives_need_not_be_given() -> None:
+    cost = al.algorithm(f"{MATMUL}::carma").cost()
+    assert cost.words.at(n=16, m=16, p=16, P=8) == cost.words.at(n=16, m=16, p=16, P=8, s=32, t=32, v=32) == (96, 96)
+    with pytest.raises(al.ArchlineError, match="does not hold"):
+        cost.words.at(n=16, m=16, p=16, P=8, s=31, t=32, v=32)

@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean
-from archline.language.evaluate import Enclosure, EvaluationError, evaluate, holds
+from archline.language.evaluate import Enclosure, EvaluationError, evaluate, given_by_facts, holds
 from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
@@ -151,8 +151,10 @@ def checked_point(
             problems.append(finding)
         elif isinstance(value, int | Fraction):
             point[name] = value if name in names.amounts else int(value)
+    whole = {name: value for name, value in point.items() if isinstance(value, int)}
+    point |= {name: value for name, value in given_by_facts(where, whole).items() if name in names.all}
     wanted = names.needed if needed is None else tuple(needed)
-    missing = [name for name in wanted if name not in given]
+    missing = [name for name in wanted if name not in given and name not in point]
     if missing:
         hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted)
         message = _those("no value is given for", missing)

@@ -8,7 +8,8 @@ comparisons and floors are decided or not, never guessed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -58,6 +59,20 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
     if not isinstance(value, int):
         raise EvaluationError("the value is not an integer", expr)
     return value
+
+
+def given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
+    """The sizes that facts give by those of a point, as s == n*m/P does: those that are whole numbers there."""
+    found: dict[str, int] = {}
+    for fact in facts:
+        match fact:
+            case s.Binary(op="==", left=s.Name(id=name), right=right) if name not in point:
+                with suppress(EvaluationError):
+                    found[name] = evaluate_static(right, {**found, **point})
+            case _:
+                # Other facts give no size.
+                pass
+    return found
 
 
 def real_function(name: str, value: Fraction) -> Value:

@@ -2,4 +2,9 @@
 
 from flint import arb, ctx, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly, fmpz, fmpz_poly
 
-__all__ = ["arb", "ctx", "fmpq", "fmpq_mat", "fmpq_mpoly", "fmpq_mpoly_ctx", "fmpq_poly", "fmpz", "fmpz_poly"]
+__all__ = ["arb", "ctx", "fmpq", "fmpq_mat", "fmpq_mpoly", "fmpq_mpoly_ctx", "fmpq_poly", "fmpz", "fmpz_poly", "primes"]
+
+
+def primes(number: fmpz | int) -> list[tuple[int, int]]:
+    """The primes of a positive integer with their multiplicities, smallest first."""
+    return [(int(prime), int(count)) for prime, count in fmpz(number).factor()]

@@ -23,7 +23,7 @@ FEATURES = ("count", "all", "gather", "scatter", "shift", "reduce", "broadcast",
 
 
 def compared(program: Recursive) -> tuple[int, int]:
-    """How many counts were held against bounds, and how many costs were unknown."""
+    """The number of counts that were compared with derived bounds, and of costs that were unknown."""
     module = load_text(program.text)
     number = unknown = 0
     for algorithm in module.algorithms.values():

@@ -1,4 +1,4 @@
-"""Claims on grids: those of the papers hold, and off by one, of another power or without a logarithm they do not."""
+"""Claims on the costs of grids hold as the papers state them, and fail with another constant, power or logarithm."""
 
 from __future__ import annotations
 

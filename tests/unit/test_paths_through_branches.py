@@ -63,6 +63,6 @@ def test_a_pipeline_is_as_long_as_all_numbers_and_processors(n: int, processors:
 
 @pytest.mark.parametrize("processors", [1, 2, 5])
 def test_paths_leave_nested_branches(processors: int) -> None:
-    """Two turns of three additions on one processor; on each further one, that behind the message of the second turn."""
+    """Two iterations of three additions on one processor; each further one adds what follows the second message."""
     found = al.loads(NESTED)["nested"].run(n=1, P=processors).counts
     assert found.flops == 6 + (processors - 1)

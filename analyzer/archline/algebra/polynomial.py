@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from fractions import Fraction
+from itertools import islice
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -139,6 +140,10 @@ class Poly:
             yield atom
             for part in atom.parts:
                 yield from part.atoms_within()
+
+    def has_more_atoms_than(self, most: int) -> bool:
+        """Whether more atoms stand in it, at any depth."""
+        return next(islice(self.atoms_within(), most, None), None) is not None
 
     def degree(self, atom: Atom) -> int:
         """The highest exponent of an atom."""

@@ -15,7 +15,7 @@ from archline.algebra.index_range import index_range
 from archline.algebra.polynomial import Poly
 from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
 from archline.analysis.communication.path_steps import PathStep
-from archline.analysis.cost import Cost, Costs
+from archline.analysis.cost import Cost, Costs, cost_of
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.between import related
@@ -23,10 +23,10 @@ from archline.analysis.metrics.cost_model import STANDARD, CostModel, events_of
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import Tally, unknown
+from archline.analysis.metrics.tally import unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
-from archline.ir.amounts import Amount, Unknown
+from archline.ir.amounts import Unknown
 from archline.ir.scope import Scope, declared
 from archline.ir.unsupported import UntracedError
 from archline.language import parser
@@ -104,12 +104,12 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
-    metrics = {metric: _cost(metric, tally.whole(metric), tally, algorithm) for metric in model.asked}
+    metrics = {metric: cost_of(metric, tally.whole(metric), tally.declared, algorithm) for metric in model.asked}
     # What is unknown may hold flops of any kind.
     flops = tally.whole("flops")
     kinds = {
-        name.removeprefix("flops."): _cost(
-            name, flops if isinstance(flops, Unknown) else tally.amount(name), tally, algorithm
+        name.removeprefix("flops."): cost_of(
+            name, flops if isinstance(flops, Unknown) else tally.amount(name), tally.declared, algorithm
         )
         for name in sorted(tally.sums)
         if name.startswith("flops.")
@@ -206,14 +206,6 @@ def _within_budget(
         except RecursionError:
             reason = "its closed form is nested too deeply to derive"
     return Derivation(module, True, model), (unknown(reason, algorithm.span), ())
-
-
-def _cost(metric: str, amount: Amount, tally: Tally, algorithm: s.Algorithm) -> Cost:
-    trusted = tuple(sorted(tally.declared))
-    if isinstance(amount, Unknown):
-        return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
-    status = "declared" if trusted else "exact" if amount.exact else "bounded"
-    return Cost(metric, status, amount.lower, amount.upper, declared=trusted)  # type: ignore[arg-type]
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:

@@ -14,6 +14,7 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.metrics.derivation import Step
+from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
 from archline.language.source import Span
 from archline.recurrences.explanation import Recurrence
@@ -191,6 +192,15 @@ class Cost:
     def recurrence(self) -> Recurrence | None:
         """How a recursive algorithm's bounds come about; None where there is no recurrence."""
         return None if self.tell is None else self.tell()
+
+
+def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
+    """The cost of an algorithm in a metric that is so much; `declared` names the declared costs in it."""
+    trusted = tuple(sorted(declared))
+    if isinstance(amount, Unknown):
+        return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
+    status: Status = "declared" if trusted else "exact" if amount.exact else "bounded"
+    return Cost(metric, status, amount.lower, amount.upper, declared=trusted)
 
 
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:

@@ -30,7 +30,7 @@ COST_GRID = 8
 
 @dataclass(frozen=True, eq=False)
 class Communication:
-    """What is known of the communication of an algorithm on a grid besides its costs."""
+    """Lower bounds for the communication of an algorithm on a grid, and whether runs replicate its input."""
 
     module: Module
     algorithm: s.Algorithm
@@ -64,11 +64,11 @@ class Communication:
         return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
 
     def view(self, costs: Costs, at: Mapping[str, Number] | None) -> CommunicationView | None:
-        """The bounds beside derived costs; None where the problem is not known."""
+        """The lower bounds, compared with derived costs; None where the problem is not known."""
         return None if self.bounds is None else communication_view(self.module, costs, self.bounds, self.replicated, at)
 
     def counted(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
-        """The bounds beside the counts of a run, for the memory that it had."""
+        """The lower bounds for the memory of a run, compared with its counts."""
         if self.bounds is None:
             return None
         if replicated:
@@ -85,7 +85,7 @@ def communication_view(
     replicated: Mapping[str, int] | None,
     at: Mapping[str, Number] | None,
 ) -> CommunicationView:
-    """The bounds beside derived costs, with values at a point."""
+    """The lower bounds, compared with derived costs, with values at a point."""
     if replicated is not None:
         return _without(bounds, replicated)
     memory = None if at is None else _at(costs["memory"], at)

@@ -482,14 +482,14 @@ class CostReport:
         return view if processors is None or not growth else replace(view, schedules=self._schedules(processors))
 
     def counted_against(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
-        """The lower bounds beside the counts of a run, for the memory that it had; None where there are none."""
+        """The lower bounds for the memory of a run, compared with its counts; None where there are none."""
         if self._communication is None or counts.words is None:
             return None
         return self._communication.counted(at, counts, replicated)
 
     @property
     def communication(self) -> Communication | None:
-        """What is known of the communication of an algorithm on a grid besides its costs; None for others."""
+        """Lower bounds for the communication of an algorithm on a grid; None for others."""
         return self._communication
 
     @property

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archline.algebra import atoms as a
+from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
-from archline.recurrences.closed.levels import apart
+from archline.language.substitution import defined_sizes
 from archline.recurrences.model import Equation, Function, IntegerRecurrence, by_call, calls
 
 LEVELS = Poly.symbol("levels")
@@ -97,10 +98,10 @@ class _Claim:
             if len(factors) != 1 or calls(rest):
                 raise _LostError
             ((call, factor),) = factors.items()
-            total = total + weight * apart(rest.substitute(state))
+            total = total + weight * expanded(rest.substitute(state))
             weight = weight * factor
             given = zip(function.parameters, call.arguments, strict=True)
-            state = {name: facts.simplify(apart(value.substitute(state))) for name, value in given}
+            state = {name: facts.simplify(expanded(value.substitute(state))) for name, value in given}
             for name, value in state.items():
                 facts = facts.with_nonnegative(value - function.least[name])
         smaller = self._smaller(function, state)
@@ -117,23 +118,18 @@ class _Claim:
 
     @staticmethod
     def _is(difference: Poly, facts: Facts, sign: int) -> bool:
-        return facts.nonnegative(facts.simplify(apart(difference)).scaled(sign))
+        return facts.nonnegative(facts.simplify(expanded(difference)).scaled(sign))
 
     def _value(self, levels: Poly) -> Poly:
         """The bound, without what the outermost call adds, in few symbols."""
         names = (*self.scope.module.signatures[self.function.algorithm].size_names, "P")
         start = self.ties.start(names, levels)
-        # Sizes that `where` gives by others are theirs.
-        for fact in self.function.where:
-            match fact:
-                case s.Binary(op="==", left=s.Name(id=name), right=right) if name not in self.function.parameters:
-                    start[name] = static_value(right, self._inside(start, levels))
-                case _:
-                    # Other facts give no size.
-                    pass
-        return apart(static_value(self.bound, self._inside(start, levels)) - self.more.substitute(start))
+        for name, expr in defined_sizes(self.function.where):
+            if name not in self.function.parameters:
+                start[name] = static_value(expr, self._inside(start))
+        return expanded(static_value(self.bound, self._inside(start)) - self.more.substitute(start))
 
-    def _inside(self, values: Mapping[str, Poly], levels: Poly) -> Scope:
+    def _inside(self, values: Mapping[str, Poly]) -> Scope:
         return Scope(self.scope.module, self._facts(0), values)
 
     def _smaller(self, function: Function, state: Mapping[str, Poly]) -> dict[str, Poly]:
@@ -141,7 +137,7 @@ class _Claim:
         found: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
             if name == "P":
-                if apart(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
+                if expanded(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
                     raise _LostError
                 continue
             symbol = self.ties.same.get(name, name)
@@ -154,7 +150,7 @@ class _Claim:
         """The case that applies."""
         for equation in function.equations:
             outcomes = [
-                facts.simplify(apart(each.indicator.substitute(state))) == (ONE if each.taken else ZERO)
+                facts.simplify(expanded(each.indicator.substitute(state))) == (ONE if each.taken else ZERO)
                 for each in equation.decisions
             ]
             if all(outcomes):

@@ -1,4 +1,4 @@
-"""Lower bounds on the words and messages of algorithms on a grid, beside the derived ones.
+"""Lower bounds on the words and messages of any algorithm on a grid that solves a given problem.
 
 What is bounded are the words that some processor receives, so also the words of the longest path: these are no fewer
 than what any processor receives itself. All bounds are of the form
@@ -93,8 +93,8 @@ class LowerBound:
 class CommunicationBounds:
     """The lower bounds of the problem that an algorithm solves.
 
-    A processor has `registers` besides its arrays; None where recursion leaves their number open, and with it the
-    bounds that depend on memory. Memory is called `letter` in texts, which is M if no size is.
+    A processor has `registers` in addition to its arrays; None where recursion leaves their number open, and with it
+    the bounds that depend on memory. Memory is called `letter` in texts, which is M if no size is.
     """
 
     algorithm: s.Algorithm

@@ -110,7 +110,7 @@ def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memor
 
 
 def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str | None:
-    """The ratio of the leading terms, where what is subtracted from that of the bound vanishes beside it."""
+    """The ratio of the leading terms, where what the bound subtracts from its own is of lower order."""
     assert words.upper is not None
     above = leading(words.upper)
     held_memory = None if memory.upper is None else leading(memory.upper)

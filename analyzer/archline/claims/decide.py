@@ -117,6 +117,9 @@ def _by_unrolling(ensures: s.Ensures, algorithm: s.Algorithm, cost: Cost, scope:
     return unrolled(cost.recursion, ensures.relation, ensures.bound, (*algorithm.where, *ensures.when), scope)
 
 
+_NO_LOWER_BOUND = "no lower bound on its growth is known for all of these sizes"
+
+
 def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict | None:
     """A claim on growth, decided by the recurrence of the cost; None where it has none."""
     if ensures.relation in ("==", "<=", ">=") or ensures.processors is not None or cost.recursion is None:
@@ -134,7 +137,7 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
         facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
     some = solved.lower is not None and (not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least))
     if ensures.relation != "O" and not some:
-        return Verdict(ensures, "unknown", "a lower bound on its growth at all of these sizes is not known")
+        return Verdict(ensures, "unknown", _NO_LOWER_BOUND)
     piece = ConditionalCost("", facts, solved.lower if some and solved.lower is not None else "0", solved.upper)
     outcome, reason, proofs = decide_growth(ensures.relation, [piece], bound, _along_one_size)
     if outcome != "unknown":
@@ -147,13 +150,13 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
 
 
 def _by_pieces(ensures: s.Ensures, cost: Cost, solved: Sequence[Piece], facts: tuple[s.Fact, ...]) -> Verdict:
-    """A claim on growth by a recurrence that grows in another way where another condition holds."""
+    """A claim on growth, decided case by case: the recurrence grows differently where other conditions hold."""
     costs = [
         ConditionalCost(each.condition, (*facts, *facts_of(each.condition)), each.lower or "0", each.upper)
         for each in solved
     ]
     if ensures.relation != "O" and any(each.lower is None for each in solved):
-        return Verdict(ensures, "unknown", "a lower bound on its growth at all of these sizes is not known")
+        return Verdict(ensures, "unknown", _NO_LOWER_BOUND)
     outcome, reason, proofs = decide_growth(ensures.relation, costs, ensures.bound, _along_one_size)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
 

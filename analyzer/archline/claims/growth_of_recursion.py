@@ -51,7 +51,7 @@ class BySolving:
 
 
 def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact] = ()) -> BySolving:
-    """The growth of a recursive cost where the facts hold; `added` tells how what it adds to its calls grows."""
+    """The growth of a recursive cost where the facts hold; `added` gives the growth of the cost outside the calls."""
     try:
         with budget(MAX_EFFORT, own=True):
             if recurrence.scales:

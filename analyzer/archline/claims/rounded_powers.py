@@ -1,14 +1,13 @@
 """Bounds of costs without powers of rounded logarithms that stand inside of maxima, minima and floors.
 
-2^ceil(log2(x)) is x at least and less than 2*x, for an integer x >= 1. As a factor of a term it grows as x does, which
-the growth prover is told; inside of a maximum one of the two takes its place, whichever keeps the bound.
+x <= 2^ceil(log2(x)) < 2*x for an integer x >= 1. A factor 2^ceil(log2(x)) of a term is Theta(x), and the growth prover
+uses that; inside a maximum it is replaced by x or 2*x, whichever preserves the bound.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -22,7 +21,7 @@ MAX_ATOMS = 1000
 
 def without_rounded_powers(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least; itself where no such power stands inside, or none is bounded."""
-    if next(islice(value.atoms_within(), MAX_ATOMS, None), None) is not None:
+    if value.has_more_atoms_than(MAX_ATOMS):
         return value
     if not any(_is_rough(atom) and not _is_power(atom) for atom in value.atoms()):
         return value

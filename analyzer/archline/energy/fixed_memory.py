@@ -8,7 +8,7 @@ sizes: Demmel, Gearhart, Lipshitz and Schwartz (IPDPS 2013), section III. Beyond
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -125,10 +125,10 @@ def _decided(
     known = FixedMemory(sizes, subject.more, *limits, None, shown)
     found = _growth(whole, domain)
     if found is None:
-        return FixedMemory(sizes, subject.more, *limits, None, shown, reason="no growth free of P is proved")
+        return replace(known, reason="no growth free of P is proved")
     growth, proofs = found
     beyond = next((each for end in most for each in _beyond(end, on, terms, facts)), None)
-    return FixedMemory(known.sizes, known.facts, known.least, known.most, growth, shown, proofs, beyond)
+    return replace(known, growth=growth, proofs=proofs, beyond=beyond)
 
 
 def _is_zero(expr: s.Expr) -> bool:
@@ -237,14 +237,13 @@ def _limit(fact: s.Fact) -> tuple[bool, Powers] | None:
 # Growth
 def _ends(on: Applied, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
     """Bounds of a formula in P and M, with 1 for the quantities of the machine, 0 for those that are 0."""
-    quantities = {**dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)}
+    quantities = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     nothing = {name: ZERO for name, value in on.machine.values.items() if value == 0}
     plain = reduced(substituted(formula, {**quantities, **nothing}))
     if _is_zero(plain):
         return FormulaBounds(ZERO, ZERO)
     held = {name: each for name, each in bounds.items() if name in names_in(plain)}
-    found = bounds_of(plain, held)
-    return FormulaBounds(found.lower, found.upper)
+    return bounds_of(plain, held)
 
 
 def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from archline.language import syntax as s
+from archline.language.substitution import defined_sizes
 
 MAX_BITS = 1 << 16
 """The longest number that is computed; beyond it evaluation is refused."""
@@ -64,14 +65,10 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
 def given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
     """The sizes that facts give by those of a point, as s == n*m/P does: those that are whole numbers there."""
     found: dict[str, int] = {}
-    for fact in facts:
-        match fact:
-            case s.Binary(op="==", left=s.Name(id=name), right=right) if name not in point:
-                with suppress(EvaluationError):
-                    found[name] = evaluate_static(right, {**found, **point})
-            case _:
-                # Other facts give no size.
-                pass
+    for name, expr in defined_sizes(facts):
+        if name not in point:
+            with suppress(EvaluationError):
+                found[name] = evaluate_static(expr, {**found, **point})
     return found
 
 

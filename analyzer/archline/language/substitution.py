@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
@@ -35,6 +35,17 @@ def substituted_fact(fact: s.Fact, values: Mapping[str, s.Expr]) -> s.Fact:
             return replace(fact, divisor=substituted(divisor, values), value=substituted(value, values))
         case _:
             return substituted(fact, values)
+
+
+def defined_sizes(facts: Iterable[s.Fact]) -> Iterator[tuple[str, s.Expr]]:
+    """The sizes that facts give by others, and what by, as s == n*m/P does."""
+    for fact in facts:
+        match fact:
+            case s.Binary(op="==", left=s.Name(id=name), right=right):
+                yield name, right
+            case _:
+                # Other facts give no size.
+                pass
 
 
 def processors_of(algorithm: s.Algorithm) -> s.Expr | None:

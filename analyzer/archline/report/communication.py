@@ -1,4 +1,4 @@
-"""Lower bounds on words and messages beside the derived ones: plain values, and the sentences that reports share."""
+"""Lower bounds on words and messages, compared with derived costs: plain values, and sentences that reports share."""
 
 from __future__ import annotations
 

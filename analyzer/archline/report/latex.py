@@ -109,8 +109,9 @@ def costs(view: CostView) -> str:
     """The costs of an algorithm as an aligned display."""
     rows = [line for row in view.rows for line in _row(row, view)]
     rows += _any_algorithm(view)
-    told = [] if view.replicated is None else [f"% {replicated(view.replicated, view.communication is not None)}"]
-    return "\n".join([f"% {view.algorithm}", *told, r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
+    comments = [] if view.replicated is None else [f"% {replicated(view.replicated, view.communication is not None)}"]
+    display = " \\\\\n".join(rows)
+    return "\n".join([f"% {view.algorithm}", *comments, r"\begin{align*}", display, r"\end{align*}"]) + "\n"
 
 
 def _any_algorithm(view: CostView) -> list[str]:

@@ -37,7 +37,7 @@ def text(found: PathTable, metrics: Sequence[str], width: int, full: bool = Fals
 
 
 def rest_of(steps: Sequence[PathStep], row: Row) -> Poly:
-    """What the bound of a metric that is known holds beside those of the steps: sharper, or simpler, forms."""
+    """The bound of a metric that is known, less the sum of those of the steps: the bound of a whole may be sharper."""
     assert row.upper is not None
     return row.upper - sum((each.upper(row.metric) for each in steps), ZERO)
 

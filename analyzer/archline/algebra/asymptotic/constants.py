@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from archline.numbers import arb, ctx, fmpq, fmpz
+from archline.numbers import arb, ctx, fmpq, fmpz, primes
 
 ZERO, ONE = fmpq(0), fmpq(1)
 PRECISIONS = (64, 256, 1024)
@@ -307,7 +307,7 @@ def _log2_integer(value: fmpz) -> Constant:
 def _factors(value: fmpz) -> list[tuple[int, int]]:
     if int(value).bit_length() > MAX_FACTORED_BITS:
         raise OutOfReachError("a constant is too large to be factored")
-    return [(int(prime), int(count)) for prime, count in fmpz(value).factor()]
+    return primes(value)
 
 
 def _product(left: Basis, right: Basis, coefficient: fmpq) -> Constant:

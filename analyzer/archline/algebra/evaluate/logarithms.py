@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Monomial, Poly
-from archline.numbers import fmpq, fmpz
+from archline.numbers import fmpq, primes
 
 MAX_NUMBER = 1 << 64
 MAX_EXPONENT = 1 << 16
@@ -129,11 +129,7 @@ def _logs(number: fmpq) -> Logs:
     if number <= 0 or max(number.p, number.q) > MAX_NUMBER:
         raise IrrationalError
     found: Logs = {}
-    for part, sign in ((int(number.p), 1), (int(number.q), -1)):
-        for prime, power in _factors(part):
+    for part, sign in ((number.p, 1), (number.q, -1)):
+        for prime, power in primes(part):
             found[prime] = found.get(prime, fmpq(0)) + sign * power
     return found
-
-
-def _factors(number: int) -> list[tuple[int, int]]:
-    return [(int(prime), int(power)) for prime, power in fmpz(number).factor()]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 
+from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
@@ -16,14 +17,13 @@ from archline.analysis.communication.place import Position, at_start
 from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
-from archline.analysis.cost import Cost
+from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
-from archline.recurrences.closed.levels import apart
 
 MAX_ATOMS = 5000
 
@@ -47,9 +47,10 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         amount: Amount = Unknown("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
             amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
-        cost = _cost(metric, amount, upper.declared, algorithm)
+        cost = cost_of(metric, amount, upper.declared, algorithm)
         if component(module, algorithm):
-            cost = recursions.solved(cost, algorithm, call + _parameters(module, algorithm, metric, recursions))
+            more = _parameters(module, algorithm, recursions) if metric == "memory" else call
+            cost = recursions.solved(cost, algorithm, more)
         costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
@@ -113,7 +114,7 @@ def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
 
 
 def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
-    short = map_known(amount, lambda value: rounded_up(apart(at_least_values(value, facts))))
+    short = map_known(amount, lambda value: rounded_up(expanded(at_least_values(value, facts))))
     return closed_amount(short, facts, algorithm)
 
 
@@ -130,10 +131,10 @@ def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = 
     return recursions
 
 
-def _parameters(module: Module, algorithm: s.Algorithm, metric: str, recursions: GridRecursions) -> Poly:
+def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
     """The words of an algorithm's own parameters, which runs of it count as memory."""
     place = at_start(module, algorithm, None)
-    if metric != "memory" or place is None:
+    if place is None:
         return ZERO
     words = Memory(module, recursions).parameters(algorithm, place)
     return ZERO if isinstance(words, Unknown) else place.scope.facts.restore(words.upper)
@@ -155,7 +156,7 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, p
 
 def _is_huge(amount: Amount) -> bool:
     """Whether a bound is made of so many parts that nobody can read it, nor anything be proved of it."""
-    return isinstance(amount, Known) and next(islice(amount.upper.atoms_within(), MAX_ATOMS, None), None) is not None
+    return isinstance(amount, Known) and amount.upper.has_more_atoms_than(MAX_ATOMS)
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
@@ -174,11 +175,3 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
     lowest = -readable(-best, facts)
     lowest = lowest if is_nonnegative(lowest - least, facts) else facts.maximum(lowest, least)
     return Known(lowest, readable(upper.upper, facts))
-
-
-def _cost(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
-    trusted = tuple(sorted(declared))
-    if isinstance(amount, Unknown):
-        return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
-    status = "declared" if trusted else "exact" if amount.exact else "bounded"
-    return Cost(metric, status, amount.lower, amount.upper, declared=trusted)  # type: ignore[arg-type]

@@ -40,6 +40,8 @@ class Memory:
         self._stretches = recursions.stretches
         self._recursions = recursions
         self._level = level
+        # Conditions of callees are none of the level that is followed.
+        self._outside = self if level is None else Memory(module, recursions)
         self._kernels: dict[s.Algorithm, Amount] = {}
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
@@ -55,7 +57,7 @@ class Memory:
         return own
 
     def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
-        """What an algorithm needs beside its parameters."""
+        """What an algorithm needs in addition to its parameters."""
         return self._block(algorithm.body, place)
 
     def _words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
@@ -135,8 +137,6 @@ class Memory:
         return most
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
-        # Conditions of callees are none of the level that is followed.
-        inner = self if self._level is None else Memory(self._module, self._recursions)
         recursive = bool(component(self._module, callee))
         if callee.grid:
             try:
@@ -145,15 +145,15 @@ class Memory:
                 return Unknown(problem.reason, call.span)
             if recursive:
                 return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-            return inner.body(callee, inside)
+            return self._outside.body(callee, inside)
         sizes = self._stretches.sizes(call, callee, place.scope)
         if recursive:
             inside = replace(place, scope=replace(place.scope, values=sizes))
             return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-        return place.bounded(at_sizes(inner.kernel(callee), sizes, place.scope.facts, call), call.span)
+        return place.bounded(at_sizes(self._outside.kernel(callee), sizes, place.scope.facts, call), call.span)
 
     def kernel(self, algorithm: s.Algorithm) -> Amount:
-        """What an algorithm on one processor needs beside its parameters, in its sizes."""
+        """What an algorithm on one processor needs in addition to its parameters, in its sizes."""
         if algorithm not in self._kernels:
             scope = declared(self._module, algorithm)
             self._kernels[algorithm] = closed_amount(

@@ -16,6 +16,7 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.place import Axis, Position, at_start
@@ -27,7 +28,8 @@ from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
-from archline.recurrences.closed.levels import Form, apart, closed_form
+from archline.language.substitution import defined_sizes
+from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate.values import Values
 from archline.recurrences.exact.termination import ends
 from archline.recurrences.model import Equation, Function, IntegerRecurrence
@@ -52,9 +54,7 @@ class LevelCase:
 class Level:
     """One level of a recursion being followed, in a case that conditions on sizes distinguish."""
 
-    recursions: GridRecursions
     algorithm: s.Algorithm
-    corner: Corner
     way: Way
 
     def decided(self, branch: s.Branch, taken: Poly, place: Position) -> bool | None:
@@ -76,7 +76,7 @@ class GridRecursions:
     def __init__(
         self, module: Module, stretches: Stretches, metrics: Sequence[str], follow: Follow, longest: Poly | None
     ) -> None:
-        """`follow` tells what a level costs in each of the metrics, `stretches` what is done between steps.
+        """`follow` gives the costs of a level in each of the metrics, `stretches` those between communication steps.
 
         `longest` are the words of the longest message; None for messages of any length.
         """
@@ -86,13 +86,14 @@ class GridRecursions:
         self._metrics = metrics
         self._follow = follow
         self._cases: dict[tuple[s.Algorithm, Corner], tuple[LevelCase, ...] | Unknown] = {}
+        self._functions: dict[tuple[s.Algorithm, str, Corner], Function | Unknown] = {}
         self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
 
     # Calls
     def amounts(self, callee: s.Algorithm, inside: Position, at: s.Node, level: Level | None) -> Mapping[str, Amount]:
         """What a recursive call costs, of a processor at its start: a function of its sizes, or a closed form of it."""
         facts, values = inside.scope.facts, inside.scope.values
-        values = {name: apart(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
+        values = {name: expanded(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
         metrics = self._metrics if callee.grid else ("memory",)
         if any(map(inside.moves, values.values())):
             return dict.fromkeys(metrics, Unknown("the sizes of a recursive call differ between processors", at.span))
@@ -108,23 +109,15 @@ class GridRecursions:
     def _at_call(
         self, callee: s.Algorithm, metric: str, corner: Corner, values: Mapping[str, Poly], at: s.Node
     ) -> Amount:
-        upper = self.bound(callee, metric, None)
-        if isinstance(upper, Unknown):
-            return replace(upper, span=at.span)
+        bound = self.bound(callee, metric, None)
+        if isinstance(bound, Unknown):
+            return replace(bound, span=at.span)
+        upper = expanded(bound.substitute(values))
         if not callee.grid:
-            return (
-                exactly(apart(upper.substitute(values)))
-                if self._exact(callee, metric)
-                else Known(ZERO, apart(upper.substitute(values)))
-            )
+            form = self._forms[callee, metric, None]
+            return exactly(upper) if form.lower == form.upper else Known(ZERO, upper)
         lower = self.bound(callee, metric, corner) if corner else ZERO
-        return Known(
-            ZERO if isinstance(lower, Unknown) else apart(lower.substitute(values)), apart(upper.substitute(values))
-        )
-
-    def _exact(self, algorithm: s.Algorithm, metric: str) -> bool:
-        form = self._forms[algorithm, metric, None]
-        return form.lower == form.upper
+        return Known(ZERO if isinstance(lower, Unknown) else expanded(lower.substitute(values)), upper)
 
     def _names(self, algorithm: s.Algorithm) -> tuple[str, ...]:
         """The sizes and indices of an algorithm, and P on a grid."""
@@ -149,7 +142,7 @@ class GridRecursions:
             way = pending.pop()
             place = start.with_scope(start.scope.with_facts(way.known.facts))
             try:
-                amounts = self._follow(Level(self, algorithm, corner, way), place)
+                amounts = self._follow(Level(algorithm, way), place)
             except UndecidedError as open_:
                 pending.extend(reversed(list(both_ways(way, open_))))
                 continue
@@ -166,6 +159,12 @@ class GridRecursions:
 
     def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Function | Unknown:
         """A metric of a level as a recurrence: of the path from above, of a processor itself from below."""
+        key = algorithm, metric, corner
+        if key not in self._functions:
+            self._functions[key] = self._find_function(algorithm, metric, corner)
+        return self._functions[key]
+
+    def _find_function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Function | Unknown:
         cases = self.cases(algorithm, corner)
         if isinstance(cases, Unknown):
             return cases
@@ -177,8 +176,8 @@ class GridRecursions:
                 return amount
             value = case.facts.restore(amount.upper if corner is None else amount.lower)
             equations.append(_equation(case, _without(value, self._names(algorithm), defined)))
-        least = {**self._module.signatures[algorithm].at_least, **({"P": 1} if algorithm.grid else {})}
         parameters = tuple(name for name in self._names(algorithm) if name not in defined)
+        least = {**self._module.signatures[algorithm].at_least, "P": 1}
         least = {name: low for name, low in least.items() if name in parameters}
         name = _name(metric, corner)
         function = Function(name, algorithm, parameters, least, Facts(), tuple(equations), algorithm.where)
@@ -190,20 +189,15 @@ class GridRecursions:
         """The sizes that `where` gives by others, as in s == n*m/P."""
         scope = declared(self._module, algorithm)
         found: dict[str, Poly] = {}
-        for fact in algorithm.where:
-            match fact:
-                case s.Binary(op="==", left=s.Name(id=name), right=right) if name in scope.values and name not in found:
-                    try:
-                        value = scope.facts.restore(static_value(right, scope))
-                    except NotStaticError:
-                        continue
-                    if value.names.isdisjoint({name, *found}) and all(
-                        name not in each.names for each in found.values()
-                    ):
-                        found[name] = value
-                case _:
-                    # Other facts give no size.
-                    pass
+        for name, expr in defined_sizes(algorithm.where):
+            if name not in scope.values or name in found:
+                continue
+            try:
+                value = scope.facts.restore(static_value(expr, scope))
+            except NotStaticError:
+                continue
+            if value.names.isdisjoint({name, *found}) and all(name not in each.names for each in found.values()):
+                found[name] = value
         return found
 
     def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | Unknown:

@@ -52,7 +52,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Spent:
-    """The costs of a part of a program, by metric, and the declared costs it rests on.
+    """The costs of a part of a program by metric, and the names of the declared costs that they include.
 
     `stages` are those of its stages that all processors go through, one after the other, `rest` what follows the last.
     `steps` say what each statement adds, where that is asked for.
@@ -144,20 +144,14 @@ class PathCosts:
 
     def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
         """Whether costs are declared in statements, or in what they call."""
-        nodes = [node for statement in statements for node in s.nodes(statement)]
-        targets = [self._module.targets.get(node) for node in nodes if isinstance(node, s.Call)]
-        if any(isinstance(each, s.Costs) for each in nodes) or any(isinstance(each, s.Extern) for each in targets):
-            return True
-        called = [each for each in targets if isinstance(each, s.Algorithm)]
-        return any(self._declared_in(each) for each in called)
-
-    def _declared_in(self, algorithm: s.Algorithm) -> bool:
-        every = (algorithm, *reachable(self._module, algorithm))
+        targets = self._module.targets
+        called = (targets.get(node) for node in s.nodes(statements) if isinstance(node, s.Call))
+        callees = [each for each in called if isinstance(each, s.Algorithm)]
+        inside = (other.body for each in callees for other in (each, *reachable(self._module, each)))
         return any(
-            isinstance(node, s.Costs)
-            or (isinstance(node, s.Call) and isinstance(self._module.targets.get(node), s.Extern))
-            for each in every
-            for node in s.nodes(each.body)
+            isinstance(node, s.Costs) or (isinstance(node, s.Call) and isinstance(targets.get(node), s.Extern))
+            for part in (statements, *inside)
+            for node in s.nodes(part)
         )
 
     def _amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:

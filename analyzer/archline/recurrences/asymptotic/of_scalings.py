@@ -13,6 +13,7 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.polynomial import Poly
 from archline.language import syntax as s
 from archline.language.source import Source, Span
+from archline.language.substitution import defined_sizes
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.of_integers import Added, number, times
 from archline.recurrences.asymptotic.problem import Definition, EquationCase, Recurrence
@@ -33,13 +34,9 @@ def over_reals(function: Function, upper: bool, added: Added, facts: Sequence[s.
 
 def _least(function: Function) -> Iterator[s.Fact]:
     """Sizes that others give are 1 at least."""
-    for fact in function.where:
-        match fact:
-            case s.Binary(op="==", left=s.Name(id=name), right=right) if name not in function.parameters:
-                yield s.Binary(">=", right, number(fmpq(1)), span=fact.span)
-            case _:
-                # Other facts give no size.
-                pass
+    for name, expr in defined_sizes(function.where):
+        if name not in function.parameters:
+            yield s.Binary(">=", expr, number(fmpq(1)), span=expr.span)
 
 
 def _case(function: Function, equation: Equation, upper: bool, added: Added) -> EquationCase:
@@ -73,7 +70,7 @@ def _value(function: Function, equation: Equation, upper: bool, added: Added) ->
                 raise OutOfReachError("how fast what it adds to its calls grows is not known")
             parts.append(found)
     step = step_of(function, equation) if equation.recursive else None
-    if equation.recursive and (step is None or step.less):
+    if equation.recursive and (step is None or step.counted):
         raise OutOfReachError("its calls do not multiply all sizes by constants")
     if step is not None:
         sizes = tuple(_size(name, step.factors.get(name), step.given.get(name)) for name in function.parameters)

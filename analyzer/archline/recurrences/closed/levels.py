@@ -10,39 +10,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, auto
 from itertools import product
 
 from archline.algebra import atoms as a
+from archline.algebra.expand import expanded, log2
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.numbers import fmpq
+from archline.numbers import fmpq, primes
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 LEVEL = "level"
+"""The symbol for the number of levels that are left."""
 
 
 class Relation(Enum):
     """What a closed form is to the function."""
 
-    EXACT = 0
-    UPPER = 1
-    LOWER = -1
+    EXACT = auto()
+    UPPER = auto()
+    LOWER = auto()
 
 
 @dataclass(frozen=True)
 class Depth:
-    """A size that a call divides: size = `end`*`base`^k for the k that the symbol `levels` stands for."""
+    """A size that a call divides: size = `end`*`base`^k for the k that LEVEL stands for."""
 
     size: str
     end: Poly
     base: int
-    levels: str
 
     @property
     def power(self) -> Poly:
         """The size in terms of the number of levels."""
-        return self.end * a.exponential(self.base, Poly.symbol(self.levels))
+        return self.end * self._growth
 
     def restored(self, value: Poly) -> Poly:
         """The value in terms of the size."""
@@ -60,12 +61,12 @@ class Depth:
 
         def factor(atom: Atom, power: int) -> Poly:
             match atom:
-                case Symbol(name=name) if name == self.levels:
+                case Symbol(name=name) if name == LEVEL:
                     return depth**power
-                case a.Exponential(base=base, exponent=exponent) if exponent == Poly.symbol(self.levels):
+                case a.Exponential(base=base, exponent=exponent) if exponent == Poly.symbol(LEVEL):
                     whole, left = divmod(power, self._roots) if base == self._root else (0, power)
                     return quotient**whole * a.exponential(base, depth.scaled(left))
-                case _ if self.levels in atom.names:
+                case _ if LEVEL in atom.names:
                     return atom.rebuild(tuple(map(rewritten, atom.parts))) ** power
                 case _:
                     return Poly.of_atom(atom, power)
@@ -73,10 +74,15 @@ class Depth:
         return rewritten(value)
 
     @property
+    def _growth(self) -> Poly:
+        """base^k."""
+        return a.exponential(self.base, Poly.symbol(LEVEL))
+
+    @property
     def _depth(self) -> Poly:
         logs = a.log2(Poly.symbol(self.size))
         ((monomial, coefficient),) = self.end.terms.items()
-        logs = logs - _log(coefficient)
+        logs = logs - log2(coefficient)
         for atom, power in monomial:
             logs = logs - a.log2(Poly.of_atom(atom)).scaled(power)
         base = a.log2(Poly.constant(self.base))
@@ -84,19 +90,19 @@ class Depth:
 
     @property
     def _root(self) -> int:
-        (atom,) = a.exponential(self.base, Poly.symbol(self.levels)).atoms()
+        (atom,) = self._growth.atoms()
         assert isinstance(atom, a.Exponential)
         return atom.base
 
     @property
     def _roots(self) -> int:
-        ((((_, power),), _),) = a.exponential(self.base, Poly.symbol(self.levels)).terms.items()
+        ((((_, power),), _),) = self._growth.terms.items()
         return power
 
 
 @dataclass(frozen=True)
 class LevelStep:
-    """A case that calls the function: `added` + `weight`*T, with each size times its factor, or `less` than it was.
+    """A case that calls the function: `added` + `weight`*T, each size times its factor; those `counted` are 1 less.
 
     Sizes in `given` have the constant that they map to in the call. `least`: it is that at least, as the peak of an
     amount of memory is.
@@ -107,7 +113,7 @@ class LevelStep:
     least: Poly | None
     weight: fmpq
     factors: Mapping[str, fmpq]
-    less: Mapping[str, int]
+    counted: frozenset[str]
     given: Mapping[str, Poly]
 
     def after(self, levels: Poly) -> dict[str, Poly]:
@@ -145,7 +151,7 @@ def step_of(function: Function, equation: Equation) -> LevelStep | None:
     if call.function != function.name or not weight.is_constant or weight.constant_term <= 0:
         return None
     factors: dict[str, fmpq] = {}
-    less: dict[str, int] = {}
+    counted: set[str] = set()
     given: dict[str, Poly] = {}
     for name, value in zip(function.parameters, call.arguments, strict=True):
         ratio = value * Poly.symbol(name) ** -1
@@ -154,10 +160,10 @@ def step_of(function: Function, equation: Equation) -> LevelStep | None:
         elif ratio.is_constant and ratio.constant_term > 0:
             factors[name] = ratio.constant_term
         elif value == Poly.symbol(name) - 1:
-            less[name] = 1
+            counted.add(name)
         else:
             return None
-    return LevelStep(equation, rest, least, weight.constant_term, factors, less, given)
+    return LevelStep(equation, rest, least, weight.constant_term, factors, frozenset(counted), given)
 
 
 def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
@@ -178,7 +184,7 @@ def _depth(function: Function, leaves: Sequence[Equation], steps: Sequence[Level
             if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
                 continue
             if all(each.factors.get(other) == 1 for each in steps for other in end.names):
-                return Depth(name, end, int(factor.q), LEVEL)
+                return Depth(name, end, int(factor.q))
     return None
 
 
@@ -206,21 +212,15 @@ class _Search:
     def form(self) -> Form:
         """The sharpest bounds that are guessed and proved, from each side."""
         found: dict[Relation, Poly] = {}
-        for guess in map(apart, self._guesses()):
+        for guess in map(expanded, self._guesses()):
             for side in Relation:
                 if side not in found and self._proved(guess, side):
                     found[side] = guess
             if Relation.EXACT in found:
                 break
-        exact = found.get(Relation.EXACT)
-        lower, upper = found.get(Relation.LOWER, exact), found.get(Relation.UPPER, exact)
-        if exact is not None:
-            lower = upper = exact
-        plain = all(
-            self._at_leaf(each, side)
-            for each, side in ((lower, Relation.LOWER), (upper, Relation.UPPER))
-            if each is not None
-        )
+        sides = (Relation.LOWER, Relation.UPPER)
+        lower, upper = bounds = [found.get(Relation.EXACT, found.get(side)) for side in sides]
+        plain = all(bound is None or self._at_leaf(bound, side) for bound, side in zip(bounds, sides, strict=True))
         return Form(self._restored(lower), self._restored(upper), None if plain else self._leaf)
 
     def _restored(self, value: Poly | None) -> Poly | None:
@@ -250,9 +250,9 @@ class _Search:
 
     def _by_count(self, step: LevelStep, below: Poly) -> Poly | None:
         """What it is where this case applies until a size is 0, and `below` then."""
-        if len(step.less) != 1:
+        if len(step.counted) != 1:
             return None
-        (name,) = step.less
+        (name,) = step.counted
         levels = Poly.symbol(name)
         end = below.substitute({**step.after(levels), name: ZERO})
         return self._chain(step, self._in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED})
@@ -311,15 +311,15 @@ class _Search:
     # Proofs
     def _in_levels(self, value: Poly, levels: Poly) -> Poly:
         """The value in terms of the number of levels instead of the size that is divided."""
-        return apart(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
+        return expanded(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
 
     def _called(self, value: Poly, step: LevelStep) -> Poly:
         """The value at the call that a case makes."""
         arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
-        arguments |= {name: Poly.symbol(name) - less for name, less in step.less.items()}
+        arguments |= {name: Poly.symbol(name) - 1 for name in step.counted}
         if step in self._down:
             arguments[LEVEL] = Poly.symbol(LEVEL) - 1
-        return apart(value.substitute({**arguments, **step.given}))
+        return expanded(value.substitute({**arguments, **step.given}))
 
     def _proved(self, guess: Poly, side: Relation) -> bool:
         """Whether a guess is the function, or a bound of it, by induction over its calls."""
@@ -333,9 +333,7 @@ class _Search:
     def _in_step(self, guess: Poly, step: LevelStep, side: Relation) -> bool:
         """Whether it is one in a case, at whose last level the leaf is called."""
         once = self._facts(step.equation, 1)
-        if step not in self._down:
-            return self._at_call(guess, guess, step, {}, once, side)
-        if self._at_leaf(guess, side, step.given):
+        if step not in self._down or self._at_leaf(guess, side, step.given):
             return self._at_call(guess, guess, step, {}, once, side)
         leaf, more = self._in_levels(self._leaf.value, ZERO), self._facts(step.equation, 2)
         return self._at_call(guess, guess, step, {}, more, side) and self._at_call(
@@ -394,81 +392,16 @@ def _never_negative(value: Poly, facts: Facts) -> bool:
         )
         for monomial, coefficient in value.terms.items()
     )
-    return positive or facts.nonnegative(_cleared(value))
-
-
-def _cleared(value: Poly) -> Poly:
-    """A positive multiple of the value that divides by nothing."""
-    powers: dict[Atom, int] = {}
-    for monomial in value.terms:
-        for atom, exponent in monomial:
-            powers[atom] = min(exponent, powers.get(atom, 0))
-    for atom, exponent in powers.items():
-        value = value * Poly.of_atom(atom, -exponent) if exponent else value
-    return value
-
-
-def apart(value: Poly) -> Poly:
-    """The value with log2(x) + log2(y) for log2(x*y), as is known of sizes: 7^log2(x*y) becomes a product too.
-
-    Exact quotients are fractions.
-    """
-
-    def rewritten(atom: Atom) -> Poly | None:
-        match atom:
-            case a.RealFunction(function="log2", argument=argument) if len(argument.terms) == 1:
-                ((monomial, coefficient),) = argument.terms.items()
-                if not monomial:
-                    return None
-                return sum((_logarithm(inner).scaled(power) for inner, power in monomial), _log(coefficient))
-            case a.Quotient(argument=argument, divisor=divisor) if len(divisor.terms) == 1:
-                return apart(argument) * apart(divisor) ** -1
-            case _ if atom.parts:
-                return atom.rebuild(tuple(map(apart, atom.parts)))
-            case _:
-                return None
-
-    return value.map_atoms(rewritten) if any(map(_joins, value.atoms_within())) else value
-
-
-def _joins(atom: Atom) -> bool:
-    """Whether it is a quotient, or a logarithm of a product."""
-    match atom:
-        case a.Quotient():
-            return True
-        case a.RealFunction(function="log2", argument=argument):
-            return len(argument.terms) == 1 and a.symbol_of(argument) is None and not argument.is_constant
-        case _:
-            return False
-
-
-def _logarithm(atom: Atom) -> Poly:
-    if isinstance(atom, a.Exponential):
-        return apart(atom.exponent) * a.log2(Poly.constant(fmpq(atom.base)))
-    return a.log2(Poly.of_atom(atom))
-
-
-def _log(number: fmpq) -> Poly:
-    parts = [a.log2(Poly.constant(fmpq(int(each)))) if each != 1 else ZERO for each in (number.p, number.q)]
-    return parts[0] - parts[1]
+    return positive or facts.nonnegative(facts.multiplied_out(value))
 
 
 def power(factor: fmpq, levels: Poly) -> Poly:
     """factor^levels, as powers of primes."""
     found = ONE
-    for number, sign in ((int(factor.p), 1), (int(factor.q), -1)):
-        for prime in _primes(number):
-            found = found * a.exponential(prime, levels) ** sign
+    for number, sign in ((factor.p, 1), (factor.q, -1)):
+        for prime, count in primes(number):
+            found = found * a.exponential(prime, levels) ** (sign * count)
     return found
-
-
-def _primes(number: int) -> Iterator[int]:
-    prime = 2
-    while number > 1:
-        while number % prime == 0:
-            yield prime
-            number //= prime
-        prime += 1
 
 
 def _geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:

@@ -12,7 +12,7 @@ from math import log2
 from typing import TypeAlias, Union
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
-from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
+from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, primes
 
 Number: TypeAlias = Union[fmpq, "Irrational"]
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -191,8 +191,8 @@ def _log2(value: fmpq) -> Number:
     for part, direction in ((value.p, 1), (value.q, -1)):
         if part.bit_length() > 96:
             raise OutOfReachError(f"the constant {part} is too large to be factored")
-        for prime, power in fmpz(part).factor():
-            total = total + _log2_of_prime(int(prime)) * fmpq(direction * int(power))
+        for prime, power in primes(part):
+            total = total + _log2_of_prime(prime) * fmpq(direction * power)
     return total
 
 

@@ -153,3 +153,24 @@ algorithm f(w: size, g: size) on grid(i: g, j: P/g):
 """
     (verdict,) = loads(text)["f"].report().ensures
     assert verdict.outcome == "fails"
+
+
+AT_LEAST_TWO = """
+algorithm f(x: inout local real[s], g: size, h: size) on grid(i: g, j: h):
+    where P >= 2, s >= 1
+    ensures words is Theta(s)
+    ensures words >= s
+    ensures messages >= 1
+    ensures messages >= 2
+    shift x along i by 1
+    shift x along j by 1
+"""
+
+
+def test_facts_on_processors_restrict_the_axes_whose_product_they_are() -> None:
+    """Where P >= 2 one of the axes has two processors or more: one shift at least moves s words, not always two."""
+    found = loads(AT_LEAST_TWO)["f"].report().ensures
+    assert [each.outcome for each in found] == ["holds", "holds", "holds", "fails"]
+    place = found[-1].point
+    assert place is not None
+    assert place["g"] * place["h"] >= 2

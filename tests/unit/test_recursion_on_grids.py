@@ -228,3 +228,74 @@ def test_sizes_that_where_gives_need_not_be_given() -> None:
     assert cost.words.at(n=16, m=16, p=16, P=8) == cost.words.at(n=16, m=16, p=16, P=8, s=32, t=32, v=32) == (96, 96)
     with pytest.raises(al.ArchlineError, match="does not hold"):
         cost.words.at(n=16, m=16, p=16, P=8, s=31, t=32, v=32)
+
+
+DECLARED = """
+extern f(x: real) -> real costs 3 flops
+
+algorithm halve(A: inout local real[n]) on grid(r: P):
+    where P is power of 2
+    decreases P
+    for i in 0..n:
+        A[i] = f(A[i])
+    if P == 1:
+        pass
+    else:
+        split r by 2 as g:
+            halve(A)
+
+algorithm outer(A: inout local real[n]) on grid(r: P):
+    where P is power of 2
+    halve(A)
+"""
+
+
+@pytest.mark.parametrize("name", ["halve", "outer"])
+def test_declared_costs_in_a_recursion_are_told(name: str) -> None:
+    """log2(P) + 1 levels, each of n calls of 3 flops."""
+    flops = al.loads(DECLARED)[name].cost().flops
+    assert (flops.status, flops.declared) == ("declared", ("extern f",))
+    assert flops.at(n=5, P=8) == 4 * 5 * 3
+
+
+@pytest.mark.parametrize("where", ["where P is power of 2", "where n >= 1"])
+@pytest.mark.parametrize("condition", ["P > 1", "P >= 2", "P != 1", "1 < P", "not P == 1"])
+def test_the_last_level_may_be_a_branch_that_is_not_written(condition: str, where: str) -> None:
+    text = f"""
+algorithm f(a: inout local real[n]) on grid(r: P):
+    {where}
+    decreases P
+    if {condition}:
+        split r by 2 as g:
+            shift a along g by 1
+            f(a)
+"""
+    assert text_of(text, "words") == "n*log2(P)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "runs"),
+    [
+        ({"n": 14, "m": 14, "P": 7, "d": 0}, False),
+        ({"n": 28, "m": 14, "P": 7, "d": 0}, True),
+        ({"n": 28, "m": 14, "P": 7, "d": 1}, False),
+        ({"n": 42, "m": 14, "P": 7, "d": 0}, False),
+        ({"n": 56, "m": 14, "P": 7, "d": 1}, True),
+    ],
+)
+def test_caps_has_costs_where_it_can_run(sizes: dict[str, int], runs: bool) -> None:
+    """Every step halves n, down to products of m by m: n = m*2^k for at least d + log_7(P) steps."""
+    cost, caps = al.algorithm(f"{MATMUL}::caps_strassen").cost(), al.algorithm(f"{MATMUL}::caps_strassen")
+    if runs:
+        assert cost.flops.at(sizes) == caps.run(sizes).counts.flops
+        return
+    with pytest.raises(al.ArchlineError, match="AL407"):
+        cost.flops.at(sizes)
+    with pytest.raises(al.ArchlineError, match="AL407"):
+        caps.run(sizes)
+
+
+def test_messages_that_are_unknown_where_their_words_are_bounded_have_no_value() -> None:
+    messages = al.algorithm(f"{MATMUL}::carma").cost().messages
+    with pytest.raises(al.ArchlineError, match="AL414"):
+        messages.at(n=8, m=8, p=8, s=8, t=8, v=8, P=8, K=4)

@@ -16,6 +16,7 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate_static, holds
 from archline.language.model import Module
+from archline.language.substitution import facts_in_sizes
 
 MAX_WIDTH = 12
 MAX_CANDIDATES = 20_000
@@ -32,7 +33,7 @@ def points(
     """
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
-    facts = (*algorithm.where, *ensures.when, *assumed(algorithm))
+    facts = (*facts_in_sizes(algorithm), *ensures.when, *assumed(algorithm))
     machine = [
         name
         for name in machine_symbols(signature)

@@ -142,6 +142,7 @@ class Metric:
         point = self._report.point(unplaced({**(sizes or {}), **named}), self._needed)
         if "K" in point:
             cost = self._report.with_longest._costs.metrics.get(self.name, cost)
+            self._bounds(cost)
         try:
             values = values_at(cost, point)
         except EvaluationError as problem:
@@ -166,15 +167,20 @@ class Metric:
     def _needed(self) -> list[str]:
         """The names that the bounds hold. Raises ArchlineError (AL414) where there are no bounds."""
         cost = self._cost
-        if cost.lower is None or cost.upper is None:
-            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
-        free = cost.lower.names | cost.upper.names
+        lower, upper = self._bounds(cost)
+        free = lower.names | upper.names
         if cost.ends is not None and self._report.recursive:
             # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
             free |= {*self._report.names.sizes, *({"Z", "L"} if self.name == "io" else ())}
         if cost.alternatives:
             free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
         return sorted(free, key=self._report.names.all.index)
+
+    def _bounds(self, cost: Cost) -> tuple[Poly, Poly]:
+        """The bounds of a form of the cost. Raises ArchlineError (AL414) where there are none."""
+        if cost.lower is None or cost.upper is None:
+            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
+        return cost.lower, cost.upper
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.status}: {self.text}>"

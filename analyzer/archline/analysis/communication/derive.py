@@ -121,11 +121,12 @@ def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amou
 def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
     """The recurrences of a module's recursive algorithms on grids; `longest` are the most words of a message."""
 
-    def follow(level: Level, place: Position) -> Mapping[str, Amount]:
+    def follow(level: Level, place: Position) -> tuple[Mapping[str, Amount], frozenset[str]]:
         memory = {"memory": Memory(module, recursions, level).body(level.algorithm, place)}
         if not level.algorithm.grid:
-            return memory
-        return {**PathCosts(module, recursions, level).algorithm(level.algorithm, place).amounts, **memory}
+            return memory, frozenset()
+        spent = PathCosts(module, recursions, level).algorithm(level.algorithm, place)
+        return {**spent.amounts, **memory}, spent.declared
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), follow, longest)
     return recursions
@@ -146,7 +147,7 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, p
     if component(module, algorithm):
         found = dict(recursions.amounts(algorithm, place, algorithm, None))
         found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
-        return Spent(found)
+        return Spent(found, recursions.declared(algorithm, None))
     spent = PathCosts(module, recursions).algorithm(algorithm, place)
     if not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1:
         # The first processor and the last one are enough to bound the memory from below.

@@ -37,8 +37,8 @@ from archline.recurrences.model import Equation, Function, IntegerRecurrence
 MAX_CASES = 48
 Corner = tuple[str, ...] | None
 """The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""
-Follow = Callable[["Level", Position], Mapping[str, Amount]]
-"""What a level costs by metric, of a processor at its start."""
+Follow = Callable[["Level", Position], tuple[Mapping[str, Amount], frozenset[str]]]
+"""What a level costs by metric, of a processor at its start; and the names of the declared costs in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,7 @@ class LevelCase:
     way: Way
     facts: Facts
     amounts: Mapping[str, Amount]
+    declared: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +125,13 @@ class GridRecursions:
         signature = self._module.signatures[algorithm]
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
 
+    def declared(self, callee: s.Algorithm, level: Level | None) -> frozenset[str]:
+        """The names of the declared costs in a call; in a level of the recursion itself they are those of the level."""
+        if level is not None and level.algorithm is callee:
+            return frozenset()
+        cases = self.cases(callee, None) if len(component(self._module, callee)) == 1 else ()
+        return frozenset() if isinstance(cases, Unknown) else frozenset().union(*(each.declared for each in cases))
+
     # Recurrences
     def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[LevelCase, ...] | Unknown:
         """Every way through the body that conditions on sizes distinguish."""
@@ -142,11 +150,11 @@ class GridRecursions:
             way = pending.pop()
             place = start.with_scope(start.scope.with_facts(way.known.facts))
             try:
-                amounts = self._follow(Level(algorithm, way), place)
+                amounts, trusted = self._follow(Level(algorithm, way), place)
             except UndecidedError as open_:
                 pending.extend(reversed(list(both_ways(way, open_))))
                 continue
-            found.append(LevelCase(way, way.known.facts, amounts))
+            found.append(LevelCase(way, way.known.facts, amounts, trusted))
         return tuple(found)
 
     def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:

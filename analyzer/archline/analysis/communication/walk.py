@@ -242,15 +242,16 @@ class PathCosts:
         given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
         before = self._most(given, invoke, place).then(Spent({"work": UNIT}))
         if component(self._module, callee):
-            return before.then(Spent(self._recursions.amounts(callee, inside, invoke, self._level)))
+            found = self._recursions.amounts(callee, inside, invoke, self._level)
+            return before.then(Spent(found, self._recursions.declared(callee, self._level)))
         joined = [each.id for each in invoke.along] or list(place.axes)
         if disseminates(callee):
             self._uneven = False
             steps = self.algorithm(callee, inside)
             stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
-        found = self.algorithm(callee, inside)
-        return before.then(replace(found, stages=tuple(_renamed(each, callee, joined) for each in found.stages)))
+        spent = self.algorithm(callee, inside)
+        return before.then(replace(spent, stages=tuple(_renamed(each, callee, joined) for each in spent.stages)))
 
     def _split(self, split: s.Split, algorithm: s.Algorithm, place: Position) -> Spent:
         try:

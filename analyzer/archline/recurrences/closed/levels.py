@@ -191,12 +191,14 @@ def _depth(function: Function, leaves: Sequence[Equation], steps: Sequence[Level
 def _pinned(equation: Equation, name: str) -> Poly | None:
     """What a size equals in a case."""
     facts, atom = equation.facts, Symbol(name)
+    found = facts.bounds.get(name)
     known = {facts.restore(each) for each in equation.known}
+    if found is not None:
+        known |= {Poly.symbol(name) - low for low in found.lower}
     for value in known:
         parts = value.coefficients(atom)
         if -value in known and set(parts) <= {0, 1} and parts.get(1) in (ONE, -ONE):
             return -parts.get(0, ZERO) * parts[1]
-    found = facts.bounds.get(name)
     return None if found is None else next((low for low in found.lower if low in found.upper), None)
 
 

@@ -359,7 +359,11 @@ algorithm g(x: inout local real[n], c: local int[P]) on grid(r: P):
     local t: real = 0
     allreduce t along r with max
     alltoall x along r into c #! AL240
-    alltoall x along r counts c into y #! AL272
+    alltoall x along r counts c into y
+    alltoall x along r counts c into y, got, got #! AL272
+    alltoall x along r into y, got #! AL272
+    alltoall x along r counts c into y using ring #! AL202
+    alltoall x along r counts x into y #! AL252
     alltoall x along r counts x into y, got #! AL252
     exchange x to (r + 1) from (r - 1) #! AL272
 ---

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import archline as al
 from archline.algebra.polynomial import Poly
 from spmd_runs import assert_between, costs_of
 
@@ -79,3 +81,29 @@ algorithm f(w: size) on grid(t: P):
 def test_branches_that_no_processor_takes_cost_nothing() -> None:
     points = [{"P": p, "w": w} for p in (1, 2, 3, 7) for w in (1, 2, 4, 9)]
     assert assert_between(GUARDED, points) == (len(points), 0)
+
+
+UNEQUAL = """
+algorithm f(B: out real[P, P*P]) on grid(r: P):
+    local x: real[P*P] = real_of(r)
+    local c: int[P]
+    for q in 0..P:
+        c[q] = q
+    local y: real[P*P] = -1.0
+    local got: int[P]
+    alltoall x along r into INTO counts c
+    output B[r, :] = y
+"""
+
+
+@pytest.mark.parametrize("processors", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("into", ["y", "y, got"])
+def test_an_all_to_all_of_unequal_pieces_moves_counts_whether_they_are_named_or_not(into: str, processors: int) -> None:
+    """P - 1 counts, then q words to processor q from each: the last receives P - 1 words a step, the most there are."""
+    run = al.loads(UNEQUAL.replace("INTO", into))["f"].run(P=processors, B=np.zeros((processors, processors**2)))
+    steps = processors - 1
+    assert run.counts.words == steps + steps**2
+    assert run.counts.messages == 2 * steps
+    for rank, row in enumerate(run.outputs["B"]):
+        wanted = np.repeat(np.arange(processors), rank)
+        np.testing.assert_array_equal(row, np.concatenate([wanted, np.full(processors**2 - wanted.size, -1)]))

@@ -121,6 +121,7 @@ def test_facts(fact: str) -> None:
         "output F[t*s ..+ s] = force",
         "shift x along j by -(i + k*(g/c))",
         "alltoall t along r counts cnt into got using bruck",
+        "alltoall t along r counts cnt into y, got",
         "reduce force along k onto 0 with + using reduce_scatter_gather",
         "reduce force along k onto 0 with min",
         "send x to (i + 1, j)",

@@ -123,7 +123,7 @@ CLAUSE = Rule(
     |---|---|
     | `shift x along a by e` | `using` |
     | `alltoall x along a into y` | `using` |
-    | `alltoall x along a into y, got counts cnt` | `using` |
+    | `alltoall x along a into y counts cnt` (or `into y, got`) | `using` |
     | `broadcast x along a from root` | `using` |
     | `reduce x along a onto root with op` | `into`, `using` |
     | `allreduce x along a with op` | `into`, `using` |

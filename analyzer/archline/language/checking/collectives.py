@@ -19,6 +19,8 @@ from archline.language.checking.extents import shown
 from archline.language.model import Collective, Kind
 
 MODULE = ("distributed", "collectives")
+UNASKED = "_into"
+"""What the names of all-to-alls have behind `alltoallv` that do not give the counts that arrive: `into y` alone."""
 OPERATORS = frozenset(("+", "*", "min", "max"))
 
 
@@ -100,9 +102,6 @@ def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> N
             static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
         elif keyword == "with":
             _check_operator(body, clause.values[0])
-    if operation == "alltoall" and "counts" in clauses and "into" in clauses and len(clauses["into"].values) < 2:
-        hint = "write `into y, got`, with `local got: int[P]` for the counts that arrive"
-        body.report(rules.CLAUSE, "unequal pieces arrive with their counts", clauses["into"].span, hint)
 
 
 def _check_operator(body: Body, operator: s.Expr) -> None:
@@ -121,11 +120,13 @@ def _callee(body: Body, statement: s.Communicate, form: _Form, clauses: dict[str
     named = using.values[0] if using is not None else None
     stem, usual = statement.operation, form.using
     if "counts" in clauses:
-        stem, usual = f"{stem}v", form.unequal
+        alone = statement.operation == "alltoall" and len(clauses["into"].values) == 1
+        stem, usual = f"{stem}v{UNASKED * alone}", form.unequal
     name = f"{stem}_{named.id if isinstance(named, s.Name) else usual}"
     library = body.library
     # `reduce_scatter_ring` is no algorithm of `reduce`.
-    longer = tuple(f"{each}{v}_" for each in _FORMS for v in ("", "v") if each.startswith(f"{stem}_"))
+    stems = (f"{each}{v}_" for each in _FORMS for v in ("", "v", f"v{UNASKED}"))
+    longer = tuple(each for each in stems if each.startswith(f"{stem}_") and each != f"{stem}_")
     known = {**library.collectives, **library.visible}
     known = {each: known[each] for each in known if each.startswith(f"{stem}_") and not each.startswith(longer)}
     found = known.get(name)
@@ -157,5 +158,5 @@ def _arguments(
         elif keyword in clauses:
             found.append(clauses[keyword].values[0])
     if statement.operation == "alltoall" and "counts" in clauses:
-        found.append(clauses["into"].values[1])
+        found += clauses["into"].values[1:]
     return tuple(found)

@@ -100,7 +100,7 @@ algorithm f(B: out real[P, P*P]) on grid(r: P):
 @pytest.mark.parametrize("into", ["y", "y, got"])
 def test_an_all_to_all_of_unequal_pieces_moves_counts_whether_they_are_named_or_not(into: str, processors: int) -> None:
     """P - 1 counts, then q words to processor q from each: the last receives P - 1 words a step, the most there are."""
-    run = al.loads(UNEQUAL.replace("INTO", into))["f"].run(P=processors, B=np.zeros((processors, processors**2)))
+    run = al.loads(UNEQUAL.replace("INTO", into))["f"].run(P=processors)
     steps = processors - 1
     assert run.counts.words == steps + steps**2
     assert run.counts.messages == 2 * steps

@@ -236,6 +236,8 @@ class Algorithm:
         """Whether sizes are given, and none of the data that the algorithm takes."""
         sizes = {*self.sizes, *self.signature.indices}
         data = {*self.parameters} - sizes
+        if self.node.grid:
+            sizes.add("P")
         return bool(data and sizes & values.keys() and not data & values.keys())
 
     def __repr__(self) -> str:

@@ -189,6 +189,15 @@ algorithm nodes(X: real[P*4], Y: out real[P*4], a: size, b: size) on grid(i: a, 
     shift x[1..4] along i by 1
     output Y[t*4 ..+ 4] = x
 
+algorithm unequal(X: real[P, m], Y: out real[P, P*m], m: size) on grid(t: P):
+    local x: real[m] = X[t, :]
+    local c: int[P] = 0
+    c[(t + 1)%P] = 1
+    c[t//2] += m - 1
+    local y: real[P*m] = 0.0
+    alltoall x along t into y counts c
+    output Y[t, :] = y
+
 algorithm halves(x: inout local real[w]) on grid(r: P):
     where P is power of 2
     decreases P
@@ -295,6 +304,7 @@ CASES = [
     Case("crossed"),
     Case("nothing"),
     Case("nodes", grid),
+    Case("unequal", lambda _: {"m": 4}),
     Case("halves", lambda p: {"w": 3} if p & (p - 1) == 0 else None),
     Case("long", lambda _: {"w": 30_000}),
     Case("same", lambda _: {"n": 4}),

@@ -297,3 +297,17 @@ def test_a_symbol_between_numbers_and_others() -> None:
     assert facts.nonnegative(n - 5)
     assert not facts.nonnegative(n - 6)
     assert not facts.nonnegative(10 - n)
+
+
+def test_a_product_that_a_size_divides_has_an_integer_quotient() -> None:
+    """Where d divides n*m it need divide neither of them; what is a multiple of n*m is one of d."""
+    facts = Facts().with_symbol("n", (ONE,)).with_symbol("m", (ONE,)).with_symbol("d", (ONE,)).with_whole(n * m, d)
+    whole, rest = facts.divided(n * m * k * 2 + n * k + 1, d)
+    assert rest == n * k + 1
+    assert a.is_integral(whole)
+    assert facts.restore(whole) == n * m * k * d**-1 * 2
+    assert facts.positive(whole.substitute({"k": ONE}))
+    assert facts.nonnegative(n * m * 2 - whole.substitute({"k": ONE}))
+    assert not facts.nonnegative(n * 2 - whole.substitute({"k": ONE}))
+    assert facts.divided(n * k, d) == (ZERO, n * k)
+    assert facts.divided(n * m, n + d) == (ZERO, n * m)

@@ -83,6 +83,56 @@ def test_branches_that_no_processor_takes_cost_nothing() -> None:
     assert assert_between(GUARDED, points) == (len(points), 0)
 
 
+DIVIDED_PRODUCT = """
+use distributed.collectives
+algorithm f(g: size, c: size, b: size) on grid(i: g, k: c):
+    where c divides b*g
+    local x: real[b*g] = 0
+    local y: real[b*g*c]
+    allreduce x along k with + using reduce_scatter_allgather
+    allgather x along k into y
+    for q in 0..b*g//c:
+        x[q] = x[q] + 1
+"""
+
+
+def test_pieces_are_equal_where_their_number_divides_a_product() -> None:
+    """2*w*(c - 1)/c words for the one, w*(c - 1) for the other, w = b*g, though c divides neither b nor g."""
+    cost = al.loads(DIVIDED_PRODUCT)["f"].cost()
+    assert (cost.words.status, cost.messages.status) == ("exact", "exact")
+    for g, c, b in ((1, 1, 1), (2, 4, 2), (3, 6, 2), (2, 6, 3), (4, 3, 3), (6, 4, 2), (5, 1, 7), (1, 5, 5), (3, 9, 6)):
+        run = al.loads(DIVIDED_PRODUCT)["f"].run(g=g, c=c, b=b).counts
+        words = (2 + c) * b * g * (c - 1) // c
+        assert cost.words.at(g=g, c=c, b=b) == words == run.words
+        assert cost.flops.at(g=g, c=c, b=b) == run.flops
+        assert cost.messages.at(g=g, c=c, b=b) == run.messages
+
+
+@pytest.mark.parametrize("where", ["c divides b*g", "c divides w", "w >= 1"])
+def test_the_peak_of_memory_is_that_of_runs(where: str) -> None:
+    """Buffers of one statement are larger than those of another, which one the sizes decide."""
+    text = f"""
+use distributed.collectives
+algorithm f(w: size, g: size, c: size, b: size) on grid(k: c):
+    where {where}, w == b*g
+    local x: real[w] = 0
+    local d: real[b, b] = 0
+    allreduce x along k with + using reduce_scatter_allgather
+    local e: real[g, g] = 0
+    local u: real[c*b, b]
+    allgather d along k into u
+"""
+    algorithm = al.loads(text)["f"]
+    cost = algorithm.cost().memory
+    for g, c, b in ((1, 1, 1), (1, 2, 2), (2, 2, 1), (2, 3, 3), (3, 5, 5), (4, 8, 2), (1, 4, 8), (6, 3, 1), (2, 9, 9)):
+        if where == "c divides b*g" or b * g % c == 0:
+            executed = algorithm.run(g=g, c=c, b=b, w=b * g).counts.memory
+            found = cost.at(g=g, c=c, b=b, w=b * g)
+            lower, upper = found if isinstance(found, tuple) else (found, found)
+            assert lower <= executed <= upper
+            assert where == "w >= 1" or lower == upper
+
+
 UNEQUAL = """
 algorithm f(B: out real[P, P*P]) on grid(r: P):
     local x: real[P*P] = real_of(r)

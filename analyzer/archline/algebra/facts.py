@@ -426,6 +426,29 @@ class Facts:
         quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
         return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
+    def with_whole(self, value: Poly, divisor: Poly) -> Facts:
+        """Know that `divisor` divides `value`, products of positive sizes; their quotient is a symbol, 1 or more."""
+        quotient = value * divisor**-1
+        rational = quotient.substitute(self.rewrites)
+        extended = self.with_symbol(quotient.key, (ONE, rational), (rational, value.substitute(self.rewrites)))
+        return extended._rewriting(self.rewrites, {**self.quotients, quotient.key: quotient}, self.powers)
+
+    def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
+        """The sum of the terms that are multiples of quotients known to be integers, divided; and the other terms."""
+        whole, rest = ZERO, ZERO
+        for monomial, coefficient in value.terms.items():
+            term = Poly({monomial: coefficient})
+            known = self._multiple(term, divisor) if len(divisor.terms) == 1 else None
+            whole, rest = (whole, rest + term) if known is None else (whole + known, rest)
+        return whole, rest
+
+    def _multiple(self, term: Poly, divisor: Poly) -> Poly | None:
+        for label, known in self.quotients.items():
+            times = term * divisor**-1 * known.substitute(self.rewrites) ** -1
+            if self.integral(times):
+                return times * Poly.symbol(label)
+        return None
+
     def with_value(self, name: str, value: Poly) -> Facts:
         """Know that a size is always an expression in others, which takes its place."""
         rewrites = {old: each.substitute({name: value}) for old, each in self.rewrites.items()}

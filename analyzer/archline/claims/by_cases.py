@@ -26,7 +26,7 @@ MAX_SPLITS = 3
 """A claim is decided in 2^MAX_SPLITS cases at most."""
 MAX_DERIVED = 40
 """So many times the costs of an algorithm are derived anew for all of its claims."""
-MAX_NODES = 1000
+MAX_NODES = 3000
 """Algorithms that are longer, with what they call, take too long to derive to do so more than once."""
 Decide = Callable[[Module, s.Algorithm, Costs, s.Ensures], Verdict]
 Narrowed = tuple[Module, s.Algorithm, Costs]

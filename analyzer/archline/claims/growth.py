@@ -19,8 +19,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
+from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
-from archline.claims.rounded_powers import without_rounded_powers
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
@@ -80,7 +80,7 @@ def _piece(
 ) -> ConditionalCost:
     below, above = _texts(costs, ends, known)
     if POWER_INSIDE in below + above:
-        plain = without_rounded_powers(ends[0], known, False), without_rounded_powers(ends[1], known, True)
+        plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(ends[1], known)
         below, above = _texts(costs, plain, known)
     return ConditionalCost(*where, below, above, _domains.setdefault(known, {}))
 

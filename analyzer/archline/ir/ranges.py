@@ -66,13 +66,27 @@ class Range:
 
     def largest(self, amount: Amount) -> Amount:
         """The largest amount of any iteration, 0 where there is none."""
-        found = self._over(amount, max_over, bounded_max, self._nonempty, "maximum")
+        found = self.largest_of_some(amount)
         if isinstance(found, Unknown) or self.facts.positive(self.trips):
             return found
         some = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
         if found.exact:
             return exactly(found.lower * some)
         return Known(found.lower * some, found.upper * some)
+
+    def largest_of_some(self, amount: Amount) -> Amount:
+        """The largest amount of any iteration, where there is one; of no meaning elsewhere."""
+        return self._over(amount, max_over, bounded_max, self._nonempty, "maximum")
+
+    @property
+    def outside(self) -> Facts:
+        """What holds where there is no iteration: of log2(p) - 1 iterations, rounded up, p is 2 at most."""
+        for atom in self.trips.atoms():
+            rest = self.trips - Poly.of_atom(atom)
+            if isinstance(atom, a.CeilLog2) and rest.is_constant:
+                most = a.exponential(2, -rest)
+                return self.facts.with_nonnegative(most - atom.argument)
+        return self.facts.with_nonnegative(-self.trips)
 
     def _over(
         self,

@@ -122,11 +122,14 @@ def _operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
         case "*":
             return x * y
         case "/":
-            return a.quotient(x, y)
+            exact = a.quotient(x, y)
+            whole, rest = scope.facts.divided(x, y) if isinstance(a.single_atom(exact), a.Quotient) else (ZERO, x)
+            return exact if rest else whole
         case "//" | "%":
             if not scope.facts.positive(y):
                 raise NotStaticError("a division by an expression not known to be positive", expr)
-            return a.floor_div(x, y) if op == "//" else a.modulo(x, y)
+            whole, rest = scope.facts.divided(x, y)
+            return whole + a.floor_div(rest, y) if op == "//" else a.modulo(rest, y)
         case "^":
             return _power(x, y, expr)
         case _:
@@ -363,6 +366,9 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 factors := _product(product, facts)
             ) is not None:
                 by = factors
+            case s.Divides(divisor=divisor, value=s.Binary() as product):
+                facts = _with_whole(facts, product, divisor)
+                continue
             case _:
                 continue
         if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
@@ -371,6 +377,12 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
             continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
     return facts
+
+
+def _with_whole(facts: Facts, product: s.Expr, divisor: s.Expr) -> Facts:
+    """Know that c divides b*g: it need divide neither b nor g."""
+    value, by = _product(product, facts), _product(divisor, facts)
+    return facts if value is None or by is None else facts.with_whole(value, by)
 
 
 def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

@@ -170,6 +170,16 @@ def _is_power(value: int | Fraction, base: int | Fraction) -> bool:
     return value == 1
 
 
+def _levels(value: Value, base: Value) -> int | None:
+    """The k of a value that is base^k, k >= 0; None for others."""
+    if isinstance(value, Enclosure) or isinstance(base, Enclosure) or base < 2 or not _is_power(value, base):
+        return None
+    levels = 0
+    while value > 1:
+        value, levels = Fraction(value) / base, levels + 1
+    return levels
+
+
 def _ends(value: Value) -> tuple[Fraction, Fraction]:
     if isinstance(value, Enclosure):
         return value.lo, value.hi
@@ -248,6 +258,11 @@ class _Evaluator:
             case s.Unary(op="-", operand=operand):
                 lo, hi = _ends(self.value(operand))
                 return _span(-hi, -lo)
+            case s.Binary(op="^", left=left, right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
+                levels := _levels(self.value(left), self.value(inner))
+            ) is not None:
+                # (b^k)^(e/log2(b)) is 2^(k*e), which no enclosure tells from a number beside it.
+                return self._power(expr, 2, self._binary(expr, "*", levels, self.value(above)))
             case s.Binary(op=op, left=left, right=right) if op in _ARITHMETIC:
                 return self._binary(expr, op, self.value(left), self.value(right))
             case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):

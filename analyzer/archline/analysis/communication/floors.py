@@ -79,8 +79,36 @@ def readable(value: Poly, facts: Facts) -> Poly:
     """
     if not _has_rounded_powers(value):
         return value
-    found = facts.simplify(_without_powers(_without_floors(value, facts), facts))
+    found = _without_floors_and_powers(value, facts)
     return value if _has_rounded_powers(found) else found
+
+
+def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
+    """An upper bound like `readable`, even if that is far off; the value itself where there is none."""
+    plain = value.substitute(facts.rewrites)
+    for each in (plain, _without_subtracted(plain, facts)):
+        inside = each.map_atoms(lambda atom, each=each: _plain_maximum(atom, each, facts))  # type: ignore[misc]
+        found = _without_floors_and_powers(inside, facts)
+        if not _has_rounded_powers(found):
+            return facts.restore(found)
+    return value
+
+
+def _plain_maximum(atom: Atom, value: Poly, facts: Facts) -> Poly | None:
+    """At least max(0, e), in a value that it adds to, without rounded powers in e."""
+    if not isinstance(atom, a.PositivePart) or not facts.nonnegative(value.coefficients(atom).get(1, -ONE)):
+        return None
+    return facts.positive_part(_without_floors_and_powers(atom.argument, facts))
+
+
+def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
+    return facts.simplify(_without_powers(_without_floors(value, facts), facts))
+
+
+def _without_subtracted(value: Poly, facts: Facts) -> Poly:
+    """At least the value: max(0, e) that is subtracted is 0 at least."""
+    subtracted = _subtracted(value, facts)
+    return value.map_atoms(lambda atom: ZERO if atom in subtracted else None)
 
 
 def _has_rounded_powers(value: Poly) -> bool:

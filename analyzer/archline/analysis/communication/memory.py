@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
 
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import rounded_up, upper_bounds
+from archline.analysis.communication.floors import is_nonnegative, rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import iterations_of
@@ -30,6 +34,84 @@ def _largest(amount: Amount, iterations: Range) -> Amount:
         if isinstance(most, Known):
             return Known(ZERO, most.upper)
     return found
+
+
+Spare = tuple[Known, ...]
+"""How many words more than now were needed before: each of them."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most words that were needed so far: the largest of some amounts, those that none of the others exceeds."""
+
+    candidates: tuple[Amount, ...] = (NOTHING,)
+
+    def raised(self, amount: Amount, facts: Facts) -> Peak:
+        """With another amount."""
+        found = self
+        for each in _alternatives(amount):
+            if not any(_at_most(each, other, facts) for other in found.candidates):
+                rest = (other for other in found.candidates if not _at_most(other, each, facts))
+                found = Peak((*rest, each))
+        return found
+
+    def without(self, amount: Amount) -> Peak:
+        """Without an amount that is known to be no more than the next one."""
+        return Peak(tuple(each for each in self.candidates if each != amount))
+
+    def amount(self, facts: Facts) -> Amount:
+        """The largest."""
+        return reduce(lambda one, other: later(one, other, facts), self.candidates)
+
+    def spare(self, total: Amount, before: Spare) -> Spare:
+        """How many words more were needed than the total now; `before` is that at the start of the block."""
+        if isinstance(total, Unknown):
+            return ()
+        more = (each for each in (*self.candidates, *before) if isinstance(each, Known))
+        return tuple(Known(each.lower - total.lower, each.upper - total.upper) for each in more)
+
+
+def _at_most(one: Amount, other: Amount, facts: Facts) -> bool:
+    """Whether an amount is proved to be no more than another one."""
+    if isinstance(one, Unknown) or isinstance(other, Unknown):
+        return one == other
+    return facts.nonnegative(other.lower - one.lower) and facts.nonnegative(other.upper - one.upper)
+
+
+def _alternatives(amount: Amount) -> Iterator[Amount]:
+    """The amounts of which it is the largest: of x + 2*max(0, y) they are x and x + 2*y."""
+    value = amount.upper if isinstance(amount, Known) and amount.exact else ZERO
+    for atom in sorted(value.atoms(), key=str):
+        times = value.coefficients(atom)
+        factor = times.get(1, ZERO)
+        if (
+            isinstance(atom, a.PositivePart)
+            and times.keys() <= {0, 1}
+            and factor.is_constant
+            and factor.constant_term > 0
+        ):
+            yield from _alternatives(exactly(times.get(0, ZERO)))
+            yield from _alternatives(exactly(times.get(0, ZERO) + factor * atom.argument))
+            return
+    yield amount
+
+
+def _holds(value: Poly, facts: Facts) -> bool:
+    """Whether a value is never negative, where some sizes may have one value alone."""
+    known = {name: each.least for name, each in facts.bounds.items() if each.least == each.most}
+    values = {name: Poly.constant(least) for name, least in known.items() if least is not None}
+    values |= {name: each for name, each in facts.rewrites.items() if each.is_constant}
+    return is_nonnegative(facts.restore(value).substitute(values), facts)
+
+
+def _without_trips(some: Known, most: Known, spare: Spare, outside: Facts) -> Known:
+    """What a loop needs, in the form for some iterations alone where without any as much was needed before."""
+    lower = some.lower if any(_holds(each.lower - some.lower, outside) for each in spare) else most.lower
+    if any(_holds(each.upper - some.upper, outside) for each in spare):
+        return Known(lower, some.upper)
+    # Of a bound that is not exact a word more or less, where there is no iteration, does not matter.
+    rounded = not some.exact and any(each.upper for each in spare)
+    return Known(lower, some.upper if rounded else most.upper)
 
 
 class Memory:
@@ -74,35 +156,34 @@ class Memory:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
         return place.bounded(exactly(rounded_up(place.scope.facts.simplify(words))), at.span)
 
-    def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Amount:
+    def _block(self, body: tuple[s.Stmt, ...], place: Position, spare: Spare = ()) -> Amount:
         total: Amount = NOTHING
-        most: Amount = NOTHING
+        peak = Peak()
         for statement in body:
             facts = place.scope.facts
-            during = self._statement(statement, place)
-            if most == total and self._recurses(statement):
+            during = self._statement(statement, place, peak.spare(total, spare))
+            if self._recurses(statement):
                 # As much is alive in a call as before it, though closed forms of recursion do not show it.
-                most = add(total, during)
-            else:
-                most = later(most, add(total, during), facts)
+                peak = peak.without(total)
+            peak = peak.raised(add(total, during), facts)
             if isinstance(statement, s.Local):
                 total = add(total, self._words(statement.type, statement, place))
-                most = later(most, total, facts)
+                peak = peak.raised(total, facts)
             place = place.behind(statement, self._stretches.behind(statement, place.scope))
-        return most
+        return peak.amount(place.scope.facts)
 
     def _recurses(self, statement: s.Stmt) -> bool:
         targets = (self._module.targets.get(node) for node in s.nodes(statement) if isinstance(node, s.Call))
         return any(isinstance(each, s.Algorithm) and bool(component(self._module, each)) for each in targets)
 
-    def _statement(self, statement: s.Stmt, place: Position) -> Amount:
+    def _statement(self, statement: s.Stmt, place: Position, spare: Spare) -> Amount:
         match statement:
             case s.Loop():
-                return self._loop(statement, place)
+                return self._loop(statement, place, spare)
             case s.While(body=body):
                 return up_to(self._block(body, place))
             case s.If(branches=branches):
-                return self._if(branches, place)
+                return self._if(branches, place, spare)
             case s.Split():
                 try:
                     return self._block(statement.body, in_split(statement, place))
@@ -161,19 +242,24 @@ class Memory:
             )
         return self._kernels[algorithm]
 
-    def _loop(self, loop: s.Loop, place: Position) -> Amount:
+    def _loop(self, loop: s.Loop, place: Position, spare: Spare) -> Amount:
         try:
             iterations = iterations_of(loop, place.scope)
         except NotStaticError:
             scope = place.scope.without_value(loop.variable)
             return up_to(self._block(loop.body, place.with_scope(scope)))
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        return place.bounded(_largest(self._block(loop.body, place.with_scope(scope)), iterations), loop.span)
+        body = self._block(loop.body, place.with_scope(scope))
+        some = iterations.largest_of_some(body)
+        most = _largest(body, iterations)
+        if isinstance(some, Known) and isinstance(most, Known):
+            most = _without_trips(some, most, spare, iterations.outside)
+        return place.bounded(most, loop.span)
 
-    def _if(self, branches: tuple[s.Branch, ...], place: Position) -> Amount:
+    def _if(self, branches: tuple[s.Branch, ...], place: Position, spare: Spare) -> Amount:
         first, *rest = branches
         if first.condition is None:
-            return self._block(first.body, place)
+            return self._block(first.body, place, spare)
         facts = place.scope.facts
         taken = indicator(first.condition, place.scope)
         taken = None if taken is None else facts.simplify(taken)
@@ -182,12 +268,13 @@ class Memory:
             taken = taken if decided is None else Poly.constant(int(decided))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if taken == ZERO:
-            return self._if(tuple(rest), place.knowing(opposite)) if rest else NOTHING
-        arm = self._block(first.body, place.knowing(first.condition))
+            return self._if(tuple(rest), place.knowing(opposite), spare) if rest else NOTHING
+        arm = self._block(first.body, place.knowing(first.condition), spare)
         if taken == ONE:
             return arm
-        other = self._if(tuple(rest), place.knowing(opposite)) if rest else NOTHING
-        if taken is not None and not place.moves(taken):
+        other = self._if(tuple(rest), place.knowing(opposite), spare) if rest else NOTHING
+        if taken is not None and not (place.ranged and not taken.names <= place.scope.fixed):
             return weigh(taken, arm, other)
+        # Which one is taken in an iteration, or by a processor, makes no difference to the peak of all of them.
         found = either(arm, other, facts)
         return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found

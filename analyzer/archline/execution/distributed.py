@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +15,27 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.codegen.messages import calls_by_number
 from archline.execution.codegen.program import Generated
-from archline.execution.counting import block_costs
+from archline.execution.counting import block_costs, counts_of
 from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
 from archline.execution.failures import report
 from archline.execution.grid import Processor, ProcessorGroup
-from archline.execution.jit import compiled_available
-from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
-from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
+from archline.execution.launch import (
+    PLAIN_STEPS,
+    Finished,
+    Plan,
+    Result,
+    deep_recursion,
+    entry_arguments,
+    fill_state,
+    launched,
+)
+from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, stored
 from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
-from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
+from archline.execution.results import Counts
 from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
-from archline.execution.slots import FIRST_SITE, MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
+from archline.execution.slots import FIRST_SITE, PEAK, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
 from archline.execution.traced_paths import PathPiece, TracedPath, pieces
 from archline.language import syntax as s
@@ -36,59 +43,62 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 
-Result = TypeVar("Result")
 START_WORDS = 1 << 16
 """Words of a processor's memory in compiled runs at first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class OnGrid:
-    """A run that reached its end on all processors: their counts, the paths' costs, and the results."""
+class OnProcessor:
+    """What one processor did: its counts, its path, what it returned, and the arrays of its own that are written."""
 
-    processors: tuple[Finished, ...]
-    paths: tuple[CriticalPath, ...]
+    counts: Counts
+    path: CriticalPath
+    value: Any
+    outputs: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OnGrid:
+    """A run that reached its end on all processors: what each did, and the global arrays."""
+
+    processors: Sequence[OnProcessor]
     shared: Memory
     nodes: Sequence[int]
     replicated: bool
+    compiled: bool
     seconds: float
     traced: tuple[PathPiece, ...] = ()
 
     @property
     def path(self) -> dict[str, int]:
         """Each metric at the end of the path that is longest in it."""
-        return {name: max(each.values[place] for each in self.paths) for place, name in enumerate(METRICS)}
+        return {name: max(each.path.values[place] for each in self.processors) for place, name in enumerate(METRICS)}
 
     @property
     def own(self) -> dict[str, int]:
         """The most that one processor did itself."""
-        return {name: max(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
+        return {name: max(each.path.own[place] for each in self.processors) for place, name in enumerate(METRICS)}
 
     @property
     def total(self) -> dict[str, int]:
         """What all processors did."""
-        return {name: sum(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
+        return {name: sum(each.path.own[place] for each in self.processors) for place, name in enumerate(METRICS)}
 
     @property
     def time(self) -> tuple[Fraction, Fraction] | None:
         """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
-        prices = self.paths[0].prices
+        prices = self.processors[0].path.prices
         if not prices.ticks:
             return None
-        return Fraction(max(each.values[-1] for each in self.paths), prices.scale), prices.seconds(
-            [*self.path.values()]
-        )
-
-    @property
-    def memory(self) -> list[int]:
-        """The most words that each processor had at once."""
-        return [int(each.memory.state[PEAK]) for each in self.processors]
+        longest = max(each.path.values[-1] for each in self.processors)
+        return Fraction(longest, prices.scale), prices.seconds([*self.path.values()])
 
     @property
     def node_memory(self) -> int:
         """The most words that the processors of a node had, each at its time."""
         amounts: dict[int, int] = {}
-        for node, words in zip(self.nodes, self.memory, strict=True):
-            amounts[node] = amounts.get(node, 0) + words
+        for node, each in zip(self.nodes, self.processors, strict=True):
+            amounts[node] = amounts.get(node, 0) + each.counts.memory
         return max(amounts.values())
 
 
@@ -123,7 +133,7 @@ class Prepared:
     `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
     """
 
-    built: Engine
+    program: Generated
     shared: Memory
     written: NDArray[np.int64]
     readers: NDArray[np.int64]
@@ -137,30 +147,12 @@ def launch_on_grid(
     plan: Plan,
     shape: tuple[int, ...],
     compiled: bool | None,
-    attempt: Callable[..., Result | Room | None],
+    attempt: Callable[[Plan, Room | None, int | None], Result | Room | None],
     steps: int | None = None,
 ) -> Result:
-    """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
-
-    `attempt(plan, room, fuel)` runs once: plain where there is no room. It returns more room where that was too
-    little, and None where the fuel, or the range of compiled ints, was.
-    """
-    if compiled_available() and compiled is not False:
-        if compiled is None:
-            outcome = attempt(plan, None, max(PLAIN_STEPS // math.prod(shape), 1000))
-            if outcome is not None and not isinstance(outcome, Room):
-                return outcome
-        with_room = replace(plan, options=replace(plan.options, compiled=True))
-        room: Room | None = Room(START_WORDS)
-        while room is not None:
-            outcome = attempt(with_room, room, None)
-            if outcome is not None and not isinstance(outcome, Room):
-                return outcome
-            room = outcome
-    outcome = attempt(plan, None, steps)
-    if outcome is None or isinstance(outcome, Room):
-        raise error(rules.INTERRUPTED, "the run was interrupted")
-    return outcome
+    """As `launched`: the fuel is what each processor may do as plain Python at first."""
+    fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
+    return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
 
 def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], OnGrid | Room | None]:
@@ -174,26 +166,34 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
         except ProcessorsStoppedError as stopped:
             problems = sorted(stopped.problems.items())
             return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
-        processors = tuple(replace(each, value=value) for each, value in zip(ready.processors, results, strict=True))
         seconds = time.perf_counter() - started
-        paths = tuple(each.path for each in ready.running)
+        processors = [ended(plan, ready, place, value) for place, value in enumerate(results)]
         replicated = bool((ready.readers == -2).any())
-        traced = () if plan.traced is None else _pieces(plan, ready, paths, shape)
-        return OnGrid(processors, paths, ready.shared, ready.links.nodes, replicated, seconds, traced)
+        traced = () if plan.traced is None else _pieces(plan, plan.traced, ready)
+        compiled = plan.options.compiled
+        return OnGrid(processors, ready.shared, ready.links.nodes, replicated, compiled, seconds, traced)
 
     return attempt
 
 
-def _pieces(
-    plan: Plan, ready: Prepared, paths: tuple[CriticalPath, ...], shape: tuple[int, ...]
-) -> tuple[PathPiece, ...]:
-    """The longest path in the metric that is traced."""
+def ended(plan: Plan, ready: Prepared, place: int, value: Any) -> OnProcessor:
+    """What a processor did that ended with a value."""
+    finished = ready.processors[place]
+    outputs = {
+        each.name: stored(plan.bound, each.name, finished.memory)
+        for each in plan.algorithm.parameters
+        if each.local and each.mode != "in"
+    }
+    return OnProcessor(counts_of(finished), ready.running[place].path, value, outputs)
+
+
+def _pieces(plan: Plan, metric: str, ready: Prepared) -> tuple[PathPiece, ...]:
+    """The longest path in a metric that was traced."""
     calls = calls_by_number(plan.algorithm)
-    assert plan.traced is not None
     return pieces(
-        paths,
-        plan.traced,
-        lambda rank: _coordinates(rank, shape),
+        [each.path for each in ready.running],
+        metric,
+        ready.places.coordinates,
         lambda site: ready.places.span(site) if site >= FIRST_SITE else None,
         lambda call: None if call is None else calls[call].span,
     )
@@ -224,9 +224,9 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         done = _done(memory, weights, built.program.layout.first_counter)
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
         running.append(Running(rank, program, memory.state, done, path))
-        processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
+        processors.append(Finished(built.program, memory, None, amounts, 0.0, 0.0))
     places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
-    return Prepared(built, shared, written, readers, tuple(processors), tuple(running), links, places)
+    return Prepared(built.program, shared, written, readers, tuple(processors), tuple(running), links, places)
 
 
 def _prices(plan: Plan, links: Links) -> Prices:
@@ -251,15 +251,8 @@ def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank
 
 def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
     """Run processors with room for deep recursion. Raises ArchlineError (AL519) where the memory is used up."""
-    limit = sys.getrecursionlimit()
-    try:
-        sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
-        recursive = bool(ready.built.program.layout.measures)
-        return in_large_stack(work, ready.processors[0].memory.state, recursive)
-    except MemoryError:
-        raise error(rules.NO_MEMORY, "the run used up the memory") from None
-    finally:
-        sys.setrecursionlimit(limit)
+    with deep_recursion():
+        return in_large_stack(work, ready.processors[0].memory.state, bool(ready.program.layout.measures))
 
 
 Stop = Room | Exception | None
@@ -272,7 +265,7 @@ def why(ready: Prepared, running: Running, room: Room | None, problem: StoppedEr
         return problem
     where = ready.places.named(running.rank)
     if not starts_anew(running, problem):
-        return report(ready.built.program, running.state, where)
+        return report(ready.program, running.state, where)
     if running.state[SITE] != SITE_FULL:
         return None
     if room is None:
@@ -317,20 +310,10 @@ def _done(memory: Memory, weights: NDArray[np.int64], first: int) -> Any:
 
 def outputs_on_grid(plan: Plan, finished: OnGrid) -> dict[str, NDArray[Any]]:
     """The `out` and `inout` arrays after a run; those of `local` parameters by processor."""
-    outputs = {}
-    for parameter in plan.algorithm.parameters:
-        if parameter.mode == "in":
-            continue
-        name = parameter.name
-        real = plan.bound.arrays[name].dtype == np.float64
-        placement = plan.bound.placements[name]
-        if parameter.local:
-            parts = [_stored(each.memory, placement, real) for each in finished.processors]
-            outputs[name] = np.stack(parts)
-        else:
-            outputs[name] = _stored(finished.shared, placement, real)
-    return outputs
-
-
-def _stored(memory: Memory, placement: Any, real: bool) -> NDArray[Any]:
-    return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], placement, real)
+    return {
+        each.name: np.stack([one.outputs[each.name] for one in finished.processors])
+        if each.local
+        else stored(plan.bound, each.name, finished.shared)
+        for each in plan.algorithm.parameters
+        if each.mode != "in"
+    }

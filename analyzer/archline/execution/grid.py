@@ -10,12 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.execution.placement import spread_all
 from archline.execution.slots import CAPACITY, NO_INT, SITE_FULL, UNSET_REAL
 from archline.execution.stops import fail
 
@@ -83,30 +83,21 @@ class Processor:
             return None
         return UNSET_REAL if real else NO_INT
 
+    def misses(self, words: Words, real: int) -> bool:
+        """Whether one of some words is unset."""
+        return bool((words == self.unset(real)).any()) if self.compiled else None in words
+
     def read(self, place: Place, site: int) -> Words:
         """The words of a buffer in row-major order. Stops at the site where one is unset."""
-        memory: Any = self.arrays[1]
-        addresses = addresses_of(place)
-        words: Words
-        if self.compiled:
-            words = np.array(memory[addresses])
-            missing = bool((words == self.unset(place[0])).any())
-        else:
-            words = memory[addresses] if isinstance(addresses, slice) else [memory[a] for a in addresses]
-            missing = None in words
-        if missing:
+        words = fetched(self.arrays[1], addresses_of(place))
+        if self.misses(words, place[0]):
             fail(self.state, site)
-        return words
+        # A slice of compiled memory is no copy yet.
+        return np.array(words) if self.compiled else words
 
     def write(self, place: Place, words: Words) -> None:
         """Put words into a buffer."""
-        memory = self.arrays[1]
-        addresses = addresses_of(place)
-        if self.compiled or isinstance(addresses, slice):
-            memory[addresses] = words
-        else:
-            for address, word in zip(addresses, words, strict=True):
-                memory[address] = word
+        put(self.arrays[1], addresses_of(place), words)
 
     def reserve(self, top: int, words: int) -> int:
         """The top of the stack above so many more words, for which there is room."""
@@ -130,19 +121,38 @@ class Processor:
         return float(words.view(np.float64)[0]) if real else int(words[0])
 
 
+def fetched(memory: Any, addresses: Any) -> Words:
+    """The words at a slice or at each of some addresses: perhaps a view of the memory where that is an array."""
+    if isinstance(memory, list) and not isinstance(addresses, slice):
+        return [memory[address] for address in addresses]
+    return memory[addresses]
+
+
+def put(memory: Any, addresses: Any, words: Words) -> None:
+    """Write words to a slice, or to each of some addresses."""
+    if isinstance(memory, list) and not isinstance(addresses, slice):
+        for address, word in zip(addresses, words, strict=True):
+            memory[address] = word
+    else:
+        memory[addresses] = words
+
+
 def addresses_of(place: Place) -> Any:
     """The addresses of a buffer in row-major order: a slice where that is one, else each."""
     _, base, extents, strides = place
-    if len(strides) > len(extents):
-        return _morton(place)
+    rank = len(extents)
     if 0 in extents:
         return slice(base, base)
-    if _contiguous(extents, strides):
+    if len(strides) == rank and _contiguous(extents, strides):
         return slice(base, base + math.prod(extents))
-    if len(extents) == 1:
+    if len(strides) == rank == 1:
         return slice(base, base + extents[0] * strides[0], strides[0])
-    grids = np.indices(extents, dtype=np.int64).reshape(len(extents), -1)
-    return (base + np.array(strides, np.int64) @ grids).tolist()
+    at = np.indices(extents, dtype=np.int64).reshape(rank, -1)
+    by = np.array(strides, np.int64)
+    if len(strides) == rank:
+        return (base + by @ at).tolist()
+    rows, columns = by[2 : 2 + rank] @ at, by[2 + rank :] @ at
+    return (base + 2 * spread_all(by[0] + rows) + spread_all(by[1] + columns)).tolist()
 
 
 def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
@@ -152,19 +162,6 @@ def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
             return False
         expected *= extent
     return True
-
-
-def _morton(place: Place) -> list[int]:
-    from archline.execution.runtime import spread
-
-    _, base, extents, (row, column, *by) = place
-    rows, columns = by[: len(extents)], by[len(extents) :]
-    found = []
-    for at in product(*map(range, extents)):
-        i = row + sum(index * step for index, step in zip(at, rows, strict=True))
-        j = column + sum(index * step for index, step in zip(at, columns, strict=True))
-        found.append(base + 2 * spread(i) + spread(j))
-    return found
 
 
 @dataclass(eq=False)
@@ -248,12 +245,7 @@ class ProcessorGroup:
         words = math.prod(extents)
         above = self.processor.reserve(top, words)
         memory = self.processor.arrays[1]
-        addresses = addresses_of(place)
-        if self.processor.compiled:
-            memory[top:above] = memory[addresses]
-        else:
-            held = memory[addresses] if isinstance(addresses, slice) else [memory[a] for a in addresses]
-            memory[top:above] = held
+        memory[top:above] = fetched(memory, addresses_of(place))
         return top, 1, above
 
     def unflat(self, place: Place, base: int) -> None:
@@ -266,14 +258,9 @@ class ProcessorGroup:
     def load(self, target: Place, source: Place, site: int) -> None:
         """Bring part of a global array into memory."""
         processor = self.processor
-        addresses = _listed(addresses_of(source))
-        if processor.compiled:
-            words = processor.shared[1][addresses]
-            missing = bool((words == processor.unset(source[0])).any())
-        else:
-            words = [processor.shared[1][address] for address in addresses]
-            missing = None in words
-        if missing:
+        addresses = addresses_of(source)
+        words = fetched(processor.shared[1], addresses)
+        if processor.misses(words, source[0]):
             fail(processor.state, site)
         self.note(addresses)
         processor.write(target, words)
@@ -288,21 +275,11 @@ class ProcessorGroup:
         """Put a buffer into a global array, each of whose elements is written once."""
         processor = self.processor
         words = processor.read(source, site)
-        addresses = _listed(addresses_of(target))
+        addresses = addresses_of(target)
         if processor.written[addresses].any():
             fail(processor.state, twice)
         processor.written[addresses] = twice
-        if processor.compiled:
-            processor.shared[1][addresses] = words
-        else:
-            for address, word in zip(addresses, words, strict=True):
-                processor.shared[1][address] = word
-
-
-def _listed(addresses: Any) -> Any:
-    if isinstance(addresses, slice):
-        return list(range(addresses.start, addresses.stop, addresses.step or 1))
-    return addresses
+        put(processor.shared[1], addresses, words)
 
 
 def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:

@@ -104,7 +104,7 @@ def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[...,
 def main(folder: str) -> None:
     """One rank: run, and write the outcome on rank 0."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from archline.execution.mpi import portable
+    from archline.execution.mpi import sendable
     from archline.execution.run import execute
 
     module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
@@ -116,4 +116,4 @@ def main(folder: str) -> None:
     except Exception as problem:
         outcome = problem
     if started_rank() in (0, None):
-        Path(folder, OUTCOME).write_bytes(portable(outcome))
+        Path(folder, OUTCOME).write_bytes(pickle.dumps(sendable(outcome), pickle.HIGHEST_PROTOCOL))

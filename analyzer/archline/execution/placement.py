@@ -49,14 +49,14 @@ class Placement:
         """The address of every element, in the array's shape."""
         grids = np.indices(self.shape, dtype=np.int64)
         if self.strides is None:
-            return self.base + 2 * _spread(grids[0]) + _spread(grids[1])
+            return self.base + 2 * spread_all(grids[0]) + spread_all(grids[1])
         result = np.full(self.shape, self.base, np.int64)
         for grid, stride in zip(grids, self.strides, strict=True):
             result += grid * stride
         return result
 
 
-def _spread(index: NDArray[np.int64]) -> NDArray[np.int64]:
+def spread_all(index: NDArray[np.int64]) -> NDArray[np.int64]:
     """Bit k of every index at place 2*k, as `runtime.spread` does for one."""
     for shift, mask in (
         (16, 0x0000FFFF0000FFFF),

@@ -21,12 +21,12 @@ from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
 from archline.execution.distributed import OnGrid, grid_shape, launch_on_grid, outputs_on_grid, simulated
 from archline.execution.launch import Finished, Plan, launch
+from archline.execution.memory import stored
 from archline.execution.mpi import on_ranks
 from archline.execution.mpiexec import run_on_ranks, started_rank
 from archline.execution.paths import METRICS as METRICS_OF_PATHS
-from archline.execution.placement import store_words
 from archline.execution.results import TIMEOUT, Cache, Counts, Run, Trace
-from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, TRACE
+from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.model import BoundBy, Module
@@ -126,7 +126,7 @@ def _check_local(plan: Plan, processors: int) -> None:
 
 def _of_grid(plan: Plan, finished: OnGrid) -> Run:
     """The result of a run on a grid, whichever engine ran it."""
-    counts = [counts_of(each) for each in finished.processors]
+    counts = [each.counts for each in finished.processors]
     two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
     shown = [name for name in METRICS_OF_PATHS if two_levels or not name.startswith("node_")]
     path, own, total = ({name: each[name] for name in shown} for each in (finished.path, finished.own, finished.total))
@@ -139,7 +139,7 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
             accesses=max(each.accesses for each in counts),
             reads=max(each.reads for each in counts),
             writes=max(each.writes for each in counts),
-            memory=max(finished.memory),
+            memory=max(each.memory for each in counts),
             communication={name: path[name] for name in shown[2:]},
             node_memory=finished.node_memory if two_levels else None,
             own=own,
@@ -151,7 +151,7 @@ def _of_grid(plan: Plan, finished: OnGrid) -> Run:
         {**bound_sizes(plan), "P": len(counts)},
         None,
         None,
-        finished.processors[0].program.options.compiled,
+        finished.compiled,
         finished.seconds,
         0.0,
         0.0,
@@ -176,6 +176,7 @@ def _check_cache(cache: Cache | None, line: int) -> int:
 
 def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
     traced = _trace(finished, plan.line) if plan.options.trace else None
+    written = [each for each in plan.algorithm.parameters if each.mode != "in"]
     counts = counts_of(finished)
     cache_seconds = 0.0
     if plan.cache is not None and traced is not None:
@@ -186,7 +187,7 @@ def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
         cache_seconds = time.perf_counter() - started
     return Run(
         counts,
-        _outputs(plan, finished),
+        {each.name: stored(plan.bound, each.name, finished.memory) for each in written},
         finished.value,
         bound_sizes(plan),
         traced if keep_trace or plan.options.events else None,
@@ -196,17 +197,6 @@ def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
         finished.compile_seconds,
         cache_seconds,
     )
-
-
-def _outputs(plan: Plan, finished: Finished) -> dict[str, NDArray[Any]]:
-    reals, ints = finished.memory.arrays[MEM_REALS], finished.memory.arrays[MEM_INTS]
-    outputs = {}
-    for parameter in plan.algorithm.parameters:
-        if parameter.mode != "in":
-            real = plan.bound.arrays[parameter.name].dtype == np.float64
-            placement = plan.bound.placements[parameter.name]
-            outputs[parameter.name] = store_words(reals if real else ints, placement, real)
-    return outputs
 
 
 def bound_sizes(plan: Plan) -> dict[str, int]:

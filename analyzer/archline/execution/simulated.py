@@ -15,7 +15,7 @@ from archline.execution.grid import Step, Tag, Words
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE
 from archline.execution.stops import StoppedError
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import ArchlineError, counted, error
 from archline.language.source import Span
 
 Program = Generator[Step, "Words | None", Any]
@@ -90,9 +90,7 @@ def end(
 
 
 def _words(count: int | None) -> str:
-    if count is None:
-        return "a message without a buffer"
-    return f"{count} word{'s' * (count != 1)}"
+    return "a message without a buffer" if count is None else counted(count, "word")
 
 
 def starts_anew(running: Running, problem: Exception) -> bool:

@@ -108,18 +108,6 @@ class Processor:
             memory.extend([None] * (top + words - len(memory)))
         return top + words
 
-    def word(self, value: Any, real: int) -> Words:
-        """One number as a message."""
-        if not self.compiled:
-            return [value]
-        return np.array([value], np.float64 if real else np.int64).view(np.int64)
-
-    def number(self, words: Words, real: int) -> Any:
-        """The number in a message of one word."""
-        if not self.compiled:
-            return words[0]
-        return float(words.view(np.float64)[0]) if real else int(words[0])
-
 
 def fetched(memory: Any, addresses: Any) -> Words:
     """The words at a slice or at each of some addresses: perhaps a view of the memory where that is an array."""
@@ -225,15 +213,13 @@ class ProcessorGroup:
         number: int,
         iteration: tuple[int, ...],
         to: int | None,
-        sent: Place | Words | None,
+        sent: Place | None,
         source: int | None,
         words: int | None,
         site: int,
     ) -> Step:
         """A step of statement `number`: what it sends is read now."""
-        payload = None
-        if to is not None and sent is not None:
-            payload = self.processor.read(sent, site) if isinstance(sent, tuple) else sent
+        payload = None if to is None or sent is None else self.processor.read(sent, site)
         return Step((self.context, number, iteration), to, payload, source, words, site, self.called)
 
     # Buffers of calls

@@ -44,8 +44,7 @@ def share(
     w words are one message, or ceil(w/K) where K is the length of the `longest`.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
-    received = clauses["into"].values[0] if "into" in clauses else None
-    sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
+    sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
     shares = [_share(module, side, algorithm, longest) for side in sides]
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 

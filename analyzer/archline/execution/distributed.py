@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,6 +26,7 @@ from archline.execution.launch import (
     Finished,
     Plan,
     Result,
+    bound_sizes,
     deep_recursion,
     entry_arguments,
     fill_state,
@@ -33,7 +35,7 @@ from archline.execution.launch import (
 from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, stored
 from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.progress import in_large_stack
-from archline.execution.results import Counts
+from archline.execution.results import Counts, Run
 from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
 from archline.execution.slots import FIRST_SITE, PEAK, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
@@ -55,51 +57,6 @@ class OnProcessor:
     path: CriticalPath
     value: Any
     outputs: Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class OnGrid:
-    """A run that reached its end on all processors: what each did, and the global arrays."""
-
-    processors: Sequence[OnProcessor]
-    shared: Memory
-    nodes: Sequence[int]
-    replicated: bool
-    compiled: bool
-    seconds: float
-    traced: tuple[PathPiece, ...] = ()
-
-    @property
-    def path(self) -> dict[str, int]:
-        """Each metric at the end of the path that is longest in it."""
-        return {name: max(each.path.values[place] for each in self.processors) for place, name in enumerate(METRICS)}
-
-    @property
-    def own(self) -> dict[str, int]:
-        """The most that one processor did itself."""
-        return {name: max(each.path.own[place] for each in self.processors) for place, name in enumerate(METRICS)}
-
-    @property
-    def total(self) -> dict[str, int]:
-        """What all processors did."""
-        return {name: sum(each.path.own[place] for each in self.processors) for place, name in enumerate(METRICS)}
-
-    @property
-    def time(self) -> tuple[Fraction, Fraction] | None:
-        """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
-        prices = self.processors[0].path.prices
-        if not prices.ticks:
-            return None
-        longest = max(each.path.values[-1] for each in self.processors)
-        return Fraction(longest, prices.scale), prices.seconds([*self.path.values()])
-
-    @property
-    def node_memory(self) -> int:
-        """The most words that the processors of a node had, each at its time."""
-        amounts: dict[int, int] = {}
-        for node, each in zip(self.nodes, self.processors, strict=True):
-            amounts[node] = amounts.get(node, 0) + each.counts.memory
-        return max(amounts.values())
 
 
 def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
@@ -137,7 +94,6 @@ class Prepared:
     shared: Memory
     written: NDArray[np.int64]
     readers: NDArray[np.int64]
-    processors: tuple[Finished, ...]
     running: tuple[Running, ...]
     links: Links
     places: Locations
@@ -155,36 +111,98 @@ def launch_on_grid(
     return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
 
-def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], OnGrid | Room | None]:
+def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], Run | Room | None]:
     """Attempts on simulated processors."""
 
-    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> OnGrid | Room | None:
+    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
         try:
-            results = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+            in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
         except ProcessorsStoppedError as stopped:
             problems = sorted(stopped.problems.items())
             return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
         seconds = time.perf_counter() - started
-        processors = [ended(plan, ready, place, value) for place, value in enumerate(results)]
-        replicated = bool((ready.readers == -2).any())
+        processors = [ended(plan, each) for each in ready.running]
         traced = () if plan.traced is None else _pieces(plan, plan.traced, ready)
-        compiled = plan.options.compiled
-        return OnGrid(processors, ready.shared, ready.links.nodes, replicated, compiled, seconds, traced)
+        return result_on_grid(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
 
     return attempt
 
 
-def ended(plan: Plan, ready: Prepared, place: int, value: Any) -> OnProcessor:
-    """What a processor did that ended with a value."""
-    finished = ready.processors[place]
+def ended(plan: Plan, running: Running) -> OnProcessor:
+    """What a processor did that has ended."""
+    own = [each.name for each in plan.algorithm.parameters if each.local and each.mode != "in"]
+    outputs = {name: stored(plan.bound, name, running.memory) for name in own}
+    counts = counts_of(Finished(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
+    return OnProcessor(counts, running.path, running.value, outputs)
+
+
+def result_on_grid(
+    plan: Plan,
+    ready: Prepared,
+    processors: Sequence[OnProcessor],
+    replicated: bool,
+    seconds: float,
+    traced: tuple[PathPiece, ...] = (),
+) -> Run:
+    """The result of a run, whichever engine ran it: each metric at the end of the path that is longest in it."""
+    two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
+    shown = {name: place for place, name in enumerate(METRICS) if two_levels or not name.startswith("node_")}
+    counts, paths = [each.counts for each in processors], [each.path for each in processors]
+    path = {name: max(each.values[place] for each in paths) for name, place in shown.items()}
     outputs = {
-        each.name: stored(plan.bound, each.name, finished.memory)
+        each.name: np.stack([one.outputs[each.name] for one in processors])
+        if each.local
+        else stored(plan.bound, each.name, ready.shared)
         for each in plan.algorithm.parameters
-        if each.local and each.mode != "in"
+        if each.mode != "in"
     }
-    return OnProcessor(counts_of(finished), ready.running[place].path, value, outputs)
+    return Run(
+        Counts(
+            flops=path["flops"],
+            flops_by_kind={},
+            work=path["work"],
+            span=path["work"],
+            accesses=max(each.accesses for each in counts),
+            reads=max(each.reads for each in counts),
+            writes=max(each.writes for each in counts),
+            memory=max(each.memory for each in counts),
+            communication={name: path[name] for name in path if name not in ("flops", "work")},
+            node_memory=_node_memory(ready.links.nodes, counts) if two_levels else None,
+            own={name: max(each.own[place] for each in paths) for name, place in shown.items()},
+            total={name: sum(each.own[place] for each in paths) for name, place in shown.items()},
+            time=_time(paths),
+        ),
+        outputs,
+        processors[0].value,
+        {**bound_sizes(plan), "P": len(processors)},
+        None,
+        None,
+        plan.options.compiled,
+        seconds,
+        0.0,
+        0.0,
+        replicated,
+        traced,
+    )
+
+
+def _node_memory(nodes: Sequence[int], counts: Sequence[Counts]) -> int:
+    """The most words that the processors of a node had, each at its time."""
+    amounts: Counter[int] = Counter()
+    for node, each in zip(nodes, counts, strict=True):
+        amounts[node] += each.memory
+    return max(amounts.values())
+
+
+def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
+    """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
+    prices = paths[0].prices
+    if not prices.ticks:
+        return None
+    longest = [max(values) for values in zip(*(each.values for each in paths), strict=True)]
+    return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
 
 
 def _pieces(plan: Plan, metric: str, ready: Prepared) -> tuple[PathPiece, ...]:
@@ -210,7 +228,6 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
     written = np.zeros(plan.bound.words, np.int64)
     readers = np.full(plan.bound.words, -1, np.int64)
     weights = _weights(built.program, fill_state(plan, built, shared))
-    processors: list[Finished] = []
     running: list[Running] = []
     for rank in here:
         memory = _memory(plan, built, room, fuel, rank)
@@ -221,12 +238,10 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         group = ProcessorGroup(processor, ranks, _coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
-        done = _done(memory, weights, built.program.layout.first_counter)
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
-        running.append(Running(rank, program, memory.state, done, path))
-        processors.append(Finished(built.program, memory, None, amounts, 0.0, 0.0))
+        running.append(Running(rank, program, built.program, memory, amounts, weights, path))
     places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
-    return Prepared(built.program, shared, written, readers, tuple(processors), tuple(running), links, places)
+    return Prepared(built.program, shared, written, readers, tuple(running), links, places)
 
 
 def _prices(plan: Plan, links: Links) -> Prices:
@@ -252,7 +267,7 @@ def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank
 def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
     """Run processors with room for deep recursion. Raises ArchlineError (AL519) where the memory is used up."""
     with deep_recursion():
-        return in_large_stack(work, ready.processors[0].memory.state, bool(ready.program.layout.measures))
+        return in_large_stack(work, ready.running[0].memory.state, bool(ready.program.layout.measures))
 
 
 Stop = Room | Exception | None
@@ -265,8 +280,8 @@ def why(ready: Prepared, running: Running, room: Room | None, problem: StoppedEr
         return problem
     where = ready.places.named(running.rank)
     if not starts_anew(running, problem):
-        return report(ready.program, running.state, where)
-    if running.state[SITE] != SITE_FULL:
+        return report(ready.program, running.memory.state, where)
+    if running.memory.state[SITE] != SITE_FULL:
         return None
     if room is None:
         return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
@@ -298,22 +313,3 @@ def _weights(program: Generated, amounts: Mapping[str, int]) -> NDArray[np.int64
     """The flops and the work of one execution of each block."""
     rows = [block_costs(cost, amounts) for cost in program.tables.blocks]
     return np.array(rows, np.int64).reshape(-1, 2)
-
-
-def _done(memory: Memory, weights: NDArray[np.int64], first: int) -> Any:
-    def done() -> tuple[int, int]:
-        flops, work = np.asarray(memory.state[first : first + len(weights)], np.int64) @ weights
-        return int(flops), int(work) + 1
-
-    return done
-
-
-def outputs_on_grid(plan: Plan, finished: OnGrid) -> dict[str, NDArray[Any]]:
-    """The `out` and `inout` arrays after a run; those of `local` parameters by processor."""
-    return {
-        each.name: np.stack([one.outputs[each.name] for one in finished.processors])
-        if each.local
-        else stored(plan.bound, each.name, finished.shared)
-        for each in plan.algorithm.parameters
-        if each.mode != "in"
-    }

@@ -41,7 +41,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.metrics import METRICS
-from archline.language.model import Module
+from archline.language.model import BoundBy, Module
 
 Result = TypeVar("Result")
 PLAIN_STEPS = 300_000
@@ -238,6 +238,26 @@ def _call_arguments(plan: Plan, memory: Memory, values: list[Any]) -> tuple[Any,
     memory.state[PEAK] = alive
     task = [0] if plan.options.races else []
     return (memory.arrays, plan.bound.words, alive, *task, *values)
+
+
+def bound_sizes(plan: Plan) -> dict[str, int]:
+    """The sizes and indices of the run, by name."""
+    signature = plan.module.signatures[plan.algorithm]
+    sizes: dict[str, int] = {}
+    for binding in signature.sizes:
+        name = plan.algorithm.parameters[binding.parameter].name
+        match binding.by:
+            case BoundBy.VALUE:
+                sizes[binding.name] = int(plan.bound.scalars[name])
+            case BoundBy.EXTENT:
+                sizes[binding.name] = plan.bound.placements[name].shape[binding.dimension]
+            case BoundBy.COUNT:
+                sizes[binding.name] = plan.bound.placements[name].shape[0] - 1
+            case BoundBy.TOTAL | BoundBy.LONGEST:
+                sizes[binding.name] = plan.bound.facts[name][binding.by is BoundBy.LONGEST]
+    for name in signature.indices:
+        sizes[name] = int(plan.bound.scalars[name])
+    return sizes
 
 
 def fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:

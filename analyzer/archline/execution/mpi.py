@@ -20,11 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.distributed import OnGrid, OnProcessor, Prepared, Stop, ended, in_stack, prepare, restart, why
+from archline.execution.distributed import (
+    OnProcessor,
+    Prepared,
+    Stop,
+    ended,
+    in_stack,
+    prepare,
+    restart,
+    result_on_grid,
+    why,
+)
 from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words, fetched, put
-from archline.execution.launch import Plan, Result
+from archline.execution.launch import Plan
 from archline.execution.memory import Room
+from archline.execution.results import Run
 from archline.execution.simulated import Letter, Running, begin, deadlock, end, lost
 from archline.execution.slots import MEM_INTS, SITE
 from archline.execution.stops import StoppedError
@@ -222,10 +233,8 @@ class Ended:
     seconds: float
 
 
-def on_ranks(
-    shape: tuple[int, ...], timeout: float, finish: Callable[[OnGrid], Result]
-) -> Callable[[Plan, Room | None, int | None], Result | Room | None]:
-    """Attempts on the ranks of MPI, of which this process is one; all return what `finish` makes on rank 0.
+def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[Plan, Room | None, int | None], Run | Room | None]:
+    """Attempts on the ranks of MPI, of which this process is one; all return the result that rank 0 makes.
 
     After `timeout` seconds of waiting a rank calls the others to see whether all wait. Raises ArchlineError (AL536,
     AL537) where there is no MPI, or another number of ranks than of processors.
@@ -236,7 +245,7 @@ def on_ranks(
         message = f"the grid has {counted(count, 'processor')}, and MPI {counted(here.size, 'rank')}"
         raise error(rules.RANKS, message, hint=f"start it by `mpiexec -n {count}`")
 
-    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Result | Room | None:
+    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
         here.begin_attempt()
         ready: Prepared | None = None
         outcome: Ended | Stopped
@@ -252,7 +261,7 @@ def on_ranks(
             statuses = here.meet(outcome if isinstance(outcome, Stopped) else None)
         if ready is None or isinstance(outcome, Stopped) or any(each.state or each.unused for each in statuses):
             return _failure(statuses, ready)
-        return _result(outcome, ready, plan, here, finish)
+        return _result(outcome, ready, plan, here)
 
     return attempt
 
@@ -262,25 +271,25 @@ def _run(ready: Prepared, here: Mail, plan: Plan, room: Room | None, timeout: fl
     running = ready.running[0]
     started = time.perf_counter()
     try:
-        value = in_stack(ready, lambda: _advance(running, ready, here, timeout))
+        in_stack(ready, lambda: _advance(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
         return Stopped(why(ready, running, room, problem))
     written = np.flatnonzero(ready.written)
     words = fetched(ready.shared.arrays[MEM_INTS], written.tolist())
     read = np.flatnonzero(ready.readers != -1)
     seconds = time.perf_counter() - started
-    return Ended(ended(plan, ready, 0, value), read, written, ready.written[written], words, seconds)
+    return Ended(ended(plan, running), read, written, ready.written[written], words, seconds)
 
 
-def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> Any:
-    """Go from step to step; what the program returns."""
+def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> None:
+    """Go from step to step to the end."""
     answer: Words | None = None
     while True:
         try:
             step = running.program.send(answer)
         except StopIteration as finished:
-            running.path.compute(*running.done())
-            return finished.value
+            running.end(finished.value)
+            return
         letter, sent = begin(running, step, ready.links)
         if letter is not None and step.to is not None:
             here.post(step.tag, step.to, letter)
@@ -318,26 +327,26 @@ def _failure(statuses: Sequence[Status], ready: Prepared | None) -> Room | None:
     raise lost(*min(unused), ready.places)
 
 
-def _result(outcome: Ended, ready: Prepared, plan: Plan, here: Mail, finish: Callable[[OnGrid], Result]) -> Result:
+def _result(outcome: Ended, ready: Prepared, plan: Plan, here: Mail) -> Run:
     """What rank 0 makes of all that ended."""
     ends: Key = ("ended", here.attempt, None)
     key: Key = ("result", here.attempt, None)
-    result: Any
+    result: Run | Exception
     if here.rank > 0:
         here.send(0, ends, outcome)
         result = here.wait(partial(here.find, key, 0))
     else:
         try:
-            result = finish(_merged(here.await_all(ends, outcome), ready, plan))
+            result = _merged(here.await_all(ends, outcome), ready, plan)
         except Exception as problem:
             result = sendable(problem)
         here.tell(key, result)
     if isinstance(result, Exception):
         raise result
-    return result  # type: ignore[no-any-return]
+    return result
 
 
-def _merged(ranks: Sequence[Ended], ready: Prepared, plan: Plan) -> OnGrid:
+def _merged(ranks: Sequence[Ended], ready: Prepared, plan: Plan) -> Run:
     """The run as one: the global arrays with what each rank wrote. Raises ArchlineError (AL535) for elements twice."""
     written = np.zeros(plan.bound.words, np.bool_)
     reads = np.zeros(plan.bound.words, np.int64)
@@ -349,7 +358,5 @@ def _merged(ranks: Sequence[Ended], ready: Prepared, plan: Plan) -> OnGrid:
         written[each.written] = True
         reads[each.read] += 1
         put(ready.shared.arrays[MEM_INTS], each.written.tolist(), each.words)
-    replicated, seconds = bool((reads > 1).any()), max(each.seconds for each in ranks)
-    processors = [each.processor for each in ranks]
-    compiled = ready.program.options.compiled
-    return OnGrid(processors, ready.shared, ready.links.nodes, replicated, compiled, seconds)
+    seconds = max(each.seconds for each in ranks)
+    return result_on_grid(plan, ready, [each.processor for each in ranks], bool((reads > 1).any()), seconds)

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archline.execution import run_rules as rules
+from archline.execution.codegen.program import Generated
 from archline.execution.grid import Step, Tag, Words
+from archline.execution.memory import Memory
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE
 from archline.execution.stops import StoppedError
@@ -34,16 +39,32 @@ class ProcessorsStoppedError(Exception):
 
 @dataclass(eq=False)
 class Running:
-    """One processor's program, and the costs of the path to where it is. `done` tells its flops and work by now.
+    """One processor: its program on its memory, and the costs of the path to where it is; `value` is what it returned.
 
-    `state` says where and why it stopped, where the program raised StoppedError.
+    `amounts` are the declared ones of externs, `weights` the flops and the work of one execution of each block.
     """
 
     rank: int
     program: Program
-    state: Any
-    done: Callable[[], tuple[int, int]]
-    path: CriticalPath = field(default_factory=CriticalPath)
+    code: Generated
+    memory: Memory
+    amounts: dict[str, int]
+    weights: NDArray[np.int64]
+    path: CriticalPath
+    value: Any = None
+
+    def spent(self) -> Values:
+        """The path brought up to what the processor has done by now."""
+        first = self.code.layout.first_counter
+        counters = np.asarray(self.memory.state[first : first + len(self.weights)], np.int64)
+        flops, work = counters @ self.weights
+        return self.path.compute(int(flops), int(work) + 1)
+
+    def end(self, value: Any) -> None:
+        """The program has returned a value."""
+        self.value = value
+        self.path.reach(0, None, None, None)
+        self.spent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +83,7 @@ class Locations:
 def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
     """What a step sends, and the share of it."""
     running.path.reach(step.site, step.called, step.to, step.source)
-    values = running.path.compute(*running.done())
+    values = running.spent()
     if step.to is None:
         return None, NOTHING
     words = NO_BUFFER if step.payload is None else len(step.payload)
@@ -95,7 +116,7 @@ def _words(count: int | None) -> str:
 
 def starts_anew(running: Running, problem: Exception) -> bool:
     """Whether a processor stopped so that the run may start anew, with more room or as other code."""
-    return isinstance(problem, StoppedError) and running.state[SITE] < FIRST_SITE
+    return isinstance(problem, StoppedError) and running.memory.state[SITE] < FIRST_SITE
 
 
 def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
@@ -115,12 +136,12 @@ def lost(sender: int, receiver: int, site: int, places: Locations) -> Exception:
     return error(rules.LOST_MESSAGE, message, span=places.span(site))
 
 
-def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Any]:
-    """Run all processors to their end; what each returns.
+def simulate(processors: Sequence[Running], links: Links, places: Locations) -> None:
+    """Run all processors to their end.
 
     Raises ProcessorsStoppedError where some stop, else ArchlineError (AL533, AL534).
     """
-    return _Simulation(processors, links, places).run()
+    _Simulation(processors, links, places).run()
 
 
 class _Simulation:
@@ -131,10 +152,9 @@ class _Simulation:
         self._mail: dict[tuple[Tag, int, int], deque[Letter]] = {}
         self._waiting: dict[int, tuple[Step, Values]] = {}
         self._ready: deque[int] = deque(range(len(processors)))
-        self._results: list[Any] = [None] * len(processors)
         self._problems: dict[int, StoppedError | ArchlineError] = {}
 
-    def run(self) -> list[Any]:
+    def run(self) -> None:
         while self._ready:
             rank = self._ready.popleft()
             try:
@@ -151,7 +171,6 @@ class _Simulation:
         for (_, sender, receiver), letters in self._mail.items():
             if letters:
                 raise lost(sender, receiver, letters[0][2], self._places)
-        return self._results
 
     def _advance(self, running: Running, answer: Words | None) -> None:
         """Go on with a processor until it waits or ends."""
@@ -166,9 +185,7 @@ class _Simulation:
                     return
                 answer = self._answer(running.rank)
         except StopIteration as finished:
-            self._results[running.rank] = finished.value
-            running.path.reach(0, None, None, None)
-            running.path.compute(*running.done())
+            running.end(finished.value)
 
     def _post(self, tag: Tag, sender: int, receiver: int, letter: Letter) -> None:
         self._mail.setdefault((tag, sender, receiver), deque()).append(letter)

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.execution.placement import spread_all
+from archline.execution.placement import addresses
 from archline.execution.slots import CAPACITY, NO_INT, SITE_FULL, UNSET_REAL
 from archline.execution.stops import fail
 
 Words = Any
 """The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
 Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
-"""A buffer in memory: 1 for reals, base, extents, strides; in Z-Morton order the strides are (row, column, rows,
-columns)."""
+"""A buffer in memory: 1 for reals, base, extents, strides as those of `placement.addresses`."""
 Tag = tuple[int, int, tuple[int, ...]]
 """Which step of which call a message belongs to: the call's number, the statement's, the iteration of the loops around
 an exchange. (Sends and receives pair in order, whatever the iteration.)"""
@@ -135,12 +134,7 @@ def addresses_of(place: Place) -> Any:
         return slice(base, base + math.prod(extents))
     if len(strides) == rank == 1:
         return slice(base, base + extents[0] * strides[0], strides[0])
-    at = np.indices(extents, dtype=np.int64).reshape(rank, -1)
-    by = np.array(strides, np.int64)
-    if len(strides) == rank:
-        return (base + by @ at).tolist()
-    rows, columns = by[2 : 2 + rank] @ at, by[2 + rank :] @ at
-    return (base + 2 * spread_all(by[0] + rows) + spread_all(by[1] + columns)).tolist()
+    return addresses(base, extents, strides).tolist()
 
 
 def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
@@ -244,11 +238,11 @@ class ProcessorGroup:
     def load(self, target: Place, source: Place, site: int) -> None:
         """Bring part of a global array into memory."""
         processor = self.processor
-        addresses = addresses_of(source)
-        words = fetched(processor.shared[1], addresses)
+        where = addresses_of(source)
+        words = fetched(processor.shared[1], where)
         if processor.misses(words, source[0]):
             fail(processor.state, site)
-        self.note(addresses)
+        self.note(where)
         processor.write(target, words)
 
     def note(self, addresses: Any) -> None:
@@ -261,11 +255,11 @@ class ProcessorGroup:
         """Put a buffer into a global array, each of whose elements is written once."""
         processor = self.processor
         words = processor.read(source, site)
-        addresses = addresses_of(target)
-        if processor.written[addresses].any():
+        where = addresses_of(target)
+        if processor.written[where].any():
             fail(processor.state, twice)
-        processor.written[addresses] = twice
-        put(processor.shared[1], addresses, words)
+        processor.written[where] = twice
+        put(processor.shared[1], where, words)
 
 
 def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:

@@ -43,7 +43,6 @@ from archline.language.diagnostics import ArchlineError, counted, error
 
 SHORTEST, LONGEST = 1e-5, 2e-3
 """Seconds between looks for a message: at first, and after many in vain."""
-LETTER = "letter"
 
 
 # Messages
@@ -76,21 +75,24 @@ class _MetError(Exception):
         self.statuses = statuses
 
 
-Key = tuple[str, int, Tag | None]
-"""What a message of MPI is: a letter (with its attempt and tag), a status (with its meeting), or part of the end."""
+Key = tuple[int, Tag | int | str]
+"""What a message of MPI is: its attempt, and the tag of a letter, the number of a meeting, or what it is of the end."""
 
 
 @dataclass(eq=False)
 class Mail:
-    """The messages of a process, over all of its runs. Attempts and meetings are numbered alike on all ranks."""
+    """The messages of a process, over all of its runs.
+
+    Attempts, and the meetings of each, are numbered alike on all ranks; `called` are those that another rank calls to.
+    """
 
     mpi: Any
     comm: Any
     sent: int = 0
     taken: int = 0
     attempt: int = 0
-    meeting: int = 1
-    called: int = 0
+    meeting: int = 0
+    called: set[Key] = field(default_factory=set)
     arrived: dict[tuple[Key, int], deque[Any]] = field(default_factory=dict)
     _leaving: list[Any] = field(default_factory=list)
 
@@ -107,14 +109,12 @@ class Mail:
     def begin_attempt(self) -> None:
         """Forget the letters of earlier attempts."""
         self.attempt += 1
-        self.arrived = {key: found for key, found in self.arrived.items() if not self._is_late(*key[0])}
-
-    def _is_late(self, kind: str, number: int, _: Tag | None) -> bool:
-        return kind == LETTER and number < self.attempt
+        self.meeting = 1
+        self.arrived = {key: found for key, found in self.arrived.items() if key[0][0] >= self.attempt}
 
     def post(self, tag: Tag, receiver: int, letter: Letter) -> None:
         """Send a letter without waiting; one to oneself stays here."""
-        key = (LETTER, self.attempt, tag)
+        key = (self.attempt, tag)
         if receiver == self.rank:
             self._keep(key, receiver, letter)
         else:
@@ -142,10 +142,10 @@ class Mail:
         if found is None:
             return False
         key, thing = found.recv()
-        self.taken += key[0] == LETTER
+        self.taken += isinstance(key[1], tuple)
         if isinstance(thing, Status) and thing.state is not None:
-            self.called = max(self.called, key[1])
-        if not self._is_late(*key):
+            self.called.add(key)
+        if key[0] >= self.attempt:
             self._keep(key, int(status.Get_source()), thing)
         return True
 
@@ -185,11 +185,11 @@ class Mail:
         """
         unused = [
             (sender, letter[2])
-            for ((kind, number, _), sender), letters in self.arrived.items()
+            for ((attempt, tag), sender), letters in self.arrived.items()
             for letter in letters
-            if (kind, number) == (LETTER, self.attempt)
+            if attempt == self.attempt and isinstance(tag, tuple)
         ]
-        key = ("status", self.meeting, None)
+        key = (self.attempt, self.meeting)
         self.meeting += 1
         status = Status(state, self.sent, self.taken, tuple(unused))
         self.tell(key, status)
@@ -299,11 +299,11 @@ def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> N
 
 def _awaited(step: Step, source: int, here: Mail, timeout: float) -> Letter:
     """The letter that a step waits for. Raises _MetError where the ranks meet meanwhile and do not go on."""
-    key = (LETTER, here.attempt, step.tag)
+    key = (here.attempt, step.tag)
 
     def letter_or_call() -> Letter | bool | None:
         found: Letter | None = here.find(key, source)
-        return found if found is not None or here.called < here.meeting else True
+        return found if found is not None or (here.attempt, here.meeting) not in here.called else True
 
     while True:
         found = here.wait(letter_or_call, timeout)
@@ -329,8 +329,7 @@ def _failure(statuses: Sequence[Status], ready: Prepared | None) -> Room | None:
 
 def _result(outcome: Ended, ready: Prepared, plan: Plan, here: Mail) -> Run:
     """What rank 0 makes of all that ended."""
-    ends: Key = ("ended", here.attempt, None)
-    key: Key = ("result", here.attempt, None)
+    ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
     if here.rank > 0:
         here.send(0, ends, outcome)

@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 from archline.language import call_rules as rules
 from archline.language import syntax as s
+from archline.language.call_graph import called
 from archline.language.checking.context import CheckedFacts, Findings, leaves
 from archline.language.checking.points import Frame, Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
 from archline.language.diagnostics import Rule
@@ -58,13 +59,10 @@ def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
 
 def _communicates(program: WholeFile, algorithm: s.Algorithm, seen: set[s.Algorithm]) -> bool:
     seen.add(algorithm)
-    for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Communicate):
-            return True
-        target = program.facts.targets.get(node) if isinstance(node, s.Call) else None
-        if isinstance(target, s.Algorithm) and target not in seen and _communicates(program, target, seen):
-            return True
-    return False
+    if any(isinstance(node, s.Communicate) for node in s.nodes(algorithm.body)):
+        return True
+    callees = called(program.facts, algorithm)
+    return any(each not in seen and _communicates(program, each, seen) for each in callees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,14 +351,8 @@ class _Pass:
 
     def _joins(self, statement: s.Stmt) -> bool:
         """Whether a statement holds a call on the grid, or a collective."""
-        facts = self.program.facts
-        for node in s.nodes(statement):
-            if isinstance(node, s.Communicate) and node in facts.collectives:
-                return True
-            target = facts.targets.get(node) if isinstance(node, s.Call) else None
-            if isinstance(target, s.Algorithm) and target.grid and _agreement(self.program, target).axes:
-                return True
-        return False
+        callees = called(self.program.facts, statement)
+        return any(each.grid and _agreement(self.program, each).axes for each in callees)
 
     def _report(self, rule: Rule, message: str, span: Span) -> None:
         self.program.findings.add(rule, message, span)

@@ -37,7 +37,7 @@ from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.progress import in_large_stack
 from archline.execution.results import Counts, Run
 from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
-from archline.execution.slots import FIRST_SITE, PEAK, SITE, SITE_FULL
+from archline.execution.slots import PEAK, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
 from archline.execution.traced_paths import PathPiece, TracedPath, pieces
 from archline.language import syntax as s
@@ -124,7 +124,8 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
             return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
         seconds = time.perf_counter() - started
         processors = [ended(plan, each) for each in ready.running]
-        traced = () if plan.traced is None else _pieces(plan, plan.traced, ready)
+        paths, calls = [each.path for each in ready.running], calls_by_number(plan.algorithm)
+        traced = () if plan.traced is None else pieces(paths, plan.traced, ready.places, calls)
         return result_on_grid(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
 
     return attempt
@@ -203,18 +204,6 @@ def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
         return None
     longest = [max(values) for values in zip(*(each.values for each in paths), strict=True)]
     return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
-
-
-def _pieces(plan: Plan, metric: str, ready: Prepared) -> tuple[PathPiece, ...]:
-    """The longest path in a metric that was traced."""
-    calls = calls_by_number(plan.algorithm)
-    return pieces(
-        [each.path for each in ready.running],
-        metric,
-        ready.places.coordinates,
-        lambda site: ready.places.span(site) if site >= FIRST_SITE else None,
-        lambda call: None if call is None else calls[call].span,
-    )
 
 
 def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]) -> Prepared:

@@ -74,16 +74,13 @@ def run_on_ranks(
 
 def _starter() -> Path:
     starter = Path(sys.executable).with_name("mpiexec")
-    missing = [name for name, there in (("mpi4py", _installed()), ("mpiexec", starter.exists())) if not there]
+    found = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
+    missing = [name for name, there in found.items() if not there]
     if missing:
         message = f"the engine `mpi` needs the extra mpi: there is no {' and no '.join(missing)} beside Python"
         hint = "pip install 'archline[mpi]'; or start archline itself under the mpiexec of another MPI"
         raise error(rules.NO_MPI, message, hint=hint)
     return starter
-
-
-def _installed() -> bool:
-    return importlib.util.find_spec("mpi4py") is not None
 
 
 def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:

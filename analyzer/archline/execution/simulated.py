@@ -26,6 +26,8 @@ from archline.language.source import Span
 Program = Generator[Step, "Words | None", Any]
 Letter = tuple["Words | None", Values, int]
 """A message on its way: its words, its sender's path when the step began, the site of the step."""
+Address = tuple[Tag, int, int]
+"""A message's tag, sender and receiver."""
 MAX_LISTED = 4
 
 
@@ -149,63 +151,59 @@ class _Simulation:
         self._processors = processors
         self._links = links
         self._places = places
-        self._mail: dict[tuple[Tag, int, int], deque[Letter]] = {}
+        self._mail: dict[Address, deque[Letter]] = {}
+        self._expected: set[Address] = set()
         self._waiting: dict[int, tuple[Step, Values]] = {}
         self._ready: deque[int] = deque(range(len(processors)))
         self._problems: dict[int, StoppedError | ArchlineError] = {}
 
     def run(self) -> None:
         while self._ready:
-            rank = self._ready.popleft()
+            running = self._processors[self._ready.popleft()]
             try:
-                answer = self._answer(rank) if rank in self._waiting else None
-                self._advance(self._processors[rank], answer)
+                self._advance(running)
             except (StoppedError, ArchlineError) as problem:
-                self._problems[rank] = problem
-                if starts_anew(self._processors[rank], problem):
+                self._problems[running.rank] = problem
+                if starts_anew(running, problem):
                     break
         if self._problems:
             raise ProcessorsStoppedError(self._problems)
         if self._waiting:
             raise deadlock({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():
-            if letters:
-                raise lost(sender, receiver, letters[0][2], self._places)
+            raise lost(sender, receiver, letters[0][2], self._places)
 
-    def _advance(self, running: Running, answer: Words | None) -> None:
+    def _advance(self, running: Running) -> None:
         """Go on with a processor until it waits or ends."""
+        rank = running.rank
+        answer = self._answer(running) if rank in self._waiting else None
         try:
             while True:
                 step = running.program.send(answer)
                 letter, sent = begin(running, step, self._links)
                 if letter is not None and step.to is not None:
-                    self._post(step.tag, running.rank, step.to, letter)
-                self._waiting[running.rank] = (step, sent)
-                if not self._arrived(running.rank):
+                    self._post((step.tag, rank, step.to), letter)
+                self._waiting[rank] = (step, sent)
+                if step.source is not None and (step.tag, step.source, rank) not in self._mail:
+                    self._expected.add((step.tag, step.source, rank))
                     return
-                answer = self._answer(running.rank)
+                answer = self._answer(running)
         except StopIteration as finished:
             running.end(finished.value)
 
-    def _post(self, tag: Tag, sender: int, receiver: int, letter: Letter) -> None:
-        self._mail.setdefault((tag, sender, receiver), deque()).append(letter)
-        waiting = self._waiting.get(receiver)
-        if waiting is not None and receiver != sender:
-            step = waiting[0]
-            if step.tag == tag and step.source == sender and len(self._mail[tag, sender, receiver]) == 1:
-                self._ready.append(receiver)
+    def _post(self, address: Address, letter: Letter) -> None:
+        self._mail.setdefault(address, deque()).append(letter)
+        if address in self._expected:
+            self._expected.remove(address)
+            self._ready.append(address[2])
 
-    def _arrived(self, rank: int) -> bool:
-        step, _ = self._waiting[rank]
-        return step.source is None or bool(self._mail.get((step.tag, step.source, rank)))
-
-    def _answer(self, rank: int) -> Words | None:
+    def _answer(self, running: Running) -> Words | None:
         """What the step that a processor waits in received."""
-        step, sent = self._waiting.pop(rank)
+        step, sent = self._waiting.pop(running.rank)
         letter = None
         if step.source is not None:
-            key = (step.tag, step.source, rank)
-            letter = self._mail[key].popleft()
-            if not self._mail[key]:
-                del self._mail[key]
-        return end(self._processors[rank], step, letter, sent, self._links, self._places)
+            address = (step.tag, step.source, running.rank)
+            letter = self._mail[address].popleft()
+            if not self._mail[address]:
+                del self._mail[address]
+        return end(running, step, letter, sent, self._links, self._places)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
+from archline.execution.codegen.arrays import same_extents
 from archline.execution.codegen.conditions import condition
 from archline.execution.codegen.elements import address
 from archline.execution.codegen.integers import atom, integer
@@ -170,11 +171,9 @@ def group_of(fn: Function, node: s.Node, callee: s.Algorithm, along: tuple[s.Nam
 
 def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
     """An argument for a parameter `any[w]`: a vector, and what is to be done after the call."""
-    if isinstance(argument, s.Name) and not fn.module.is_view(argument):
-        return _register_buffer(fn, argument, written)
-    given = view(fn, argument)
+    given, after = _side(fn, argument, written)
     if len(given.extents) == 1 and isinstance(given.place, Linear):
-        return given, _nothing
+        return given, after
     place = fn.temp(place_text(given), "z")
     base, stride, top = fn.name("b"), fn.name("s"), fn.name("top")
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
@@ -182,6 +181,22 @@ def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callabl
     words = fn.temp(" * ".join(given.extents), "w")
     after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _nothing
     return View(given.element, base, (words,), Linear((stride,))), after
+
+
+def _side(fn: Function, expr: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
+    """A view, an element, or a register in the stack's memory, and what is to be done once it is written."""
+    if fn.module.is_view(expr):
+        return view(fn, expr), _nothing
+    if isinstance(expr, s.Element):
+        whole = fn.view(expr.array)
+        one = Linear(("1",))
+        return View(whole.element, address(fn, expr, whole), ("1",), one, shared=whole.shared), _nothing
+    assert isinstance(expr, s.Name)
+    return _register_buffer(fn, expr, written)
+
+
+def _nothing() -> None:
+    """What is to be done after most buffers."""
 
 
 def _register_buffer(fn: Function, argument: s.Name, written: bool) -> tuple[View, Callable[[], None]]:
@@ -238,51 +253,25 @@ def transfer(fn: Function, node: s.Transfer) -> None:
     with _guarded(fn, clause):
         target, after = _side(fn, node.target, written=True)
         source, _ = _side(fn, node.value, written=False)
-        same_extents(fn, target, source, node)
-        text = f"`{format_expression(node.value)}` is read before it is assigned"
-        places = f"{place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, node.value.span, text)}"
         if node.direction == "input":
-            fn.emit(f"grid.load({places})")
+            load(fn, target, source, node, node.value)
         else:
             text = f"an element of `{format_expression(node.target)}` is output twice"
-            fn.emit(f"grid.store({places}, {fn.site(rules.OUTPUT_TWICE, node.span, text)})")
+            twice = fn.site(rules.OUTPUT_TWICE, node.span, text)
+            fn.emit(f"grid.store({_sides(fn, target, source, node, node.value)}, {twice})")
         after()
     fn.frame = before
 
 
-def _side(fn: Function, expr: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
-    """A view, an element, or a register in the stack's memory, and what is to be done once it is written."""
-    if fn.module.is_view(expr):
-        return view(fn, expr), _nothing
-    if isinstance(expr, s.Element):
-        return element_view(fn, expr), _nothing
-    assert isinstance(expr, s.Name)
-    return _register_buffer(fn, expr, written)
+def load(fn: Function, target: View, source: View, node: s.Stmt, value: s.Expr) -> None:
+    """Part of a global array becomes one of the processor's own."""
+    fn.emit(f"grid.load({_sides(fn, target, source, node, value)})")
 
 
-def _nothing() -> None:
-    """What is to be done after most buffers."""
-
-
-def load(fn: Function, target: View, source: View, node: s.Local, value: s.Expr) -> None:
-    """A local array that starts as part of a global one."""
+def _sides(fn: Function, target: View, source: View, node: s.Stmt, value: s.Expr) -> str:
     same_extents(fn, target, source, node)
     text = f"`{format_expression(value)}` is read before it is assigned"
-    fn.emit(f"grid.load({place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, value.span, text)})")
-
-
-def same_extents(fn: Function, target: View, source: View, at: s.Node) -> None:
-    """Check that two views have the same extents."""
-    for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
-        if ours != theirs:
-            text = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
-            fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, text), ours, theirs)
-
-
-def element_view(fn: Function, expr: s.Element) -> View:
-    """One element as a view of one."""
-    whole = fn.view(expr.array)
-    return View(whole.element, address(fn, expr, whole), ("1",), Linear(("1",)), shared=whole.shared)
+    return f"{place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, value.span, text)}"
 
 
 def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:

@@ -17,7 +17,6 @@ from archline.language import syntax as s
 from archline.language.call_graph import called
 from archline.language.checking.context import CheckedFacts, Findings, leaves
 from archline.language.checking.points import Frame, Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
-from archline.language.diagnostics import Rule
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.model import Agreement, Kind, Need, Signature
 from archline.language.source import Span
@@ -72,7 +71,6 @@ class _Guard:
     `reached` are a condition and its truth, or the variable of a loop; None where they are not known.
     """
 
-    span: Span
     reached: tuple[s.Expr, bool] | s.Loop | None
     bounds: tuple[s.Expr, ...] = ()
     others: tuple[s.Stmt, ...] = ()
@@ -92,7 +90,7 @@ class _Guard:
         if reached is None or reached.down or not isinstance(reached.lo, s.Integer):
             return None
         # Loops that end before they begin are the same.
-        return s.Call("max", self.bounds[:2], span=self.span)
+        return s.Call("max", self.bounds[:2], span=reached.span)
 
     def lets(self, point: Point) -> bool:
         """Whether the processor at a point gets through. Raises EvaluationError where that is not known."""
@@ -129,17 +127,17 @@ class _Pass:
     def run(self) -> Agreement:
         """Follow the algorithm."""
         signature = self.program.signatures[self.algorithm]
-        self._free = frozenset((*signature.size_names, *signature.indices))
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
         self._data = _data_registers(self.program.facts, self.algorithm)
         self._changed = _changed(self.algorithm)
         of_axes = s.names(tuple(self._axes.values()))
-        first = [name for name in (*signature.size_names, *signature.indices) if name in of_axes]
-        rest = [name for name in (*signature.size_names, *signature.indices) if name not in of_axes]
+        names = (*signature.size_names, *signature.indices)
+        self._free = frozenset(names)
+        free = {name: Free(name, signature.at_least.get(name)) for name in names}
         processors = processors_of(self.algorithm)
-        self.path += [Free(name, signature.at_least.get(name)) for name in first]
+        self.path += [free[name] for name in names if name in of_axes]
         self.path.append(Free("P", 1) if processors is None else LetDefinition("P", processors))
-        self.path += [Free(name, signature.at_least.get(name)) for name in rest]
+        self.path += [free[name] for name in names if name not in of_axes]
         self.path += [Requirement(fact) for fact in self.algorithm.where]
         zero = s.Integer(0, span=self.algorithm.name_span)
         self.path += [Interval(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
@@ -173,7 +171,7 @@ class _Pass:
                 self._loop(statement)
             case s.While(body=body):
                 with self._inside():
-                    self._under(_Guard(statement.span, None, data=True), Opaque())
+                    self._under(_Guard(None, data=True), Opaque())
                     self._block(body)
             case s.If(branches=branches):
                 self._if(branches)
@@ -203,9 +201,9 @@ class _Pass:
         bounds = (loop.lo, loop.hi, step)
         with self._inside():
             if any(map(self._of_data, bounds)):
-                self._under(_Guard(loop.span, None, data=True), Opaque())
+                self._under(_Guard(None, data=True), Opaque())
             else:
-                guard = _Guard(loop.span, loop, tuple(map(self._inlined, bounds)))
+                guard = _Guard(loop, tuple(map(self._inlined, bounds)))
                 self._under(guard, Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
             self._block(loop.body)
 
@@ -224,16 +222,16 @@ class _Pass:
         if condition is None:
             return
         if self._of_data(condition):
-            self._under(_Guard(condition.span, None, others=others, data=True), Opaque())
+            self._under(_Guard(None, others=others, data=True), Opaque())
         else:
-            guard = _Guard(condition.span, (self._inlined(condition), truth), others=others)
+            guard = _Guard((self._inlined(condition), truth), others=others)
             self._under(guard, Requirement(condition, truth))
 
     def _split(self, split: s.Split) -> None:
         """In its block the axis and P mean something else; what they meant outside is not followed."""
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
         with self._inside():
-            self.guards = [_Guard(each.span, None, data=each.data) for each in self.guards]
+            self.guards = [_Guard(None, data=each.data) for each in self.guards]
             self.names = {name: substituted(value, before) for name, value in self.names.items()}
             self.path.append(Opaque())
             self.splits[split.group] = self.splits.get(split.axis, split.axis)
@@ -324,7 +322,7 @@ class _Pass:
         if depends:
             where = "" if certain else self._difference(need)
             if where is not None:
-                self._report(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
+                self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
         elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
             loops = {each.reached.variable for each in self.guards if isinstance(each.reached, s.Loop)}
             apart = {name: s.Name(f"{name}'", span=span) for name in loops}
@@ -341,7 +339,7 @@ class _Pass:
                 if found is not None:
                     mixed = any(self._joins(each) for each in guard.others)
                     rule = rules.MIXED if mixed else rules.PARTICIPATION
-                    self._report(rule, f"{text} that depends on `{depends[0]}`{found}", span)
+                    self.program.findings.add(rule, f"{text} that depends on `{depends[0]}`{found}", span)
                     return False
             elif len(self.guards) == 1 and not self.splits and s.names(guard.parts) & self._free:
                 value = guard.value
@@ -353,9 +351,6 @@ class _Pass:
         """Whether a statement holds a call on the grid, or a collective."""
         callees = called(self.program.facts, statement)
         return any(each.grid and _agreement(self.program, each).axes for each in callees)
-
-    def _report(self, rule: Rule, message: str, span: Span) -> None:
-        self.program.findings.add(rule, message, span)
 
     # Samples
     def _groups(self, group: tuple[str, ...]) -> Iterator[list[Point]]:
@@ -386,7 +381,7 @@ class _Pass:
         found = self._apart(group, self.guards[:number], self.guards[number].lets)
         if not found:
             return None
-        yes, no = (self._named(found[each], group) for each in (True, False))
+        yes, no = (_named(found[each], group) for each in (True, False))
         return f": {yes} gets there, {no} does not{self._sizes(found[True])}"
 
     def _difference(self, need: Need) -> str | None:
@@ -394,15 +389,11 @@ class _Pass:
         found = self._apart(need.axes, self.guards, lambda each: _value(need.value, each))
         if not found:
             return None
-        values = [f"{_shown(value)} at {self._named(each, need.axes)}" for value, each in islice(found.items(), 2)]
+        values = [f"{_shown(value)} at {_named(each, need.axes)}" for value, each in islice(found.items(), 2)]
         return f": {', '.join(values)}{self._sizes(next(iter(found.values())))}"
 
-    def _named(self, point: Point, group: tuple[str, ...]) -> str:
-        return ", ".join(f"{axis} = {point[axis]}" for axis in group)
-
     def _sizes(self, point: Point) -> str:
-        sizes = ", ".join(f"{name} = {point[name]}" for name in point if name in self._free or name == "P")
-        return f" (at {sizes})"
+        return f" (at {_named(point, [name for name in point if name in self._free or name == 'P'])})"
 
     # Expressions
     def _inlined(self, expr: s.Expr) -> s.Expr:
@@ -411,6 +402,10 @@ class _Pass:
 
     def _of_data(self, fact: s.Fact) -> bool:
         return _of_data(self.program.facts, fact, self._data)
+
+
+def _named(point: Point, names: Iterable[str]) -> str:
+    return ", ".join(f"{name} = {point[name]}" for name in names)
 
 
 def _article(name: str) -> str:

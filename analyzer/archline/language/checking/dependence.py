@@ -254,9 +254,10 @@ class _Pass:
                 if not isinstance(at, s.Name) or at.id != axis:
                     self.along.add(axis)
 
-    def _note_data(self, span: Span, *values: s.Expr) -> None:
+    def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
         """Note where the data decides what messages there are."""
-        if self.data is None and (any(each.data for each in self.guards) or any(map(self._of_data, values))):
+        by_data = certain or any(each.data for each in self.guards) or any(map(self._of_data, values))
+        if self.data is None and by_data:
             self.data = span
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
@@ -269,9 +270,7 @@ class _Pass:
         given = self.program.facts.bindings.get(call, {})
         needed = s.names(tuple(need.value for need in known.needs))
         moved = [value for name, value in given.items() if value is not None and name != "P"]
-        self._note_data(span, *moved)
-        if self.data is None and (known.data is not None or None in given.values()):
-            self.data = span
+        self._note_data(span, *moved, certain=known.data is not None or None in given.values())
         group = tuple(each.id for each in along) or tuple(self._axes)
         what = f"`{callee.name}`" if collective is None else f"`{collective.operation}`"
         same = len(callee.grid) == len(group)
@@ -309,11 +308,9 @@ class _Pass:
         elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
             values = [(given[each], span) for each in self.program.signatures[callee].indices if each in given]
         for value, at in values:
-            if name.startswith("shift"):
-                need = Need(value, group, rules.SHIFT_BY, f"{_article(name)} along {where} cannot be by an amount")
-            else:
-                need = Need(value, group, rules.ROOT, f"{_article(name)} along {where} cannot have a root")
-            self._need(need, at)
+            shifts = name.startswith("shift")
+            rule, text = (rules.SHIFT_BY, "be by an amount") if shifts else (rules.ROOT, "have a root")
+            self._need(Need(value, group, rule, f"{_article(name)} along {where} cannot {text}"), at)
 
     def _need(self, need: Need, span: Span) -> None:
         """Report what differs within a group; what parameters of this algorithm decide is for its callers."""

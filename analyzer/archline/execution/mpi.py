@@ -200,13 +200,13 @@ class Mail:
         return statuses if anew or settled else None
 
 
-def sendable(outcome: Any) -> Any:
-    """The outcome; of an exception that cannot be pickled its text."""
+def sendable(problem: Exception) -> Exception:
+    """The exception, or its text where it cannot be pickled."""
     try:
-        pickle.loads(pickle.dumps(outcome))
+        pickle.loads(pickle.dumps(problem))
     except Exception:
-        return RuntimeError(f"{type(outcome).__name__}: {outcome}")
-    return outcome
+        return RuntimeError(f"{type(problem).__name__}: {problem}")
+    return problem
 
 
 @cache

@@ -111,6 +111,6 @@ def main(folder: str) -> None:
     try:
         outcome = execute(module, algorithm, arguments, engine="mpi", **options)
     except Exception as problem:
-        outcome = problem
+        outcome = sendable(problem)
     if started_rank() in (0, None):
-        Path(folder, OUTCOME).write_bytes(pickle.dumps(sendable(outcome), pickle.HIGHEST_PROTOCOL))
+        Path(folder, OUTCOME).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))

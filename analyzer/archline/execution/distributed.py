@@ -19,7 +19,6 @@ from archline.execution.codegen.program import Generated
 from archline.execution.counting import block_costs, counts_of
 from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
-from archline.execution.failures import report
 from archline.execution.grid import Processor, ProcessorGroup
 from archline.execution.launch import (
     PLAIN_STEPS,
@@ -36,12 +35,11 @@ from archline.execution.memory import Memory, Room, compiled_memory, plain_memor
 from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.progress import in_large_stack
 from archline.execution.results import Counts, Run
-from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
-from archline.execution.slots import PEAK, SITE, SITE_FULL
-from archline.execution.stops import StoppedError
+from archline.execution.simulated import Locations, Running, Stop, simulate
+from archline.execution.slots import PEAK, SITE_FULL
 from archline.execution.traced_paths import PathPiece, TracedPath, pieces
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 
@@ -117,11 +115,9 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
     def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
-        try:
-            in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
-        except ProcessorsStoppedError as stopped:
-            problems = sorted(stopped.problems.items())
-            return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
+        stops = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        if stops:
+            return restart(stops, room)
         seconds = time.perf_counter() - started
         processors = [ended(plan, each) for each in ready.running]
         paths, calls = [each.path for each in ready.running], calls_by_number(plan.algorithm)
@@ -259,31 +255,13 @@ def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
         return in_large_stack(work, ready.running[0].memory.state, bool(ready.program.layout.measures))
 
 
-Stop = Room | Exception | None
-"""Why a processor stopped: a failure, too little room, or (None) for want of fuel, or of the range of compiled ints."""
-
-
-def why(ready: Prepared, running: Running, room: Room | None, problem: StoppedError | ArchlineError) -> Stop:
-    """Why a processor stopped."""
-    if isinstance(problem, ArchlineError):
-        return problem
-    where = ready.places.named(running.rank)
-    if not starts_anew(running, problem):
-        return report(ready.program, running.memory.state, where)
-    if running.memory.state[SITE] != SITE_FULL:
-        return None
-    if room is None:
-        return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
-    return room.larger(tasks=False)
-
-
-def restart(stops: Sequence[Stop]) -> Room | None:
+def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     """How to run anew, given why processors stopped. Raises the first failure where all are failures."""
     failures = [each for each in stops if isinstance(each, Exception)]
     if len(failures) == len(stops):
         raise failures[0]
-    anew = [each for each in stops if not isinstance(each, Exception)]
-    return None if None in anew else anew[0]
+    full = all(each == SITE_FULL for each in stops if not isinstance(each, Exception))
+    return room.larger(tasks=False) if full and room is not None else None
 
 
 def _largest(plan: Plan) -> int | None:

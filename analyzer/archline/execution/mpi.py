@@ -20,23 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.distributed import (
-    OnProcessor,
-    Prepared,
-    Stop,
-    ended,
-    in_stack,
-    prepare,
-    restart,
-    result_on_grid,
-    why,
-)
+from archline.execution.distributed import OnProcessor, Prepared, ended, in_stack, prepare, restart, result_on_grid
 from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words, fetched, put
 from archline.execution.launch import Plan
 from archline.execution.memory import Room
 from archline.execution.results import Run
-from archline.execution.simulated import Letter, Running, begin, deadlock, end, lost
+from archline.execution.simulated import Letter, Running, Stop, begin, deadlock, end, lost, stop_of
 from archline.execution.slots import MEM_INTS, SITE
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, counted, error
@@ -46,15 +36,8 @@ SHORTEST, LONGEST = 1e-5, 2e-3
 
 
 # Messages
-@dataclass(frozen=True)
-class Stopped:
-    """A processor stopped."""
-
-    why: Stop
-
-
-State = Step | Stopped | None
-"""Where a rank is: in the step whose message it waits for, stopped, or at its end."""
+State = Step | Stop | None
+"""Where a rank is: in the step whose message it waits for, where it stopped and why, or at its end."""
 
 
 @dataclass(frozen=True)
@@ -194,8 +177,7 @@ class Mail:
         status = Status(state, self.sent, self.taken, tuple(unused))
         self.tell(key, status)
         statuses: list[Status] = self.await_all(key, status)
-        stopped = [each.state.why for each in statuses if isinstance(each.state, Stopped)]
-        anew = any(not isinstance(each, Exception) for each in stopped)
+        anew = any(isinstance(each.state, int) for each in statuses)
         settled = sum(each.sent for each in statuses) == sum(each.taken for each in statuses)
         return statuses if anew or settled else None
 
@@ -248,32 +230,33 @@ def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[Plan, Room | N
     def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
         here.begin_attempt()
         ready: Prepared | None = None
-        outcome: Ended | Stopped
+        outcome: Ended | Stop
         try:
             ready = prepare(plan, shape, room, fuel, (here.rank,))
-            outcome = _run(ready, here, plan, room, timeout)
+            outcome = _run(ready, here, plan, timeout)
         except _MetError as met:
-            return _failure(met.statuses, ready)
+            return _failure(met.statuses, ready, room)
         except Exception as problem:
-            outcome = Stopped(sendable(problem))
+            outcome = sendable(problem)
         statuses = None
         while statuses is None:
-            statuses = here.meet(outcome if isinstance(outcome, Stopped) else None)
-        if ready is None or isinstance(outcome, Stopped) or any(each.state or each.unused for each in statuses):
-            return _failure(statuses, ready)
+            statuses = here.meet(None if isinstance(outcome, Ended) else outcome)
+        done = all(each.state is None and not each.unused for each in statuses)
+        if ready is None or not isinstance(outcome, Ended) or not done:
+            return _failure(statuses, ready, room)
         return _result(outcome, ready, plan, here)
 
     return attempt
 
 
-def _run(ready: Prepared, here: Mail, plan: Plan, room: Room | None, timeout: float) -> Ended | Stopped:
+def _run(ready: Prepared, here: Mail, plan: Plan, timeout: float) -> Ended | Stop:
     """Run the processor of this rank until it ends or stops. Raises _MetError where the ranks meet before."""
     running = ready.running[0]
     started = time.perf_counter()
     try:
         in_stack(ready, lambda: _advance(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
-        return Stopped(why(ready, running, room, problem))
+        return stop_of(running, problem, ready.places)
     written = np.flatnonzero(ready.written)
     words = fetched(ready.shared.arrays[MEM_INTS], written.tolist())
     read = np.flatnonzero(ready.readers != -1)
@@ -314,11 +297,11 @@ def _awaited(step: Step, source: int, here: Mail, timeout: float) -> Letter:
             raise _MetError(statuses)
 
 
-def _failure(statuses: Sequence[Status], ready: Prepared | None) -> Room | None:
+def _failure(statuses: Sequence[Status], ready: Prepared | None, room: Room | None) -> Room | None:
     """How ranks that do not go on start anew. Raises what went wrong where they do not."""
-    stopped = [each.state.why for each in statuses if isinstance(each.state, Stopped)]
-    if stopped:
-        return restart(stopped)
+    stops = [each.state for each in statuses if isinstance(each.state, Exception | int)]
+    if stops:
+        return restart(stops, room)
     assert ready is not None
     waiting = {rank: each.state for rank, each in enumerate(statuses) if isinstance(each.state, Step)}
     if waiting:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import Generated
+from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words
 from archline.execution.memory import Memory
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
-from archline.execution.slots import FIRST_SITE, SITE
+from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, counted, error
 from archline.language.source import Span
@@ -28,15 +29,9 @@ Letter = tuple["Words | None", Values, int]
 """A message on its way: its words, its sender's path when the step began, the site of the step."""
 Address = tuple[Tag, int, int]
 """A message's tag, sender and receiver."""
+Stop = Exception | int
+"""Why a processor stopped: a failure, or the site that tells what a run that starts anew is to have more of."""
 MAX_LISTED = 4
-
-
-class ProcessorsStoppedError(Exception):
-    """Processors stopped, each by an error of its own, and the others went as far as they could."""
-
-    def __init__(self, problems: Mapping[int, StoppedError | ArchlineError]) -> None:
-        super().__init__()
-        self.problems = problems
 
 
 @dataclass(eq=False)
@@ -116,9 +111,16 @@ def _words(count: int | None) -> str:
     return "a message without a buffer" if count is None else counted(count, "word")
 
 
-def starts_anew(running: Running, problem: Exception) -> bool:
-    """Whether a processor stopped so that the run may start anew, with more room or as other code."""
-    return isinstance(problem, StoppedError) and running.memory.state[SITE] < FIRST_SITE
+def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
+    """Why a processor stopped."""
+    if isinstance(problem, ArchlineError):
+        return problem
+    state, where = running.memory.state, places.named(running.rank)
+    if state[SITE] >= FIRST_SITE:
+        return report(running.code, state, where)
+    if state[SITE] == SITE_FULL and not running.code.options.compiled:
+        return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
+    return int(state[SITE])
 
 
 def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
@@ -138,12 +140,12 @@ def lost(sender: int, receiver: int, site: int, places: Locations) -> Exception:
     return error(rules.LOST_MESSAGE, message, span=places.span(site))
 
 
-def simulate(processors: Sequence[Running], links: Links, places: Locations) -> None:
-    """Run all processors to their end.
+def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Stop]:
+    """Run all processors as far as they go; why some stopped, in the order of their numbers.
 
-    Raises ProcessorsStoppedError where some stop, else ArchlineError (AL533, AL534).
+    Raises ArchlineError (AL533, AL534) where none did, and messages are missing or left over.
     """
-    _Simulation(processors, links, places).run()
+    return _Simulation(processors, links, places).run()
 
 
 class _Simulation:
@@ -155,23 +157,24 @@ class _Simulation:
         self._expected: set[Address] = set()
         self._waiting: dict[int, tuple[Step, Values]] = {}
         self._ready: deque[int] = deque(range(len(processors)))
-        self._problems: dict[int, StoppedError | ArchlineError] = {}
+        self._stops: dict[int, Stop] = {}
 
-    def run(self) -> None:
+    def run(self) -> list[Stop]:
         while self._ready:
             running = self._processors[self._ready.popleft()]
             try:
                 self._advance(running)
             except (StoppedError, ArchlineError) as problem:
-                self._problems[running.rank] = problem
-                if starts_anew(running, problem):
+                stop = self._stops[running.rank] = stop_of(running, problem, self._places)
+                if not isinstance(stop, Exception):
                     break
-        if self._problems:
-            raise ProcessorsStoppedError(self._problems)
+        if self._stops:
+            return [self._stops[rank] for rank in sorted(self._stops)]
         if self._waiting:
             raise deadlock({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():
             raise lost(sender, receiver, letters[0][2], self._places)
+        return []
 
     def _advance(self, running: Running) -> None:
         """Go on with a processor until it waits or ends."""

@@ -88,7 +88,6 @@ class Prepared:
     `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
     """
 
-    program: Generated
     shared: Memory
     written: NDArray[np.int64]
     readers: NDArray[np.int64]
@@ -101,9 +100,9 @@ def launch_on_grid(
     plan: Plan,
     shape: tuple[int, ...],
     compiled: bool | None,
-    attempt: Callable[[Plan, Room | None, int | None], Result | Room | None],
+    attempt: Callable[[Plan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
-) -> Result:
+) -> Run:
     """As `launched`: the fuel is what each processor may do as plain Python at first."""
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
     return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
@@ -226,7 +225,7 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
         running.append(Running(rank, program, built.program, memory, amounts, weights, path))
     places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
-    return Prepared(built.program, shared, written, readers, tuple(running), links, places)
+    return Prepared(shared, written, readers, tuple(running), links, places)
 
 
 def _prices(plan: Plan, links: Links) -> Prices:
@@ -252,7 +251,8 @@ def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank
 def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
     """Run processors with room for deep recursion. Raises ArchlineError (AL519) where the memory is used up."""
     with deep_recursion():
-        return in_large_stack(work, ready.running[0].memory.state, bool(ready.program.layout.measures))
+        first = ready.running[0]
+        return in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 
 
 def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:

@@ -336,7 +336,7 @@ def _merged(ranks: Sequence[Ended], ready: Prepared, plan: Plan) -> Run:
         twice = written[each.written]
         if twice.any():
             state = defaultdict(int, {SITE: int(each.sites[twice][0])})
-            raise report(ready.program, state, ready.places.named(rank))
+            raise report(ready.running[0].code, state, ready.places.named(rank))
         written[each.written] = True
         reads[each.read] += 1
         put(ready.shared.arrays[MEM_INTS], each.written.tolist(), each.words)

@@ -15,7 +15,7 @@ MAX_KNOWN = 256
 """Answers of `reachable` that are kept: each is as long as what is called."""
 
 
-class Known(Protocol):
+class CallTargets(Protocol):
     """What a module, or its checker, knows of calls."""
 
     @property
@@ -141,7 +141,7 @@ def _popped(stack: dict[s.Algorithm, None], last: s.Algorithm) -> tuple[s.Algori
     return tuple(reversed(found))
 
 
-def called(known: Known, part: s.Node) -> Iterator[s.Algorithm]:
+def called(known: CallTargets, part: s.Node) -> Iterator[s.Algorithm]:
     """The algorithms that a part of a program calls itself, those that stand for collective operations among them."""
     for node in s.nodes(part):
         call = node

@@ -245,9 +245,7 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
         return NOTHING
     if rest == ONE or rest == -ONE:
         return exactly(most)
-    if facts.positive(rest) and facts.positive(extent - rest):
-        return UNIT
-    if facts.positive(-rest) and facts.positive(extent + rest):
+    if any(facts.positive(way) and facts.positive(extent - way) for way in (rest, -rest)):
         return UNIT
     if not rest.names <= place.scope.fixed:
         return Known(ZERO, most)

@@ -112,6 +112,31 @@ def test_legal_programs_are_not_accused(body: str) -> None:
     assert codes(program(body), DATA) == []
 
 
+def on_grid(body: str) -> str:
+    lines = "\n".join("    " + line for line in body.split("\n"))
+    return f"{HELPERS}\nalgorithm f(x: inout local real[n], y: inout local real[n]) on grid(t: P):\n{lines}\n"
+
+
+ON_GRID = {
+    "parallel for i in 0..n:\n    x[0] += y[i]": True,
+    "parallel for i in 0..n:\n    x[i] += y[0]\nx[0] = 1": False,
+    "spawn add(x, 1)\ny[0] = x[0]": True,
+    "spawn add(x, 1)\nsync\ny[0] = x[0]": False,
+    "kernel(x)": True,
+    "x[0] = 1\nfork(x)\nx[0] = y[0]\nshift x along t by 1\nfork(x)\nx[5] = 1": False,
+}
+KERNEL = "\nalgorithm kernel(x: inout real[n]):\n    parallel for i in 0..n:\n        x[0] += 1\n"
+
+
+@pytest.mark.parametrize("body", ON_GRID)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_races_on_processors_of_a_grid(body: str, compiled: bool) -> None:
+    """In their own program, and in what it calls, which has joined when the call returns."""
+    data = {"x": np.ones((2, 6)), "y": np.ones((2, 6)), "P": 2}
+    text = KERNEL + on_grid(body)
+    assert codes(text, data, "f", compiled=compiled) == (["AL516"] if ON_GRID[body] else [])
+
+
 def test_compiled_code_finds_the_same() -> None:
     branches = []
     bodies = [*RACES[1:28:7], *LEGAL[2:25:9]]

@@ -14,7 +14,7 @@ from archline.execution import run_rules as rules
 from archline.execution.placement import Placement, place
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import counted, did_you_mean, error
 from archline.language.format_expressions import format_type
 from archline.language.model import Module
 
@@ -163,7 +163,7 @@ def _array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArr
     if given.dtype.kind not in kinds and given.size:
         raise _wrong_type(parameter, f"an array of {given.dtype}")
     if given.ndim != rank:
-        message = f"`{parameter.name}` has {rank} dimension{'s' * (rank != 1)}, and was given {given.ndim}"
+        message = f"`{parameter.name}` has {counted(rank, 'dimension')}, and was given {given.ndim}"
         raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
     if element != "int":
         array = given.astype(np.float64)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,80 +16,45 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.codegen.messages import calls_by_number
 from archline.execution.codegen.program import Generated
-from archline.execution.counting import block_costs
+from archline.execution.counting import block_costs, counts_of
 from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
-from archline.execution.failures import report
 from archline.execution.grid import Processor, ProcessorGroup
-from archline.execution.jit import compiled_available
-from archline.execution.launch import PLAIN_STEPS, Finished, Plan, entry_arguments, fill_state
-from archline.execution.memory import Memory, Room, compiled_memory, plain_memory
+from archline.execution.launch import (
+    PLAIN_STEPS,
+    Finished,
+    Plan,
+    Result,
+    bound_sizes,
+    deep_recursion,
+    entry_arguments,
+    fill_state,
+    launched,
+)
+from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, stored
 from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
-from archline.execution.placement import store_words
 from archline.execution.progress import in_large_stack
-from archline.execution.simulated import Locations, ProcessorsStoppedError, Running, simulate, starts_anew
-from archline.execution.slots import FIRST_SITE, MAX_DEPTH, MEM_INTS, MEM_REALS, PEAK, SITE, SITE_FULL
-from archline.execution.stops import StoppedError
+from archline.execution.results import Counts, Run
+from archline.execution.simulated import Locations, Running, Stop, simulate
+from archline.execution.slots import PEAK, SITE_FULL
 from archline.execution.traced_paths import PathPiece, TracedPath, pieces
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 
-Result = TypeVar("Result")
 START_WORDS = 1 << 16
 """Words of a processor's memory in compiled runs at first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class OnGrid:
-    """A run that reached its end on all processors: their counts, the paths' costs, and the results."""
+class OnProcessor:
+    """What one processor did: its counts, its path, what it returned, and the arrays of its own that are written."""
 
-    processors: tuple[Finished, ...]
-    paths: tuple[CriticalPath, ...]
-    shared: Memory
-    nodes: Sequence[int]
-    replicated: bool
-    seconds: float
-    traced: tuple[PathPiece, ...] = ()
-
-    @property
-    def path(self) -> dict[str, int]:
-        """Each metric at the end of the path that is longest in it."""
-        return {name: max(each.values[place] for each in self.paths) for place, name in enumerate(METRICS)}
-
-    @property
-    def own(self) -> dict[str, int]:
-        """The most that one processor did itself."""
-        return {name: max(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
-
-    @property
-    def total(self) -> dict[str, int]:
-        """What all processors did."""
-        return {name: sum(each.own[place] for each in self.paths) for place, name in enumerate(METRICS)}
-
-    @property
-    def time(self) -> tuple[Fraction, Fraction] | None:
-        """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
-        prices = self.paths[0].prices
-        if not prices.ticks:
-            return None
-        return Fraction(max(each.values[-1] for each in self.paths), prices.scale), prices.seconds(
-            [*self.path.values()]
-        )
-
-    @property
-    def memory(self) -> list[int]:
-        """The most words that each processor had at once."""
-        return [int(each.memory.state[PEAK]) for each in self.processors]
-
-    @property
-    def node_memory(self) -> int:
-        """The most words that the processors of a node had, each at its time."""
-        amounts: dict[int, int] = {}
-        for node, words in zip(self.nodes, self.memory, strict=True):
-            amounts[node] = amounts.get(node, 0) + words
-        return max(amounts.values())
+    counts: Counts
+    path: CriticalPath
+    value: Any
+    outputs: Mapping[str, NDArray[Any]]
 
 
 def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
@@ -123,11 +88,9 @@ class Prepared:
     `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
     """
 
-    built: Engine
     shared: Memory
     written: NDArray[np.int64]
     readers: NDArray[np.int64]
-    processors: tuple[Finished, ...]
     running: tuple[Running, ...]
     links: Links
     places: Locations
@@ -137,66 +100,105 @@ def launch_on_grid(
     plan: Plan,
     shape: tuple[int, ...],
     compiled: bool | None,
-    attempt: Callable[..., Result | Room | None],
+    attempt: Callable[[Plan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
-) -> Result:
-    """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
-
-    `attempt(plan, room, fuel)` runs once: plain where there is no room. It returns more room where that was too
-    little, and None where the fuel, or the range of compiled ints, was.
-    """
-    if compiled_available() and compiled is not False:
-        if compiled is None:
-            outcome = attempt(plan, None, max(PLAIN_STEPS // math.prod(shape), 1000))
-            if outcome is not None and not isinstance(outcome, Room):
-                return outcome
-        with_room = replace(plan, options=replace(plan.options, compiled=True))
-        room: Room | None = Room(START_WORDS)
-        while room is not None:
-            outcome = attempt(with_room, room, None)
-            if outcome is not None and not isinstance(outcome, Room):
-                return outcome
-            room = outcome
-    outcome = attempt(plan, None, steps)
-    if outcome is None or isinstance(outcome, Room):
-        raise error(rules.INTERRUPTED, "the run was interrupted")
-    return outcome
+) -> Run:
+    """As `launched`: the fuel is what each processor may do as plain Python at first."""
+    fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
+    return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
 
-def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], OnGrid | Room | None]:
+def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], Run | Room | None]:
     """Attempts on simulated processors."""
 
-    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> OnGrid | Room | None:
+    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
-        try:
-            results = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
-        except ProcessorsStoppedError as stopped:
-            problems = sorted(stopped.problems.items())
-            return restart([why(ready, ready.running[rank], room, problem) for rank, problem in problems])
-        processors = tuple(replace(each, value=value) for each, value in zip(ready.processors, results, strict=True))
+        stops = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        if stops:
+            return restart(stops, room)
         seconds = time.perf_counter() - started
-        paths = tuple(each.path for each in ready.running)
-        replicated = bool((ready.readers == -2).any())
-        traced = () if plan.traced is None else _pieces(plan, ready, paths, shape)
-        return OnGrid(processors, paths, ready.shared, ready.links.nodes, replicated, seconds, traced)
+        processors = [ended(plan, each) for each in ready.running]
+        paths, calls = [each.path for each in ready.running], calls_by_number(plan.algorithm)
+        traced = () if plan.traced is None else pieces(paths, plan.traced, ready.places, calls)
+        return result_on_grid(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
 
     return attempt
 
 
-def _pieces(
-    plan: Plan, ready: Prepared, paths: tuple[CriticalPath, ...], shape: tuple[int, ...]
-) -> tuple[PathPiece, ...]:
-    """The longest path in the metric that is traced."""
-    calls = calls_by_number(plan.algorithm)
-    assert plan.traced is not None
-    return pieces(
-        paths,
-        plan.traced,
-        lambda rank: _coordinates(rank, shape),
-        lambda site: ready.places.span(site) if site >= FIRST_SITE else None,
-        lambda call: None if call is None else calls[call].span,
+def ended(plan: Plan, running: Running) -> OnProcessor:
+    """What a processor did that has ended."""
+    own = [each.name for each in plan.algorithm.parameters if each.local and each.mode != "in"]
+    outputs = {name: stored(plan.bound, name, running.memory) for name in own}
+    counts = counts_of(Finished(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
+    return OnProcessor(counts, running.path, running.value, outputs)
+
+
+def result_on_grid(
+    plan: Plan,
+    ready: Prepared,
+    processors: Sequence[OnProcessor],
+    replicated: bool,
+    seconds: float,
+    traced: tuple[PathPiece, ...] = (),
+) -> Run:
+    """The result of a run, whichever engine ran it: each metric at the end of the path that is longest in it."""
+    two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
+    shown = {name: place for place, name in enumerate(METRICS) if two_levels or not name.startswith("node_")}
+    counts, paths = [each.counts for each in processors], [each.path for each in processors]
+    path = {name: max(each.values[place] for each in paths) for name, place in shown.items()}
+    outputs = {
+        each.name: np.stack([one.outputs[each.name] for one in processors])
+        if each.local
+        else stored(plan.bound, each.name, ready.shared)
+        for each in plan.algorithm.parameters
+        if each.mode != "in"
+    }
+    return Run(
+        Counts(
+            flops=path["flops"],
+            flops_by_kind={},
+            work=path["work"],
+            span=path["work"],
+            accesses=max(each.accesses for each in counts),
+            reads=max(each.reads for each in counts),
+            writes=max(each.writes for each in counts),
+            memory=max(each.memory for each in counts),
+            communication={name: path[name] for name in path if name not in ("flops", "work")},
+            node_memory=_node_memory(ready.links.nodes, counts) if two_levels else None,
+            own={name: max(each.own[place] for each in paths) for name, place in shown.items()},
+            total={name: sum(each.own[place] for each in paths) for name, place in shown.items()},
+            time=_time(paths),
+        ),
+        outputs,
+        processors[0].value,
+        {**bound_sizes(plan), "P": len(processors)},
+        None,
+        None,
+        plan.options.compiled,
+        seconds,
+        0.0,
+        0.0,
+        replicated,
+        traced,
     )
+
+
+def _node_memory(nodes: Sequence[int], counts: Sequence[Counts]) -> int:
+    """The most words that the processors of a node had, each at its time."""
+    amounts: Counter[int] = Counter()
+    for node, each in zip(nodes, counts, strict=True):
+        amounts[node] += each.memory
+    return max(amounts.values())
+
+
+def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
+    """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
+    prices = paths[0].prices
+    if not prices.ticks:
+        return None
+    longest = [max(values) for values in zip(*(each.values for each in paths), strict=True)]
+    return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
 
 
 def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]) -> Prepared:
@@ -210,7 +212,6 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
     written = np.zeros(plan.bound.words, np.int64)
     readers = np.full(plan.bound.words, -1, np.int64)
     weights = _weights(built.program, fill_state(plan, built, shared))
-    processors: list[Finished] = []
     running: list[Running] = []
     for rank in here:
         memory = _memory(plan, built, room, fuel, rank)
@@ -221,12 +222,10 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         group = ProcessorGroup(processor, ranks, _coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
-        done = _done(memory, weights, built.program.layout.first_counter)
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
-        running.append(Running(rank, program, memory.state, done, path))
-        processors.append(Finished(built, memory, None, amounts, 0.0, 0.0))
+        running.append(Running(rank, program, built.program, memory, amounts, weights, path))
     places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
-    return Prepared(built, shared, written, readers, tuple(processors), tuple(running), links, places)
+    return Prepared(shared, written, readers, tuple(running), links, places)
 
 
 def _prices(plan: Plan, links: Links) -> Prices:
@@ -251,42 +250,18 @@ def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank
 
 def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
     """Run processors with room for deep recursion. Raises ArchlineError (AL519) where the memory is used up."""
-    limit = sys.getrecursionlimit()
-    try:
-        sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
-        recursive = bool(ready.built.program.layout.measures)
-        return in_large_stack(work, ready.processors[0].memory.state, recursive)
-    except MemoryError:
-        raise error(rules.NO_MEMORY, "the run used up the memory") from None
-    finally:
-        sys.setrecursionlimit(limit)
+    with deep_recursion():
+        first = ready.running[0]
+        return in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 
 
-Stop = Room | Exception | None
-"""Why a processor stopped: a failure, too little room, or (None) for want of fuel, or of the range of compiled ints."""
-
-
-def why(ready: Prepared, running: Running, room: Room | None, problem: StoppedError | ArchlineError) -> Stop:
-    """Why a processor stopped."""
-    if isinstance(problem, ArchlineError):
-        return problem
-    where = ready.places.named(running.rank)
-    if not starts_anew(running, problem):
-        return report(ready.built.program, running.state, where)
-    if running.state[SITE] != SITE_FULL:
-        return None
-    if room is None:
-        return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
-    return room.larger(tasks=False)
-
-
-def restart(stops: Sequence[Stop]) -> Room | None:
+def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     """How to run anew, given why processors stopped. Raises the first failure where all are failures."""
     failures = [each for each in stops if isinstance(each, Exception)]
     if len(failures) == len(stops):
         raise failures[0]
-    anew = [each for each in stops if not isinstance(each, Exception)]
-    return None if None in anew else anew[0]
+    full = all(each == SITE_FULL for each in stops if not isinstance(each, Exception))
+    return room.larger(tasks=False) if full and room is not None else None
 
 
 def _largest(plan: Plan) -> int | None:
@@ -305,32 +280,3 @@ def _weights(program: Generated, amounts: Mapping[str, int]) -> NDArray[np.int64
     """The flops and the work of one execution of each block."""
     rows = [block_costs(cost, amounts) for cost in program.tables.blocks]
     return np.array(rows, np.int64).reshape(-1, 2)
-
-
-def _done(memory: Memory, weights: NDArray[np.int64], first: int) -> Any:
-    def done() -> tuple[int, int]:
-        flops, work = np.asarray(memory.state[first : first + len(weights)], np.int64) @ weights
-        return int(flops), int(work) + 1
-
-    return done
-
-
-def outputs_on_grid(plan: Plan, finished: OnGrid) -> dict[str, NDArray[Any]]:
-    """The `out` and `inout` arrays after a run; those of `local` parameters by processor."""
-    outputs = {}
-    for parameter in plan.algorithm.parameters:
-        if parameter.mode == "in":
-            continue
-        name = parameter.name
-        real = plan.bound.arrays[name].dtype == np.float64
-        placement = plan.bound.placements[name]
-        if parameter.local:
-            parts = [_stored(each.memory, placement, real) for each in finished.processors]
-            outputs[name] = np.stack(parts)
-        else:
-            outputs[name] = _stored(finished.shared, placement, real)
-    return outputs
-
-
-def _stored(memory: Memory, placement: Any, real: bool) -> NDArray[Any]:
-    return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], placement, real)

@@ -10,20 +10,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.execution.placement import addresses
 from archline.execution.slots import CAPACITY, NO_INT, SITE_FULL, UNSET_REAL
 from archline.execution.stops import fail
 
 Words = Any
 """The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
 Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
-"""A buffer in memory: 1 for reals, base, extents, strides; in Z-Morton order the strides are (row, column, rows,
-columns)."""
+"""A buffer in memory: 1 for reals, base, extents, strides as those of `placement.addresses`."""
 Tag = tuple[int, int, tuple[int, ...]]
 """Which step of which call a message belongs to: the call's number, the statement's, the iteration of the loops around
 an exchange. (Sends and receives pair in order, whatever the iteration.)"""
@@ -83,30 +82,21 @@ class Processor:
             return None
         return UNSET_REAL if real else NO_INT
 
+    def misses(self, words: Words, real: int) -> bool:
+        """Whether one of some words is unset."""
+        return bool((words == self.unset(real)).any()) if self.compiled else None in words
+
     def read(self, place: Place, site: int) -> Words:
         """The words of a buffer in row-major order. Stops at the site where one is unset."""
-        memory: Any = self.arrays[1]
-        addresses = addresses_of(place)
-        words: Words
-        if self.compiled:
-            words = np.array(memory[addresses])
-            missing = bool((words == self.unset(place[0])).any())
-        else:
-            words = memory[addresses] if isinstance(addresses, slice) else [memory[a] for a in addresses]
-            missing = None in words
-        if missing:
+        words = fetched(self.arrays[1], addresses_of(place))
+        if self.misses(words, place[0]):
             fail(self.state, site)
-        return words
+        # A slice of compiled memory is no copy yet.
+        return np.array(words) if self.compiled else words
 
     def write(self, place: Place, words: Words) -> None:
         """Put words into a buffer."""
-        memory = self.arrays[1]
-        addresses = addresses_of(place)
-        if self.compiled or isinstance(addresses, slice):
-            memory[addresses] = words
-        else:
-            for address, word in zip(addresses, words, strict=True):
-                memory[address] = word
+        put(self.arrays[1], addresses_of(place), words)
 
     def reserve(self, top: int, words: int) -> int:
         """The top of the stack above so many more words, for which there is room."""
@@ -117,32 +107,34 @@ class Processor:
             memory.extend([None] * (top + words - len(memory)))
         return top + words
 
-    def word(self, value: Any, real: int) -> Words:
-        """One number as a message."""
-        if not self.compiled:
-            return [value]
-        return np.array([value], np.float64 if real else np.int64).view(np.int64)
 
-    def number(self, words: Words, real: int) -> Any:
-        """The number in a message of one word."""
-        if not self.compiled:
-            return words[0]
-        return float(words.view(np.float64)[0]) if real else int(words[0])
+def fetched(memory: Any, addresses: Any) -> Words:
+    """The words at a slice or at each of some addresses: perhaps a view of the memory where that is an array."""
+    if isinstance(memory, list) and not isinstance(addresses, slice):
+        return [memory[address] for address in addresses]
+    return memory[addresses]
+
+
+def put(memory: Any, addresses: Any, words: Words) -> None:
+    """Write words to a slice, or to each of some addresses."""
+    if isinstance(memory, list) and not isinstance(addresses, slice):
+        for address, word in zip(addresses, words, strict=True):
+            memory[address] = word
+    else:
+        memory[addresses] = words
 
 
 def addresses_of(place: Place) -> Any:
     """The addresses of a buffer in row-major order: a slice where that is one, else each."""
     _, base, extents, strides = place
-    if len(strides) > len(extents):
-        return _morton(place)
+    rank = len(extents)
     if 0 in extents:
         return slice(base, base)
-    if _contiguous(extents, strides):
+    if len(strides) == rank and _contiguous(extents, strides):
         return slice(base, base + math.prod(extents))
-    if len(extents) == 1:
+    if len(strides) == rank == 1:
         return slice(base, base + extents[0] * strides[0], strides[0])
-    grids = np.indices(extents, dtype=np.int64).reshape(len(extents), -1)
-    return (base + np.array(strides, np.int64) @ grids).tolist()
+    return addresses(base, extents, strides).tolist()
 
 
 def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
@@ -152,19 +144,6 @@ def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
             return False
         expected *= extent
     return True
-
-
-def _morton(place: Place) -> list[int]:
-    from archline.execution.runtime import spread
-
-    _, base, extents, (row, column, *by) = place
-    rows, columns = by[: len(extents)], by[len(extents) :]
-    found = []
-    for at in product(*map(range, extents)):
-        i = row + sum(index * step for index, step in zip(at, rows, strict=True))
-        j = column + sum(index * step for index, step in zip(at, columns, strict=True))
-        found.append(base + 2 * spread(i) + spread(j))
-    return found
 
 
 @dataclass(eq=False)
@@ -228,15 +207,13 @@ class ProcessorGroup:
         number: int,
         iteration: tuple[int, ...],
         to: int | None,
-        sent: Place | Words | None,
+        sent: Place | None,
         source: int | None,
         words: int | None,
         site: int,
     ) -> Step:
         """A step of statement `number`: what it sends is read now."""
-        payload = None
-        if to is not None and sent is not None:
-            payload = self.processor.read(sent, site) if isinstance(sent, tuple) else sent
+        payload = None if to is None or sent is None else self.processor.read(sent, site)
         return Step((self.context, number, iteration), to, payload, source, words, site, self.called)
 
     # Buffers of calls
@@ -248,12 +225,7 @@ class ProcessorGroup:
         words = math.prod(extents)
         above = self.processor.reserve(top, words)
         memory = self.processor.arrays[1]
-        addresses = addresses_of(place)
-        if self.processor.compiled:
-            memory[top:above] = memory[addresses]
-        else:
-            held = memory[addresses] if isinstance(addresses, slice) else [memory[a] for a in addresses]
-            memory[top:above] = held
+        memory[top:above] = fetched(memory, addresses_of(place))
         return top, 1, above
 
     def unflat(self, place: Place, base: int) -> None:
@@ -266,16 +238,11 @@ class ProcessorGroup:
     def load(self, target: Place, source: Place, site: int) -> None:
         """Bring part of a global array into memory."""
         processor = self.processor
-        addresses = _listed(addresses_of(source))
-        if processor.compiled:
-            words = processor.shared[1][addresses]
-            missing = bool((words == processor.unset(source[0])).any())
-        else:
-            words = [processor.shared[1][address] for address in addresses]
-            missing = None in words
-        if missing:
+        where = addresses_of(source)
+        words = fetched(processor.shared[1], where)
+        if processor.misses(words, source[0]):
             fail(processor.state, site)
-        self.note(addresses)
+        self.note(where)
         processor.write(target, words)
 
     def note(self, addresses: Any) -> None:
@@ -288,21 +255,11 @@ class ProcessorGroup:
         """Put a buffer into a global array, each of whose elements is written once."""
         processor = self.processor
         words = processor.read(source, site)
-        addresses = _listed(addresses_of(target))
-        if processor.written[addresses].any():
+        where = addresses_of(target)
+        if processor.written[where].any():
             fail(processor.state, twice)
-        processor.written[addresses] = twice
-        if processor.compiled:
-            processor.shared[1][addresses] = words
-        else:
-            for address, word in zip(addresses, words, strict=True):
-                processor.shared[1][address] = word
-
-
-def _listed(addresses: Any) -> Any:
-    if isinstance(addresses, slice):
-        return list(range(addresses.start, addresses.stop, addresses.step or 1))
-    return addresses
+        processor.written[where] = twice
+        put(processor.shared[1], where, words)
 
 
 def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:

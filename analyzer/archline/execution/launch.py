@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import Bound
@@ -39,8 +41,9 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.metrics import METRICS
-from archline.language.model import Module
+from archline.language.model import BoundBy, Module
 
+Result = TypeVar("Result")
 PLAIN_STEPS = 300_000
 """Iterations and calls that plain Python does before a run is compiled instead."""
 PLAIN_WORDS = 1_000_000
@@ -68,35 +71,68 @@ class Plan:
 class Finished:
     """A run that reached its end."""
 
-    engine: Engine
+    program: Generated
     memory: Memory
     value: Any
     amounts: dict[str, int]
     seconds: float
     compile_seconds: float
 
-    @property
-    def program(self) -> Generated:
-        """What ran."""
-        return self.engine.program
-
 
 def launch(plan: Plan, compiled: bool | None) -> Finished:
     """Run to the end, or raise ArchlineError."""
-    if not compiled_available() or compiled is False:
-        return _plain(plan)
-    if compiled is None and plan.bound.words <= PLAIN_WORDS:
-        finished = _try_plain(plan, PLAIN_STEPS)
-        if finished is not None:
-            return finished
-    return _compiled(plan)
+
+    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Finished | Room | None:
+        return _try_plain(plan, fuel) if room is None else _try_compiled(plan, room)
+
+    fuel = PLAIN_STEPS if plan.bound.words <= PLAIN_WORDS else None
+    return launched(plan, compiled, attempt, Room(2 * plan.bound.words + SPARE_WORDS), fuel)
 
 
-def _plain(plan: Plan) -> Finished:
-    finished = _try_plain(plan, None)
-    if finished is None:
+def launched(
+    plan: Plan,
+    compiled: bool | None,
+    attempt: Callable[[Plan, Room | None, int | None], Result | Room | None],
+    room: Room,
+    fuel: int | None,
+    steps: int | None = None,
+) -> Result:
+    """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
+
+    `attempt(plan, room, fuel)` runs once: plain where there is no room. It returns more room where that was too
+    little, and None where the fuel, or the range of compiled ints, was. Plain Python comes first where `fuel` is given.
+    """
+    if compiled_available() and compiled is not False:
+        if compiled is None and fuel is not None:
+            outcome = attempt(plan, None, fuel)
+            if outcome is not None and not isinstance(outcome, Room):
+                return outcome
+        with_room = replace(plan, options=replace(plan.options, compiled=True))
+        outcome = room
+        while isinstance(outcome, Room):
+            outcome = attempt(with_room, outcome, None)
+            if isinstance(outcome, Room):
+                word = 8 + (4 * SHADOW if plan.options.races else 0)
+                refuse(outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes())
+        if outcome is not None:
+            return outcome
+    outcome = attempt(plan, None, steps)
+    if outcome is None or isinstance(outcome, Room):
         raise error(rules.INTERRUPTED, "the run was interrupted")
-    return finished
+    return outcome
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let Python recurse as deeply as runs may. Raises ArchlineError (AL519) where the memory is used up."""
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
+        yield
+    except MemoryError:
+        raise error(rules.NO_MEMORY, "the run used up the memory") from None
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
@@ -107,10 +143,8 @@ def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
     amounts = fill_state(plan, built, memory)
     arguments = _call_arguments(plan, memory, values)
     started = time.perf_counter()
-    limit = sys.getrecursionlimit()
     try:
-        sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
-        with shown(plan.algorithm.name, memory.state, plan.progress):
+        with deep_recursion(), shown(plan.algorithm.name, memory.state, plan.progress):
             value = built.call(arguments)
     except StoppedError:
         if memory.state[SITE] == SITE_FUEL:
@@ -118,32 +152,13 @@ def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
         if memory.state[SITE] == SITE_FULL:
             raise _too_large(int(memory.state[VALUES + 1])) from None
         raise report(built.program, memory.state) from None
-    except MemoryError:
-        raise error(rules.NO_MEMORY, "the run used up the memory") from None
-    finally:
-        sys.setrecursionlimit(limit)
-    return Finished(built, memory, value, amounts, time.perf_counter() - started, 0.0)
+    return Finished(built.program, memory, value, amounts, time.perf_counter() - started, 0.0)
 
 
 def _too_large(words: int) -> Exception:
     free = shown_bytes(available_bytes())
     message = f"the run's arrays grow beyond {words:,} words, and only {free} of memory are free"
     return error(rules.NO_MEMORY, message)
-
-
-def _compiled(plan: Plan) -> Finished:
-    plan = replace(plan, options=replace(plan.options, compiled=True))
-    room = Room(2 * plan.bound.words + SPARE_WORDS)
-    while True:
-        outcome = _try_compiled(plan, room)
-        if isinstance(outcome, Room):
-            word = 8 + (4 * SHADOW if plan.options.races else 0)
-            refuse(outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes())
-            room = outcome
-        elif outcome is None:
-            return _plain(replace(plan, options=replace(plan.options, compiled=False)))
-        else:
-            return outcome
 
 
 def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
@@ -175,7 +190,7 @@ def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
     if 3 * memory.state[EVENTS] > len(memory.arrays[MEM_EVENTS]):
         return replace(room, events=int(memory.state[EVENTS]))
     _check_trace(memory)
-    return Finished(built, memory, value, amounts, time.perf_counter() - started, compile_seconds)
+    return Finished(built.program, memory, value, amounts, time.perf_counter() - started, compile_seconds)
 
 
 def _compile(built: Engine, arguments: tuple[Any, ...]) -> float | None:
@@ -223,6 +238,26 @@ def _call_arguments(plan: Plan, memory: Memory, values: list[Any]) -> tuple[Any,
     memory.state[PEAK] = alive
     task = [0] if plan.options.races else []
     return (memory.arrays, plan.bound.words, alive, *task, *values)
+
+
+def bound_sizes(plan: Plan) -> dict[str, int]:
+    """The sizes and indices of the run, by name."""
+    signature = plan.module.signatures[plan.algorithm]
+    sizes: dict[str, int] = {}
+    for binding in signature.sizes:
+        name = plan.algorithm.parameters[binding.parameter].name
+        match binding.by:
+            case BoundBy.VALUE:
+                sizes[binding.name] = int(plan.bound.scalars[name])
+            case BoundBy.EXTENT:
+                sizes[binding.name] = plan.bound.placements[name].shape[binding.dimension]
+            case BoundBy.COUNT:
+                sizes[binding.name] = plan.bound.placements[name].shape[0] - 1
+            case BoundBy.TOTAL | BoundBy.LONGEST:
+                sizes[binding.name] = plan.bound.facts[name][binding.by is BoundBy.LONGEST]
+    for name in signature.indices:
+        sizes[name] = int(plan.bound.scalars[name])
+    return sizes
 
 
 def fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:

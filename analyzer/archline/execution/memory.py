@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import Bound
 from archline.execution.codegen.program import Generated
 from archline.execution.machine import available_bytes, shown_bytes
-from archline.execution.placement import load_words
+from archline.execution.placement import load_words, store_words
 from archline.execution.races import SERIAL
-from archline.execution.slots import CAPACITY, FUEL, NO_INT, SHADOW, UNSET_REAL
+from archline.execution.slots import CAPACITY, FUEL, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import SET_APART
@@ -110,6 +111,12 @@ def _load(algorithm: s.Algorithm, bound: Bound, reals: Any, ints: Any, rank: int
             load_words(reals if real else ints, placement, array)
         elif not isinstance(ints, list):
             ints[placement.base : placement.base + placement.words] = UNSET_REAL if real else NO_INT
+
+
+def stored(bound: Bound, name: str, memory: Memory) -> NDArray[Any]:
+    """The array of a parameter after a run."""
+    real = bound.arrays[name].dtype == np.float64
+    return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)
 
 
 def _untouched(length: int, dtype: Any, free: int) -> Any:

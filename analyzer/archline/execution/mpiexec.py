@@ -74,16 +74,13 @@ def run_on_ranks(
 
 def _starter() -> Path:
     starter = Path(sys.executable).with_name("mpiexec")
-    missing = [name for name, there in (("mpi4py", _installed()), ("mpiexec", starter.exists())) if not there]
+    found = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
+    missing = [name for name, there in found.items() if not there]
     if missing:
         message = f"the engine `mpi` needs the extra mpi: there is no {' and no '.join(missing)} beside Python"
         hint = "pip install 'archline[mpi]'; or start archline itself under the mpiexec of another MPI"
         raise error(rules.NO_MPI, message, hint=hint)
     return starter
-
-
-def _installed() -> bool:
-    return importlib.util.find_spec("mpi4py") is not None
 
 
 def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
@@ -104,7 +101,7 @@ def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[...,
 def main(folder: str) -> None:
     """One rank: run, and write the outcome on rank 0."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from archline.execution.mpi import portable
+    from archline.execution.mpi import sendable
     from archline.execution.run import execute
 
     module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
@@ -114,6 +111,6 @@ def main(folder: str) -> None:
     try:
         outcome = execute(module, algorithm, arguments, engine="mpi", **options)
     except Exception as problem:
-        outcome = problem
+        outcome = sendable(problem)
     if started_rank() in (0, None):
-        Path(folder, OUTCOME).write_bytes(portable(outcome))
+        Path(folder, OUTCOME).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from archline.execution.runtime import enclosing_square
 from archline.execution.slots import NO_INT
 
+MORTON = (0, 0, 1, 0, 0, 1)
+"""The strides of a whole matrix in Z-Morton order, as `addresses` takes them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Placement:
@@ -41,19 +44,28 @@ class Placement:
     def atoms(self) -> tuple[int, ...]:
         """What a generated function takes for the array."""
         if self.strides is None:
-            return (self.base, *self.shape, 0, 0, 1, 0, 0, 1)
+            return (self.base, *self.shape, *MORTON)
         kept = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
         return (self.base, *self.shape, *kept)
 
     def addresses(self) -> NDArray[np.int64]:
         """The address of every element, in the array's shape."""
-        grids = np.indices(self.shape, dtype=np.int64)
-        if self.strides is None:
-            return self.base + 2 * _spread(grids[0]) + _spread(grids[1])
-        result = np.full(self.shape, self.base, np.int64)
-        for grid, stride in zip(grids, self.strides, strict=True):
-            result += grid * stride
-        return result
+        strides = MORTON if self.strides is None else self.strides
+        return addresses(self.base, self.shape, strides).reshape(self.shape)
+
+
+def addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
+    """The address of every element in row-major order.
+
+    In Z-Morton order the strides are the row and the column of the first element, then those in rows and in columns.
+    """
+    rank = len(extents)
+    at = np.indices(extents, dtype=np.int64).reshape(rank, -1)
+    by = np.array(strides, np.int64)
+    if len(strides) == rank:
+        return base + by @ at
+    rows, columns = by[2 : 2 + rank] @ at, by[2 + rank :] @ at
+    return base + 2 * _spread(by[0] + rows) + _spread(by[1] + columns)
 
 
 def _spread(index: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,17 +19,16 @@ from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
-from archline.execution.distributed import OnGrid, grid_shape, launch_on_grid, outputs_on_grid, simulated
-from archline.execution.launch import Finished, Plan, launch
+from archline.execution.distributed import grid_shape, launch_on_grid, simulated
+from archline.execution.launch import Finished, Plan, bound_sizes, launch
+from archline.execution.memory import stored
 from archline.execution.mpi import on_ranks
 from archline.execution.mpiexec import run_on_ranks, started_rank
-from archline.execution.paths import METRICS as METRICS_OF_PATHS
-from archline.execution.placement import store_words
-from archline.execution.results import TIMEOUT, Cache, Counts, Run, Trace
-from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_INTS, MEM_REALS, MEM_TRACE, TRACE
+from archline.execution.results import TIMEOUT, Cache, Run, Trace
+from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.model import BoundBy, Module
+from archline.language.model import Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))
 
@@ -89,9 +88,9 @@ def execute(
     shape = grid_shape(algorithm, bound_sizes(plan), bound.symbols.get("P"))
     _check_local(plan, math.prod(shape))
     if engine == "simulated":
-        return _of_grid(plan, launch_on_grid(plan, shape, compiled, simulated(shape), steps))
+        return launch_on_grid(plan, shape, compiled, simulated(shape), steps)
     if started_rank() is not None:
-        return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout, lambda done: _of_grid(plan, done)))
+        return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout))
     given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, given)
 
@@ -124,42 +123,6 @@ def _check_local(plan: Plan, processors: int) -> None:
             raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
 
 
-def _of_grid(plan: Plan, finished: OnGrid) -> Run:
-    """The result of a run on a grid, whichever engine ran it."""
-    counts = [counts_of(each) for each in finished.processors]
-    two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
-    shown = [name for name in METRICS_OF_PATHS if two_levels or not name.startswith("node_")]
-    path, own, total = ({name: each[name] for name in shown} for each in (finished.path, finished.own, finished.total))
-    return Run(
-        Counts(
-            flops=path["flops"],
-            flops_by_kind={},
-            work=path["work"],
-            span=path["work"],
-            accesses=max(each.accesses for each in counts),
-            reads=max(each.reads for each in counts),
-            writes=max(each.writes for each in counts),
-            memory=max(finished.memory),
-            communication={name: path[name] for name in shown[2:]},
-            node_memory=finished.node_memory if two_levels else None,
-            own=own,
-            total=total,
-            time=finished.time,
-        ),
-        outputs_on_grid(plan, finished),
-        finished.processors[0].value,
-        {**bound_sizes(plan), "P": len(counts)},
-        None,
-        None,
-        finished.processors[0].program.options.compiled,
-        finished.seconds,
-        0.0,
-        0.0,
-        finished.replicated,
-        finished.traced,
-    )
-
-
 def _check_cache(cache: Cache | None, line: int) -> int:
     words = {"L": line} if cache is None else {"L": cache.L, "Z": cache.Z}
     for name, value in words.items():
@@ -176,6 +139,7 @@ def _check_cache(cache: Cache | None, line: int) -> int:
 
 def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
     traced = _trace(finished, plan.line) if plan.options.trace else None
+    written = [each for each in plan.algorithm.parameters if each.mode != "in"]
     counts = counts_of(finished)
     cache_seconds = 0.0
     if plan.cache is not None and traced is not None:
@@ -186,7 +150,7 @@ def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
         cache_seconds = time.perf_counter() - started
     return Run(
         counts,
-        _outputs(plan, finished),
+        {each.name: stored(plan.bound, each.name, finished.memory) for each in written},
         finished.value,
         bound_sizes(plan),
         traced if keep_trace or plan.options.events else None,
@@ -196,37 +160,6 @@ def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
         finished.compile_seconds,
         cache_seconds,
     )
-
-
-def _outputs(plan: Plan, finished: Finished) -> dict[str, NDArray[Any]]:
-    reals, ints = finished.memory.arrays[MEM_REALS], finished.memory.arrays[MEM_INTS]
-    outputs = {}
-    for parameter in plan.algorithm.parameters:
-        if parameter.mode != "in":
-            real = plan.bound.arrays[parameter.name].dtype == np.float64
-            placement = plan.bound.placements[parameter.name]
-            outputs[parameter.name] = store_words(reals if real else ints, placement, real)
-    return outputs
-
-
-def bound_sizes(plan: Plan) -> dict[str, int]:
-    """The sizes and indices of the run, by name."""
-    signature = plan.module.signatures[plan.algorithm]
-    sizes: dict[str, int] = {}
-    for binding in signature.sizes:
-        name = plan.algorithm.parameters[binding.parameter].name
-        match binding.by:
-            case BoundBy.VALUE:
-                sizes[binding.name] = int(plan.bound.scalars[name])
-            case BoundBy.EXTENT:
-                sizes[binding.name] = plan.bound.placements[name].shape[binding.dimension]
-            case BoundBy.COUNT:
-                sizes[binding.name] = plan.bound.placements[name].shape[0] - 1
-            case BoundBy.TOTAL | BoundBy.LONGEST:
-                sizes[binding.name] = plan.bound.facts[name][binding.by is BoundBy.LONGEST]
-    for name in signature.indices:
-        sizes[name] = int(plan.bound.scalars[name])
-    return sizes
 
 
 def _trace(finished: Finished, line: int) -> Trace:

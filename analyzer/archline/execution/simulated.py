@@ -7,43 +7,61 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archline.execution import run_rules as rules
+from archline.execution.codegen.program import Generated
+from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words
+from archline.execution.memory import Memory
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
-from archline.execution.slots import FIRST_SITE, SITE
+from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import ArchlineError, counted, error
 from archline.language.source import Span
 
 Program = Generator[Step, "Words | None", Any]
 Letter = tuple["Words | None", Values, int]
 """A message on its way: its words, its sender's path when the step began, the site of the step."""
+Address = tuple[Tag, int, int]
+"""A message's tag, sender and receiver."""
+Stop = Exception | int
+"""Why a processor stopped: a failure, or the site that tells what a run that starts anew is to have more of."""
 MAX_LISTED = 4
-
-
-class ProcessorsStoppedError(Exception):
-    """Processors stopped, each by an error of its own, and the others went as far as they could."""
-
-    def __init__(self, problems: Mapping[int, StoppedError | ArchlineError]) -> None:
-        super().__init__()
-        self.problems = problems
 
 
 @dataclass(eq=False)
 class Running:
-    """One processor's program, and the costs of the path to where it is. `done` tells its flops and work by now.
+    """One processor: its program on its memory, and the costs of the path to where it is; `value` is what it returned.
 
-    `state` says where and why it stopped, where the program raised StoppedError.
+    `amounts` are the declared ones of externs, `weights` the flops and the work of one execution of each block.
     """
 
     rank: int
     program: Program
-    state: Any
-    done: Callable[[], tuple[int, int]]
-    path: CriticalPath = field(default_factory=CriticalPath)
+    code: Generated
+    memory: Memory
+    amounts: dict[str, int]
+    weights: NDArray[np.int64]
+    path: CriticalPath
+    value: Any = None
+
+    def spent(self) -> Values:
+        """The path brought up to what the processor has done by now."""
+        first = self.code.layout.first_counter
+        counters = np.asarray(self.memory.state[first : first + len(self.weights)], np.int64)
+        flops, work = counters @ self.weights
+        return self.path.compute(int(flops), int(work) + 1)
+
+    def end(self, value: Any) -> None:
+        """The program has returned a value."""
+        self.value = value
+        self.path.reach(0, None, None, None)
+        self.spent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,7 @@ class Locations:
 def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
     """What a step sends, and the share of it."""
     running.path.reach(step.site, step.called, step.to, step.source)
-    values = running.path.compute(*running.done())
+    values = running.spent()
     if step.to is None:
         return None, NOTHING
     words = NO_BUFFER if step.payload is None else len(step.payload)
@@ -90,14 +108,19 @@ def end(
 
 
 def _words(count: int | None) -> str:
-    if count is None:
-        return "a message without a buffer"
-    return f"{count} word{'s' * (count != 1)}"
+    return "a message without a buffer" if count is None else counted(count, "word")
 
 
-def starts_anew(running: Running, problem: Exception) -> bool:
-    """Whether a processor stopped so that the run may start anew, with more room or as other code."""
-    return isinstance(problem, StoppedError) and running.state[SITE] < FIRST_SITE
+def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
+    """Why a processor stopped."""
+    if isinstance(problem, ArchlineError):
+        return problem
+    state, where = running.memory.state, places.named(running.rank)
+    if state[SITE] >= FIRST_SITE:
+        return report(running.code, state, where)
+    if state[SITE] == SITE_FULL and not running.code.options.compiled:
+        return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
+    return int(state[SITE])
 
 
 def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
@@ -117,10 +140,10 @@ def lost(sender: int, receiver: int, site: int, places: Locations) -> Exception:
     return error(rules.LOST_MESSAGE, message, span=places.span(site))
 
 
-def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Any]:
-    """Run all processors to their end; what each returns.
+def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Stop]:
+    """Run all processors as far as they go; why some stopped, in the order of their numbers.
 
-    Raises ProcessorsStoppedError where some stop, else ArchlineError (AL533, AL534).
+    Raises ArchlineError (AL533, AL534) where none did, and messages are missing or left over.
     """
     return _Simulation(processors, links, places).run()
 
@@ -130,67 +153,60 @@ class _Simulation:
         self._processors = processors
         self._links = links
         self._places = places
-        self._mail: dict[tuple[Tag, int, int], deque[Letter]] = {}
+        self._mail: dict[Address, deque[Letter]] = {}
+        self._expected: set[Address] = set()
         self._waiting: dict[int, tuple[Step, Values]] = {}
         self._ready: deque[int] = deque(range(len(processors)))
-        self._results: list[Any] = [None] * len(processors)
-        self._problems: dict[int, StoppedError | ArchlineError] = {}
+        self._stops: dict[int, Stop] = {}
 
-    def run(self) -> list[Any]:
+    def run(self) -> list[Stop]:
         while self._ready:
-            rank = self._ready.popleft()
+            running = self._processors[self._ready.popleft()]
             try:
-                answer = self._answer(rank) if rank in self._waiting else None
-                self._advance(self._processors[rank], answer)
+                self._advance(running)
             except (StoppedError, ArchlineError) as problem:
-                self._problems[rank] = problem
-                if starts_anew(self._processors[rank], problem):
+                stop = self._stops[running.rank] = stop_of(running, problem, self._places)
+                if not isinstance(stop, Exception):
                     break
-        if self._problems:
-            raise ProcessorsStoppedError(self._problems)
+        if self._stops:
+            return [self._stops[rank] for rank in sorted(self._stops)]
         if self._waiting:
             raise deadlock({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():
-            if letters:
-                raise lost(sender, receiver, letters[0][2], self._places)
-        return self._results
+            raise lost(sender, receiver, letters[0][2], self._places)
+        return []
 
-    def _advance(self, running: Running, answer: Words | None) -> None:
+    def _advance(self, running: Running) -> None:
         """Go on with a processor until it waits or ends."""
+        rank = running.rank
+        answer = self._answer(running) if rank in self._waiting else None
         try:
             while True:
                 step = running.program.send(answer)
                 letter, sent = begin(running, step, self._links)
                 if letter is not None and step.to is not None:
-                    self._post(step.tag, running.rank, step.to, letter)
-                self._waiting[running.rank] = (step, sent)
-                if not self._arrived(running.rank):
+                    self._post((step.tag, rank, step.to), letter)
+                self._waiting[rank] = (step, sent)
+                if step.source is not None and (step.tag, step.source, rank) not in self._mail:
+                    self._expected.add((step.tag, step.source, rank))
                     return
-                answer = self._answer(running.rank)
+                answer = self._answer(running)
         except StopIteration as finished:
-            self._results[running.rank] = finished.value
-            running.path.reach(0, None, None, None)
-            running.path.compute(*running.done())
+            running.end(finished.value)
 
-    def _post(self, tag: Tag, sender: int, receiver: int, letter: Letter) -> None:
-        self._mail.setdefault((tag, sender, receiver), deque()).append(letter)
-        waiting = self._waiting.get(receiver)
-        if waiting is not None and receiver != sender:
-            step = waiting[0]
-            if step.tag == tag and step.source == sender and len(self._mail[tag, sender, receiver]) == 1:
-                self._ready.append(receiver)
+    def _post(self, address: Address, letter: Letter) -> None:
+        self._mail.setdefault(address, deque()).append(letter)
+        if address in self._expected:
+            self._expected.remove(address)
+            self._ready.append(address[2])
 
-    def _arrived(self, rank: int) -> bool:
-        step, _ = self._waiting[rank]
-        return step.source is None or bool(self._mail.get((step.tag, step.source, rank)))
-
-    def _answer(self, rank: int) -> Words | None:
+    def _answer(self, running: Running) -> Words | None:
         """What the step that a processor waits in received."""
-        step, sent = self._waiting.pop(rank)
+        step, sent = self._waiting.pop(running.rank)
         letter = None
         if step.source is not None:
-            key = (step.tag, step.source, rank)
-            letter = self._mail[key].popleft()
-            if not self._mail[key]:
-                del self._mail[key]
-        return end(self._processors[rank], step, letter, sent, self._links, self._places)
+            address = (step.tag, step.source, running.rank)
+            letter = self._mail[address].popleft()
+            if not self._mail[address]:
+                del self._mail[address]
+        return end(running, step, letter, sent, self._links, self._places)

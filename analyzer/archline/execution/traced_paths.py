@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from archline.execution.paths import METRICS, NOTHING, CriticalPath, Prices, Values
+from archline.execution.simulated import Locations
+from archline.execution.slots import FIRST_SITE
+from archline.language import syntax as s
 from archline.language.source import Span
 
 TIME = "time"
@@ -87,13 +90,9 @@ class TracedPath(CriticalPath):
 
 
 def pieces(
-    paths: Sequence[CriticalPath],
-    metric: str,
-    coordinates: Callable[[int], tuple[int, ...]],
-    span: Callable[[int], Span | None],
-    called: Callable[[int | None], Span | None],
+    paths: Sequence[CriticalPath], metric: str, places: Locations, calls: Mapping[int, s.Node]
 ) -> tuple[PathPiece, ...]:
-    """The pieces of the longest path in the metric that was traced, from its beginning."""
+    """The pieces of the longest path in the metric that was traced, from its beginning; `calls` by their numbers."""
     place = PLACES[metric]
     longest = max(paths, key=lambda each: each.values[place])
     assert isinstance(longest, TracedPath)
@@ -103,6 +102,8 @@ def pieces(
     while piece is not None:
         piece, rank, site, call, partners, amount = piece
         size = Fraction(amount, scale) if metric == TIME else amount
-        to, source = (None if each is None else coordinates(each) for each in partners or (None, None))
-        found.append(PathPiece(coordinates(rank), span(site), called(call), partners is None, to, source, size))
+        to, source = (None if each is None else places.coordinates(each) for each in partners or (None, None))
+        span = places.span(site) if site >= FIRST_SITE else None
+        called = None if call is None else calls[call].span
+        found.append(PathPiece(places.coordinates(rank), span, called, partners is None, to, source, size))
     return tuple(reversed(found))

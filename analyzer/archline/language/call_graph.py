@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Protocol
 
 from archline.language import syntax as s
-from archline.language.model import Module
+from archline.language.model import Collective, Module
 
 MAX_MODULES = 16
 """Graphs that are kept, the latest: a derivation asks at every call."""
 MAX_KNOWN = 256
 """Answers of `reachable` that are kept: each is as long as what is called."""
+
+
+class CallTargets(Protocol):
+    """What a module, or its checker, knows of calls."""
+
+    @property
+    def targets(self) -> Mapping[s.Call, s.Algorithm | s.Extern]: ...
+    @property
+    def collectives(self) -> Mapping[s.Communicate, Collective]: ...
+
 
 Components = tuple[tuple[s.Algorithm, ...], ...]
 
@@ -71,7 +82,7 @@ class _Graph:
     def callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
         """The algorithms that one calls itself, each once, in order of appearance."""
         if algorithm not in self._callees:
-            self._callees[algorithm] = tuple(dict.fromkeys(_called(self._module, algorithm)))
+            self._callees[algorithm] = tuple(dict.fromkeys(called(self._module, algorithm)))
         return self._callees[algorithm]
 
     def circle(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
@@ -130,10 +141,11 @@ def _popped(stack: dict[s.Algorithm, None], last: s.Algorithm) -> tuple[s.Algori
     return tuple(reversed(found))
 
 
-def _called(module: Module, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
-    for node in s.nodes(algorithm.body):
+def called(known: CallTargets, part: s.Node) -> Iterator[s.Algorithm]:
+    """The algorithms that a part of a program calls itself, those that stand for collective operations among them."""
+    for node in s.nodes(part):
         call = node
-        if isinstance(node, s.Communicate) and node in module.collectives:
-            call = module.collectives[node].invoke.call
-        if isinstance(call, s.Call) and isinstance(target := module.targets.get(call), s.Algorithm):
+        if isinstance(node, s.Communicate) and node in known.collectives:
+            call = known.collectives[node].invoke.call
+        if isinstance(call, s.Call) and isinstance(target := known.targets.get(call), s.Algorithm):
             yield target

@@ -124,3 +124,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint naming the closest of the candidates, if one is close."""
     matches = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
     return f"did you mean `{matches[0]}`?" if matches else None
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 argument`, `2 arguments`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -423,6 +423,22 @@ class Communicate(Communication):
     buffer: Expr | None
     clauses: tuple[Clause, ...]
 
+    @property
+    def is_message(self) -> bool:
+        """Whether it is one step, not a collective operation."""
+        return self.operation in ("exchange", "send", "receive")
+
+    @property
+    def sent(self) -> Expr | None:
+        """The buffer that it sends from."""
+        return None if self.operation == "receive" else self.buffer
+
+    @property
+    def received(self) -> Expr | None:
+        """The buffer that it receives into."""
+        into = (clause.values[0] for clause in self.clauses if clause.keyword == "into")
+        return self.buffer if self.operation == "receive" else next(into, None)
+
 
 @tree
 class Split(Node):

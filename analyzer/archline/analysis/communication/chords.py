@@ -6,33 +6,42 @@ convex in r, so below the chord (1 - c/m)*r from r = 0 to r = m, and above the l
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly
 
-
-def above_remainders(value: Poly, facts: Facts) -> Poly:
-    """An upper bound of a value, in which chords stand for maxima of remainders."""
-    return _bounded(value, facts, above=True)
+Kind = TypeVar("Kind")
 
 
-def below_remainders(value: Poly, facts: Facts) -> Poly:
-    """A lower bound of a value, likewise."""
-    return _bounded(value, facts, above=False)
+def raised(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
+    """An upper bound of a value, with bounds in place of atoms of a kind by which it is known to rise, or to fall.
 
+    `bound(atom, upper)` is an upper or a lower bound of an atom.
+    """
 
-def _bounded(value: Poly, facts: Facts, above: bool) -> Poly:
-    def bound(atom: Atom) -> Poly | None:
-        if not isinstance(atom, a.PositivePart):
+    def found(atom: Atom) -> Poly | None:
+        if not isinstance(atom, kind):
             return None
         parts = value.coefficients(atom)
         rises = facts.nonnegative(parts.get(1, ZERO))
         if set(parts) - {0, 1} or not (rises or facts.nonnegative(-parts[1])):
             return None
-        found = _chord(atom.argument, facts)
-        return None if found is None else found[0 if rises == above else 1]
+        return bound(atom, rises)
 
-    return facts.simplify(value.map_atoms(bound))
+    return value.map_atoms(found)
+
+
+def above_remainders(value: Poly, facts: Facts) -> Poly:
+    """An upper bound of a value, in which chords stand for maxima of remainders."""
+
+    def chord(atom: a.PositivePart, upper: bool) -> Poly | None:
+        found = _chord(atom.argument, facts)
+        return None if found is None else found[0 if upper else 1]
+
+    return facts.simplify(raised(value, facts, a.PositivePart, chord))
 
 
 def _chord(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:

@@ -13,7 +13,7 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.analysis.communication.chords import above_remainders, below_remainders
+from archline.analysis.communication.chords import above_remainders, raised
 from archline.ir.amounts import Known
 
 MAX_SUBTRACTED = 4
@@ -64,7 +64,7 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Lower bounds of a value, likewise."""
-    chords = below_remainders(value, facts)
+    chords = -above_remainders(-value, facts)
     if chords != value:
         yield chords
     plain = between_floors(value, facts).lower
@@ -116,16 +116,11 @@ def _has_rounded_powers(value: Poly) -> bool:
 
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:
-    def bound(atom: Atom) -> Poly | None:
+    def bound(atom: a.Exponential, upper: bool) -> Poly | None:
         inner = _rounded(atom)
-        parts = value.coefficients(atom)
-        if inner is None or set(parts) - {0, 1}:
-            return None
-        if facts.nonnegative(parts[1]):
-            return inner.scaled(2) - 1
-        return inner if facts.nonnegative(-parts[1]) else None
+        return inner if inner is None or not upper else inner.scaled(2) - 1
 
-    return value.map_atoms(bound)
+    return raised(value, facts, a.Exponential, bound)
 
 
 def _rounded(atom: Atom) -> Poly | None:
@@ -151,31 +146,25 @@ def rounded_up(value: Poly) -> Poly:
 def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
     """With fractions in place of differences of floors, inside of max(0, e) too."""
 
-    def bounded(atom: Atom) -> Poly | None:
-        if not isinstance(atom, a.PositivePart):
+    def bounded(atom: a.PositivePart, upper: bool) -> Poly | None:
+        if not upper:
             return None
-        rises = value.coefficients(atom).get(1, ZERO)
-        if set(value.coefficients(atom)) - {0, 1} or not facts.nonnegative(rises):
-            return None
-        upper = between_floors(atom.argument, facts, sizes).upper
-        return upper if is_nonnegative(upper, facts) else facts.positive_part(upper)
+        most = between_floors(atom.argument, facts, sizes).upper
+        return most if is_nonnegative(most, facts) else facts.positive_part(most)
 
-    return between_floors(value.map_atoms(bounded), facts, sizes).upper
+    return between_floors(raised(value, facts, a.PositivePart, bounded), facts, sizes).upper
 
 
 def _without_floors(value: Poly, facts: Facts) -> Poly:
     """With fractions in place of floors by sizes."""
 
-    def fraction(atom: Atom) -> Poly | None:
-        parts = value.coefficients(atom)
-        if not isinstance(atom, a.Floor) or len(atom.modulus.terms) != 1 or set(parts) - {0, 1}:
+    def fraction(atom: a.Floor, upper: bool) -> Poly | None:
+        if len(atom.modulus.terms) != 1:
             return None
-        if facts.nonnegative(parts[1]):
-            return atom.argument * atom.modulus**-1
-        lowest = (atom.argument - _slack(atom.argument, atom.modulus, facts)) * atom.modulus**-1
-        return lowest if facts.nonnegative(-parts[1]) else None
+        slack = ZERO if upper else _slack(atom.argument, atom.modulus, facts)
+        return (atom.argument - slack) * atom.modulus**-1
 
-    return facts.simplify(value.map_atoms(fraction))
+    return facts.simplify(raised(value, facts, a.Floor, fraction))
 
 
 def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:

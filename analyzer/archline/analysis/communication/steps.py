@@ -44,8 +44,7 @@ def share(
     w words are one message, or ceil(w/K) where K is the length of the `longest`.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
-    received = clauses["into"].values[0] if "into" in clauses else None
-    sides = [_Side(clauses["to"], exchange.buffer, place), _Side(clauses["from"], received, place)]
+    sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
     shares = [_share(module, side, algorithm, longest) for side in sides]
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 
@@ -246,9 +245,7 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
         return NOTHING
     if rest == ONE or rest == -ONE:
         return exactly(most)
-    if facts.positive(rest) and facts.positive(extent - rest):
-        return UNIT
-    if facts.positive(-rest) and facts.positive(extent + rest):
+    if any(facts.positive(way) and facts.positive(extent - way) for way in (rest, -rest)):
         return UNIT
     if not rest.names <= place.scope.fixed:
         return Known(ZERO, most)

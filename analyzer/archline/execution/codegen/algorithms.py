@@ -11,7 +11,7 @@ from archline.execution.codegen.calls import synchronise
 from archline.execution.codegen.conditions import fact
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.layout import names_in_fact
-from archline.execution.codegen.messages import check_grid, define_grid, number_steps
+from archline.execution.codegen.messages import check_grid, define_grid, numbered
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.statements import block, scalar, statement
 from archline.execution.codegen.values import Operator, Register, Static, View, view_parameter
@@ -47,7 +47,7 @@ def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tupl
     fn.fuel("1")
     with fn.uncounted():
         if fn.grid:
-            number_steps(fn, algorithm)
+            fn.numbers.update(numbered(algorithm))
             define_grid(fn, algorithm)
         _bind_sizes(fn, algorithm)
         check_grid(fn, algorithm)

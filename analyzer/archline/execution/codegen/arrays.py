@@ -117,12 +117,17 @@ def fill(fn: Function, target: View, value: str, at: s.Node, name: str) -> None:
     _count(fn, target.extents, (WRITES,))
 
 
-def copy(fn: Function, target: View, source: View, at: s.Node, value: s.Expr, name: str) -> None:
-    """Copy element by element, as a loop nest would."""
+def same_extents(fn: Function, target: View, source: View, at: s.Node) -> None:
+    """Check that two views have the same extents."""
     for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
         if ours != theirs:
-            message = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
-            fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, message), ours, theirs)
+            text = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
+            fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, text), ours, theirs)
+
+
+def copy(fn: Function, target: View, source: View, at: s.Node, value: s.Expr, name: str) -> None:
+    """Copy element by element, as a loop nest would."""
+    same_extents(fn, target, source, at)
     with nest(fn, target.extents, at.span) as indices:
         origin = place_of(fn, source, indices)
         fn.log(origin, "read", value.span, f"`{format_expression(value)}` is copied")

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
+from archline.execution.codegen.arrays import same_extents
 from archline.execution.codegen.conditions import condition
-from archline.execution.codegen.elements import read_register
+from archline.execution.codegen.elements import address
 from archline.execution.codegen.integers import atom, integer
 from archline.execution.codegen.scope import Function
-from archline.execution.codegen.values import Linear, Register, Static, View
+from archline.execution.codegen.values import Linear, Static, View
 from archline.execution.codegen.views import view
 from archline.execution.slots import NAME_LIMIT
 from archline.language import syntax as s
@@ -23,17 +24,15 @@ from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
 
 
-def number_steps(fn: Function, algorithm: s.Algorithm) -> None:
-    """Number what communicates. The k-th `send` in the text has the number of the k-th `receive`."""
-    fn.numbers.update(numbered(algorithm))
-
-
 def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
-    """The numbers of what communicates in an algorithm; those of calls and of collective operations differ."""
+    """The numbers of what communicates in an algorithm; those of calls and of collective operations differ.
+
+    The k-th `send` in the text has the number of the k-th `receive`.
+    """
     counts = {"exchange": 0, "send": 0, "receive": 0}
     numbers: dict[s.Node, int] = {}
     for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Communicate) and node.operation in counts:
+        if isinstance(node, s.Communicate) and node.is_message:
             counts[node.operation] += 1
             numbers[node] = 2 * counts[node.operation] - (node.operation == "exchange")
         elif isinstance(node, s.Communicate | s.Invoke):
@@ -43,10 +42,8 @@ def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
 
 def calls_by_number(algorithm: s.Algorithm) -> dict[int, s.Node]:
     """The calls and the collective operations of an algorithm by number."""
-    steps = ("exchange", "send", "receive")
-    calls = {node: number for node, number in numbered(algorithm).items()
-             if not (isinstance(node, s.Communicate) and node.operation in steps)}  # fmt: skip
-    return {number: node for node, number in calls.items()}
+    calls = numbered(algorithm).items()
+    return {number: node for node, number in calls if not (isinstance(node, s.Communicate) and node.is_message)}
 
 
 def define_grid(fn: Function, algorithm: s.Algorithm) -> None:
@@ -73,11 +70,17 @@ def check_grid(fn: Function, algorithm: s.Algorithm) -> None:
 def message(fn: Function, node: s.Communicate) -> None:
     """An exchange, a send or a receive: one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
-    sent = node.buffer if node.operation != "receive" else None
-    received = node.buffer if node.operation == "receive" else None
-    if "into" in clauses:
-        received = clauses["into"].values[0]
+    sent, received = node.sent, node.received
     _settle(fn)
+    before = fn.frame
+    # Registers are put into memory at once: the top of the stack cannot depend on a condition.
+    registers = [each for each in (sent, received) if isinstance(each, s.Name) and not fn.module.is_view(each)]
+    held: dict[s.Expr, tuple[View, Callable[[], None]]]
+    held = {each: _register_buffer(fn, each, each is received) for each in registers}
+
+    def place_of(buffer: s.Expr) -> View:
+        return held[buffer][0] if buffer in held else view(fn, buffer)
+
     unset = fn.site(rules.UNSET, node.span, f"`{_shown(sent)}` is sent with words that are not set")
     to, source = fn.temp("None", "to"), fn.temp("None", "of")
     payload, words = fn.temp("None", "x"), fn.temp("None", "w")
@@ -86,13 +89,14 @@ def message(fn: Function, node: s.Communicate) -> None:
         with _guarded(fn, clauses["to"]):
             fn.emit(f"{to} = {_partner(fn, clauses['to'])}")
             if sent is not None:
-                fn.emit(f"{payload} = {_payload(fn, sent)}")
+                fn.emit(f"{payload} = {place_text(place_of(sent))}")
     if "from" in clauses:
         with _guarded(fn, clauses["from"]):
             fn.emit(f"{source} = {_partner(fn, clauses['from'])}")
             if received is not None:
-                place, count = _target(fn, received)
-                fn.emit(f"{words} = {count}")
+                target = place_of(received)
+                place = fn.temp(place_text(target), "z")
+                fn.emit(f"{words} = {' * '.join(target.extents)}")
     number = fn.numbers[node]
     # Sends and receives of one processor pair in their order, exchanges within their iteration.
     iteration = tuple_text(fn.iteration if node.operation == "exchange" else ())
@@ -100,7 +104,10 @@ def message(fn: Function, node: s.Communicate) -> None:
     got = fn.temp(f"yield {step}", "y")
     if received is not None:
         with fn.indented(f"if {got} is not None:", node.span):
-            _deliver(fn, received, place, got)
+            fn.emit(f"grid.processor.write({place}, {got})")
+            if received in held:
+                held[received][1]()
+    fn.frame = before
 
 
 def _shown(expr: s.Expr | None) -> str:
@@ -138,36 +145,6 @@ def _own_axes(fn: Function) -> list[int]:
     return [fn.axes[axis] for axis in fn.algorithm_axes]
 
 
-def _payload(fn: Function, sent: s.Expr) -> str:
-    if fn.module.is_view(sent):
-        return place_text(view(fn, sent))
-    register, name = _register(fn, sent)
-    return f"grid.processor.word({read_register(fn, name, register)}, {int(register.kind is Kind.REAL)})"
-
-
-def _register(fn: Function, expr: s.Expr) -> tuple[Register, s.Name]:
-    assert isinstance(expr, s.Name)
-    return fn.register(expr.id), expr
-
-
-def _target(fn: Function, received: s.Expr) -> tuple[str, str]:
-    """The buffer that a message is received into, and its words."""
-    if not fn.module.is_view(received):
-        return "", "1"
-    given = view(fn, received)
-    return fn.temp(place_text(given), "z"), " * ".join(given.extents)
-
-
-def _deliver(fn: Function, received: s.Expr, place: str, got: str) -> None:
-    if fn.module.is_view(received):
-        fn.emit(f"grid.processor.write({place}, {got})")
-        return
-    register, _ = _register(fn, received)
-    fn.emit(f"{register.code} = grid.processor.number({got}, {int(register.kind is Kind.REAL)})")
-    if register.flag is not None:
-        fn.emit(f"{register.flag} = 1")
-
-
 def tuple_text(parts: Iterable[str]) -> str:
     """A tuple, written."""
     return f"({''.join(f'{part}, ' for part in parts)})"
@@ -194,23 +171,37 @@ def group_of(fn: Function, node: s.Node, callee: s.Algorithm, along: tuple[s.Nam
 
 def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
     """An argument for a parameter `any[w]`: a vector, and what is to be done after the call."""
-    if not fn.module.is_view(argument):
-        return _register_buffer(fn, argument, written)
-    given = view(fn, argument)
+    given, after = _side(fn, argument, written)
     if len(given.extents) == 1 and isinstance(given.place, Linear):
-        return given, lambda: None
+        return given, after
     place = fn.temp(place_text(given), "z")
     base, stride, top = fn.name("b"), fn.name("s"), fn.name("top")
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
     fn.frame = replace(fn.frame, top=top)
     words = fn.temp(" * ".join(given.extents), "w")
-    after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else lambda: None
+    after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _nothing
     return View(given.element, base, (words,), Linear((stride,))), after
 
 
-def _register_buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
-    """A register stands in a word on top of the stack during the call."""
-    register, _ = _register(fn, argument)
+def _side(fn: Function, expr: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
+    """A view, an element, or a register in the stack's memory, and what is to be done once it is written."""
+    if fn.module.is_view(expr):
+        return view(fn, expr), _nothing
+    if isinstance(expr, s.Element):
+        whole = fn.view(expr.array)
+        one = Linear(("1",))
+        return View(whole.element, address(fn, expr, whole), ("1",), one, shared=whole.shared), _nothing
+    assert isinstance(expr, s.Name)
+    return _register_buffer(fn, expr, written)
+
+
+def _nothing() -> None:
+    """What is to be done after most buffers."""
+
+
+def _register_buffer(fn: Function, argument: s.Name, written: bool) -> tuple[View, Callable[[], None]]:
+    """A register stands in a word on top of the stack during a call or a message."""
+    register = fn.register(argument.id)
     real = int(register.kind is Kind.REAL)
     pool = "R" if real else "I"
     base = fn.frame.top
@@ -239,16 +230,18 @@ def copy_buffer(fn: Function, node: s.Communicate, target: s.Expr, source: s.Exp
     Where that is written is evaluated once more, and counted, for the call of the collective.
     """
     _settle(fn)
-    text = f"`{_shown(source)}` is sent with words that are not set"
-    payload = fn.temp(_payload(fn, source), "x")
-    if fn.module.is_view(source):
-        fn.emit(f"{payload} = grid.processor.read({payload}, {fn.site(rules.UNSET, node.span, text)})")
+    before = fn.frame
+    given, _ = _side(fn, source, written=False)
+    unset = fn.site(rules.UNSET, node.span, f"`{_shown(source)}` is sent with words that are not set")
+    words = fn.temp(f"grid.processor.read({place_text(given)}, {unset})", "x")
     with fn.uncounted():
-        place, count = _target(fn, target)
+        made, after = _side(fn, target, written=True)
+    count = " * ".join(made.extents)
     size = "the buffer has {0} words, and the one that the result goes into has {1}"
-    site = fn.site(rules.MESSAGE_SIZE, node.span, size)
-    fn.check(f"len({payload}) != {count}", site, f"len({payload})", count)
-    _deliver(fn, target, place, payload)
+    fn.check(f"len({words}) != {count}", fn.site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
+    fn.emit(f"grid.processor.write({place_text(made)}, {words})")
+    after()
+    fn.frame = before
 
 
 # Where data starts and ends
@@ -256,66 +249,29 @@ def transfer(fn: Function, node: s.Transfer) -> None:
     """`input` and `output`, which cost nothing."""
     clause = s.Clause("", (), node.when, span=node.span)
     _settle(fn)
+    before = fn.frame
     with _guarded(fn, clause):
-        if fn.module.is_view(node.target):
-            target, source = view(fn, node.target), view(fn, node.value)
-            same_extents(fn, target, source, node)
-            _move(fn, node, place_text(target), place_text(source))
+        target, after = _side(fn, node.target, written=True)
+        source, _ = _side(fn, node.value, written=False)
+        if node.direction == "input":
+            load(fn, target, source, node, node.value)
         else:
-            # A register is in the stack's memory while it is sent or received.
-            before = fn.frame
-            _move_word(fn, node)
-            fn.frame = before
+            text = f"an element of `{format_expression(node.target)}` is output twice"
+            twice = fn.site(rules.OUTPUT_TWICE, node.span, text)
+            fn.emit(f"grid.store({_sides(fn, target, source, node, node.value)}, {twice})")
+        after()
+    fn.frame = before
 
 
-def load(fn: Function, target: View, source: View, node: s.Local, value: s.Expr) -> None:
-    """A local array that starts as part of a global one."""
+def load(fn: Function, target: View, source: View, node: s.Stmt, value: s.Expr) -> None:
+    """Part of a global array becomes one of the processor's own."""
+    fn.emit(f"grid.load({_sides(fn, target, source, node, value)})")
+
+
+def _sides(fn: Function, target: View, source: View, node: s.Stmt, value: s.Expr) -> str:
     same_extents(fn, target, source, node)
     text = f"`{format_expression(value)}` is read before it is assigned"
-    fn.emit(f"grid.load({place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, value.span, text)})")
-
-
-def same_extents(fn: Function, target: View, source: View, at: s.Node) -> None:
-    """Check that two views have the same extents."""
-    for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
-        if ours != theirs:
-            text = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
-            fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, text), ours, theirs)
-
-
-def _move(fn: Function, node: s.Transfer, target: str, source: str) -> None:
-    text = f"`{format_expression(node.value)}` is read before it is assigned"
-    unset = fn.site(rules.UNSET, node.value.span, text)
-    if node.direction == "input":
-        fn.emit(f"grid.load({target}, {source}, {unset})")
-        return
-    twice = fn.site(rules.OUTPUT_TWICE, node.span, f"an element of `{format_expression(node.target)}` is output twice")
-    fn.emit(f"grid.store({target}, {source}, {unset}, {twice})")
-
-
-def _move_word(fn: Function, node: s.Transfer) -> None:
-    """A transfer of one number, of an element or a register."""
-    sides = []
-    for side in (node.target, node.value):
-        if isinstance(side, s.Element):
-            sides.append(place_text(element_view(fn, side)))
-        else:
-            given, after = buffer(fn, side, written=side is node.target)
-            sides.append(place_text(given))
-            if side is node.target:
-                _move(fn, node, sides[0], place_text(element_view(fn, node.value)))
-                after()
-                return
-    _move(fn, node, *sides)
-
-
-def element_view(fn: Function, expr: s.Expr) -> View:
-    """One element as a view of one."""
-    from archline.execution.codegen.elements import address
-
-    assert isinstance(expr, s.Element)
-    whole = fn.view(expr.array)
-    return View(whole.element, address(fn, expr, whole), ("1",), Linear(("1",)), shared=whole.shared)
+    return f"{place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, value.span, text)}"
 
 
 def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from archline.execution.codegen.algorithms import measured_names, write_algorithm
@@ -56,6 +56,8 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
             waiting.append(key)
         return instances[key]
 
+    # What one processor forks has joined before its program on the grid goes on, unless that forks itself.
+    alone = not _forks([each for each in called if each.grid])
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}
     generators: set[str] = set()
@@ -63,6 +65,7 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
         key = waiting.pop()
         fn = Function(module, options, tables, layout.first_counter)
         fn.attach(layout, instance)
+        fn.alone = alone and bool(key[0].grid)
         name = instances[key]
         functions[name] = write_algorithm(fn, name, *key)
         if key[0].grid:
@@ -72,8 +75,12 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
 
 def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether a run of the algorithm may come to a parallel loop or a spawn."""
-    bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
+    return _forks([algorithm, *reachable(module, algorithm)])
+
+
+def _forks(algorithms: Iterable[s.Algorithm]) -> bool:
+    """Whether some of the algorithms have parallel loops or spawns of their own."""
     return any(
         each.spawned if isinstance(each, s.Invoke) else isinstance(each, s.Loop) and each.parallel
-        for each in s.nodes(bodies)
+        for each in s.nodes(tuple(each.body for each in algorithms))
     )

@@ -88,6 +88,8 @@ class Writer:
         self.lines: list[str] = []
         self.frame = Frame()
         self.free = False
+        self.alone = False
+        """Whether nothing runs in parallel to this function."""
         self.grid = False
         """Whether this function is a generator that runs on one processor of a grid: its counters are always true."""
         self.counters: list[str] = []
@@ -238,13 +240,18 @@ class Writer:
         self.block.cost[WRITES if kind.endswith("write") else READS] += 1
         self.log(address, kind, span, what)
 
+    @property
+    def racing(self) -> bool:
+        """Whether accesses may race."""
+        return self.options.races and not self.alone
+
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
         """Log an access that is counted elsewhere."""
-        if self.options.trace or self.options.races:
+        if self.options.trace or self.racing:
             self._pending.append(Access(address, kind, self._race_site(span, what)))
 
     def _race_site(self, span: Span, what: str) -> int:
-        return self.site(rules.RACE, span, what) if self.options.races else 0
+        return self.site(rules.RACE, span, what) if self.racing else 0
 
     def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
         """Check an access of a register that iterations of a parallel loop share, for races only."""
@@ -262,7 +269,7 @@ class Writer:
         pending, self._pending = self._pending, []
         if not pending:
             return
-        if self.options.races:
+        if self.racing:
             for each in pending:
                 self._check_race(each)
         if not self.options.trace:

@@ -13,7 +13,6 @@ from archline.language.checking.context import Body, leaves
 from archline.language.checking.expressions import (
     base_symbol,
     check_extern,
-    counted,
     scalar,
     scalar_argument,
     static,
@@ -22,6 +21,7 @@ from archline.language.checking.expressions import (
 from archline.language.checking.extents import combine, integer, shown
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import element_kind, shape_entries
+from archline.language.diagnostics import counted
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.language.source import Span
 

@@ -11,10 +11,11 @@ from archline.language import syntax as s
 from archline.language.checking.agreement import agree
 from archline.language.checking.calls import buffer_of, check_along, check_writable
 from archline.language.checking.context import Body
-from archline.language.checking.expressions import base_symbol, condition, counted, static, type_of
+from archline.language.checking.expressions import base_symbol, condition, static, type_of
 from archline.language.checking.extents import combine, shown
 from archline.language.checking.points import Opaque
 from archline.language.checking.scopes import Role, Symbol
+from archline.language.diagnostics import counted
 from archline.language.model import Kind, ViewType
 
 MESSAGES = frozenset(("exchange", "send", "receive"))

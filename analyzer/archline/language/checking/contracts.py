@@ -9,10 +9,10 @@ from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
 from archline.language.checking.context import Body, CheckedFacts, Findings, Library, leaves
-from archline.language.checking.expressions import COMPARISONS, counted
+from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
-from archline.language.diagnostics import Rule
+from archline.language.diagnostics import Rule, counted
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE
 from archline.language.model import Kind
 from archline.language.source import Span

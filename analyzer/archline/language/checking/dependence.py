@@ -6,7 +6,7 @@ calls. That a guard or a size differs is reported where it does at sample sizes;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice, product
@@ -14,9 +14,9 @@ from pathlib import PurePath
 
 from archline.language import call_rules as rules
 from archline.language import syntax as s
+from archline.language.call_graph import called
 from archline.language.checking.context import CheckedFacts, Findings, leaves
-from archline.language.checking.points import Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
-from archline.language.diagnostics import Rule
+from archline.language.checking.points import Frame, Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.model import Agreement, Kind, Need, Signature
 from archline.language.source import Span
@@ -58,13 +58,10 @@ def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
 
 def _communicates(program: WholeFile, algorithm: s.Algorithm, seen: set[s.Algorithm]) -> bool:
     seen.add(algorithm)
-    for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Communicate):
-            return True
-        target = program.facts.targets.get(node) if isinstance(node, s.Call) else None
-        if isinstance(target, s.Algorithm) and target not in seen and _communicates(program, target, seen):
-            return True
-    return False
+    if any(isinstance(node, s.Communicate) for node in s.nodes(algorithm.body)):
+        return True
+    callees = called(program.facts, algorithm)
+    return any(each not in seen and _communicates(program, each, seen) for each in callees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,6 @@ class _Guard:
     `reached` are a condition and its truth, or the variable of a loop; None where they are not known.
     """
 
-    span: Span
     reached: tuple[s.Expr, bool] | s.Loop | None
     bounds: tuple[s.Expr, ...] = ()
     others: tuple[s.Stmt, ...] = ()
@@ -94,7 +90,7 @@ class _Guard:
         if reached is None or reached.down or not isinstance(reached.lo, s.Integer):
             return None
         # Loops that end before they begin are the same.
-        return s.Call("max", self.bounds[:2], span=self.span)
+        return s.Call("max", self.bounds[:2], span=reached.span)
 
     def lets(self, point: Point) -> bool:
         """Whether the processor at a point gets through. Raises EvaluationError where that is not known."""
@@ -131,17 +127,17 @@ class _Pass:
     def run(self) -> Agreement:
         """Follow the algorithm."""
         signature = self.program.signatures[self.algorithm]
-        self._free = frozenset((*signature.size_names, *signature.indices))
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
         self._data = _data_registers(self.program.facts, self.algorithm)
         self._changed = _changed(self.algorithm)
         of_axes = s.names(tuple(self._axes.values()))
-        first = [name for name in (*signature.size_names, *signature.indices) if name in of_axes]
-        rest = [name for name in (*signature.size_names, *signature.indices) if name not in of_axes]
+        names = (*signature.size_names, *signature.indices)
+        self._free = frozenset(names)
+        free = {name: Free(name, signature.at_least.get(name)) for name in names}
         processors = processors_of(self.algorithm)
-        self.path += [Free(name, signature.at_least.get(name)) for name in first]
+        self.path += [free[name] for name in names if name in of_axes]
         self.path.append(Free("P", 1) if processors is None else LetDefinition("P", processors))
-        self.path += [Free(name, signature.at_least.get(name)) for name in rest]
+        self.path += [free[name] for name in names if name not in of_axes]
         self.path += [Requirement(fact) for fact in self.algorithm.where]
         zero = s.Integer(0, span=self.algorithm.name_span)
         self.path += [Interval(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
@@ -150,17 +146,18 @@ class _Pass:
 
     # Statements
     @contextmanager
-    def _inside(self, guard: _Guard | None = None) -> Iterator[None]:
-        names, depth = dict(self.names), len(self.path)
-        if guard is not None:
-            self.guards.append(guard)
+    def _inside(self) -> Iterator[None]:
+        """A block, with which its names, its guards and its part of the path end."""
+        before = dict(self.names), list(self.guards), list(self.path)
         try:
             yield
         finally:
-            self.names = names
-            del self.path[depth:]
-            if guard is not None:
-                self.guards.pop()
+            self.names, self.guards, self.path = before
+
+    def _under(self, guard: _Guard, frame: Frame) -> None:
+        """What follows in this block is under a guard, which is a frame of the path."""
+        self.guards.append(guard)
+        self.path.append(frame)
 
     def _block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
@@ -173,8 +170,8 @@ class _Pass:
             case s.Loop():
                 self._loop(statement)
             case s.While(body=body):
-                with self._inside(_Guard(statement.span, None, data=True)):
-                    self.path.append(Opaque())
+                with self._inside():
+                    self._under(_Guard(None, data=True), Opaque())
                     self._block(body)
             case s.If(branches=branches):
                 self._if(branches)
@@ -202,71 +199,65 @@ class _Pass:
     def _loop(self, loop: s.Loop) -> None:
         step = s.Integer(1, span=loop.span) if loop.step is None else loop.step
         bounds = (loop.lo, loop.hi, step)
-        known = not any(map(self._of_data, bounds))
-        guard = (
-            _Guard(loop.span, loop, tuple(map(self._inlined, bounds))) if known else _Guard(loop.span, None, data=True)
-        )
-        with self._inside(guard):
-            self.path.append(Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down) if known else Opaque())
+        with self._inside():
+            if any(map(self._of_data, bounds)):
+                self._under(_Guard(None, data=True), Opaque())
+            else:
+                guard = _Guard(loop, tuple(map(self._inlined, bounds)))
+                self._under(guard, Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
             self._block(loop.body)
 
     def _if(self, branches: tuple[s.Branch, ...]) -> None:
-        depth, guards = len(self.path), len(self.guards)
-        for branch in branches:
-            others = tuple(each for other in branches if other is not branch for each in other.body)
-            if branch.condition is None:
+        with self._inside():
+            for branch in branches:
+                others = tuple(each for other in branches if other is not branch for each in other.body)
                 with self._inside():
+                    self._tested(branch, True, others)
                     self._block(branch.body)
-                continue
-            data, condition = self._of_data(branch.condition), self._inlined(branch.condition)
-            for truth in (True, False):
-                guard = _Guard(branch.condition.span, None if data else (condition, truth), others=others, data=data)
-                frame = Opaque() if data else Requirement(branch.condition, truth)
-                if truth:
-                    with self._inside(guard):
-                        self.path.append(frame)
-                        self._block(branch.body)
-                else:
-                    self.guards.append(guard)
-                    self.path.append(frame)
-        del self.path[depth:]
-        del self.guards[guards:]
+                self._tested(branch, False, others)
+
+    def _tested(self, branch: s.Branch, truth: bool, others: tuple[s.Stmt, ...]) -> None:
+        """What follows is in a branch, or behind its test."""
+        condition = branch.condition
+        if condition is None:
+            return
+        if self._of_data(condition):
+            self._under(_Guard(None, others=others, data=True), Opaque())
+        else:
+            guard = _Guard((self._inlined(condition), truth), others=others)
+            self._under(guard, Requirement(condition, truth))
 
     def _split(self, split: s.Split) -> None:
         """In its block the axis and P mean something else; what they meant outside is not followed."""
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
-        guards, self.guards = self.guards, [_Guard(each.span, None, data=each.data) for each in self.guards]
         with self._inside():
+            self.guards = [_Guard(None, data=each.data) for each in self.guards]
             self.names = {name: substituted(value, before) for name, value in self.names.items()}
             self.path.append(Opaque())
             self.splits[split.group] = self.splits.get(split.axis, split.axis)
             self._block(split.body)
             del self.splits[split.group]
-        self.guards = guards
 
     # Communication
     def _communicate(self, statement: s.Communicate) -> None:
         facts = self.program.facts
-        clauses = {each.keyword: each for each in statement.clauses}
-        if statement not in facts.collectives:
-            values = [*statement.clauses, *(each.when for each in statement.clauses if each.when is not None)]
-            into = clauses["into"].values[:1] if "into" in clauses else ()
-            buffers = [each for each in (statement.buffer, *into) if each is not None]
-            sizes = [extent for each in buffers for extent in facts.shapes.get(each, ())]
-            sides = [each for clause in values if isinstance(clause, s.Clause) and clause.keyword != "into"
-                     for each in (*clause.values, clause.when) if each is not None]  # fmt: skip
-            self._note_data(statement.span, *sizes, *sides)
-            for clause in statement.clauses:
-                for axis, at in zip(self._axes, clause.values if clause.keyword != "into" else (), strict=False):
-                    if not isinstance(at, s.Name) or at.id != axis:
-                        self.along.add(axis)
+        if statement in facts.collectives:
+            invoke = facts.collectives[statement].invoke
+            self._call(statement.span, invoke.call, invoke.along, statement)
             return
-        invoke = facts.collectives[statement].invoke
-        self._call(statement.span, invoke.call, invoke.along, statement)
+        sizes = [extent for each in _buffers(statement) for extent in facts.shapes.get(each, ())]
+        partners = [each for each in statement.clauses if each.keyword != "into"]
+        conditions = [each.when for each in partners if each.when is not None]
+        self._note_data(statement.span, *sizes, *conditions, *(value for each in partners for value in each.values))
+        for clause in partners:
+            for axis, at in zip(self._axes, clause.values, strict=False):
+                if not isinstance(at, s.Name) or at.id != axis:
+                    self.along.add(axis)
 
-    def _note_data(self, span: Span, *values: s.Expr) -> None:
+    def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
         """Note where the data decides what messages there are."""
-        if self.data is None and (any(each.data for each in self.guards) or any(map(self._of_data, values))):
+        by_data = certain or any(each.data for each in self.guards) or any(map(self._of_data, values))
+        if self.data is None and by_data:
             self.data = span
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
@@ -279,9 +270,7 @@ class _Pass:
         given = self.program.facts.bindings.get(call, {})
         needed = s.names(tuple(need.value for need in known.needs))
         moved = [value for name, value in given.items() if value is not None and name != "P"]
-        self._note_data(span, *moved)
-        if self.data is None and (known.data is not None or None in given.values()):
-            self.data = span
+        self._note_data(span, *moved, certain=known.data is not None or None in given.values())
         group = tuple(each.id for each in along) or tuple(self._axes)
         what = f"`{callee.name}`" if collective is None else f"`{collective.operation}`"
         same = len(callee.grid) == len(group)
@@ -319,11 +308,9 @@ class _Pass:
         elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
             values = [(given[each], span) for each in self.program.signatures[callee].indices if each in given]
         for value, at in values:
-            if name.startswith("shift"):
-                need = Need(value, group, rules.SHIFT_BY, f"{_article(name)} along {where} cannot be by an amount")
-            else:
-                need = Need(value, group, rules.ROOT, f"{_article(name)} along {where} cannot have a root")
-            self._need(need, at)
+            shifts = name.startswith("shift")
+            rule, text = (rules.SHIFT_BY, "be by an amount") if shifts else (rules.ROOT, "have a root")
+            self._need(Need(value, group, rule, f"{_article(name)} along {where} cannot {text}"), at)
 
     def _need(self, need: Need, span: Span) -> None:
         """Report what differs within a group; what parameters of this algorithm decide is for its callers."""
@@ -332,7 +319,7 @@ class _Pass:
         if depends:
             where = "" if certain else self._difference(need)
             if where is not None:
-                self._report(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
+                self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
         elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
             loops = {each.reached.variable for each in self.guards if isinstance(each.reached, s.Loop)}
             apart = {name: s.Name(f"{name}'", span=span) for name in loops}
@@ -349,7 +336,7 @@ class _Pass:
                 if found is not None:
                     mixed = any(self._joins(each) for each in guard.others)
                     rule = rules.MIXED if mixed else rules.PARTICIPATION
-                    self._report(rule, f"{text} that depends on `{depends[0]}`{found}", span)
+                    self.program.findings.add(rule, f"{text} that depends on `{depends[0]}`{found}", span)
                     return False
             elif len(self.guards) == 1 and not self.splits and s.names(guard.parts) & self._free:
                 value = guard.value
@@ -359,17 +346,8 @@ class _Pass:
 
     def _joins(self, statement: s.Stmt) -> bool:
         """Whether a statement holds a call on the grid, or a collective."""
-        facts = self.program.facts
-        for node in s.nodes(statement):
-            if isinstance(node, s.Communicate) and node in facts.collectives:
-                return True
-            target = facts.targets.get(node) if isinstance(node, s.Call) else None
-            if isinstance(target, s.Algorithm) and target.grid and _agreement(self.program, target).axes:
-                return True
-        return False
-
-    def _report(self, rule: Rule, message: str, span: Span) -> None:
-        self.program.findings.add(rule, message, span)
+        callees = called(self.program.facts, statement)
+        return any(each.grid and _agreement(self.program, each).axes for each in callees)
 
     # Samples
     def _groups(self, group: tuple[str, ...]) -> Iterator[list[Point]]:
@@ -379,41 +357,40 @@ class _Pass:
             members = islice(product(*extents), MAX_GROUP)
             yield [{**point, **dict(zip(group, at, strict=True))} for at in members]
 
-    def _missing(self, group: tuple[str, ...], number: int) -> str | None:
-        """Two processors of which one gets through the guard, the other through those before it alone."""
+    def _apart(
+        self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
+    ) -> dict[object, Point]:
+        """The values of the processors of a group that get through guards, and one that has each: where they differ."""
         try:
             for members in self._groups(group):
-                before = [each for each in members if all(guard.lets(each) for guard in self.guards[:number])]
-                there = {self.guards[number].lets(each): each for each in reversed(before)}
-                if len(there) == 2:
-                    yes, no = (self._named(there[each], group) for each in (True, False))
-                    return f": {yes} gets there, {no} does not{self._sizes(members[0])}"
+                seen: dict[object, Point] = {}
+                for each in members:
+                    if all(guard.lets(each) for guard in guards):
+                        seen.setdefault(value(each), each)
+                if len(seen) > 1:
+                    return seen
         except EvaluationError:
             pass
-        return None
+        return {}
+
+    def _missing(self, group: tuple[str, ...], number: int) -> str | None:
+        """Two processors of which one gets through the guard, the other through those before it alone."""
+        found = self._apart(group, self.guards[:number], self.guards[number].lets)
+        if not found:
+            return None
+        yes, no = (_named(found[each], group) for each in (True, False))
+        return f": {yes} gets there, {no} does not{self._sizes(found[True])}"
 
     def _difference(self, need: Need) -> str | None:
         """Two processors where the value differs."""
-        try:
-            for members in self._groups(need.axes):
-                seen: dict[object, Point] = {}
-                for each in members:
-                    if all(guard.lets(each) for guard in self.guards):
-                        seen.setdefault(_value(need.value, each), each)
-                if len(seen) > 1:
-                    (a, first), (b, second) = islice(seen.items(), 2)
-                    at = [self._named(each, need.axes) for each in (first, second)]
-                    return f": {_shown(a)} at {at[0]}, {_shown(b)} at {at[1]}{self._sizes(first)}"
-        except EvaluationError:
-            pass
-        return None
-
-    def _named(self, point: Point, group: tuple[str, ...]) -> str:
-        return ", ".join(f"{axis} = {point[axis]}" for axis in group)
+        found = self._apart(need.axes, self.guards, lambda each: _value(need.value, each))
+        if not found:
+            return None
+        values = [f"{_shown(value)} at {_named(each, need.axes)}" for value, each in islice(found.items(), 2)]
+        return f": {', '.join(values)}{self._sizes(next(iter(found.values())))}"
 
     def _sizes(self, point: Point) -> str:
-        sizes = ", ".join(f"{name} = {point[name]}" for name in point if name in self._free or name == "P")
-        return f" (at {sizes})"
+        return f" (at {_named(point, [name for name in point if name in self._free or name == 'P'])})"
 
     # Expressions
     def _inlined(self, expr: s.Expr) -> s.Expr:
@@ -422,6 +399,10 @@ class _Pass:
 
     def _of_data(self, fact: s.Fact) -> bool:
         return _of_data(self.program.facts, fact, self._data)
+
+
+def _named(point: Point, names: Iterable[str]) -> str:
+    return ", ".join(f"{name} = {point[name]}" for name in names)
 
 
 def _article(name: str) -> str:
@@ -450,6 +431,15 @@ def _of_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
     return False
 
 
+def _buffers(statement: s.Communicate) -> Iterator[s.Expr]:
+    """What a statement sends from, and what it receives into."""
+    if statement.buffer is not None:
+        yield statement.buffer
+    for clause in statement.clauses:
+        if clause.keyword == "into":
+            yield from clause.values
+
+
 def _changed(algorithm: s.Algorithm) -> frozenset[str]:
     """The registers that are set again, or may be by what they are given to."""
     found: set[str] = set()
@@ -470,10 +460,9 @@ def _data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[st
     """The registers, and `int` parameters, whose values data may decide."""
     found = {each.name for each in algorithm.parameters if isinstance(each.type, s.ScalarType)}
     for node in s.nodes(algorithm.body):
-        buffers: tuple[s.Expr | None, ...] = ()
+        buffers: Iterable[s.Expr] = ()
         if isinstance(node, s.Communicate):
-            into = (value for each in node.clauses if each.keyword == "into" for value in each.values)
-            buffers = (node.buffer, *into)
+            buffers = _buffers(node)
         elif isinstance(node, s.Call) and node in facts.targets:
             buffers = node.arguments
         found |= {each.id for each in buffers if isinstance(each, s.Name)}

@@ -11,6 +11,7 @@ from archline.language.checking.agreement import agree
 from archline.language.checking.context import Body
 from archline.language.checking.extents import combine, length, shown
 from archline.language.checking.scopes import Role, Symbol
+from archline.language.diagnostics import counted
 from archline.language.model import ExprType, Kind, ViewType
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -262,11 +263,6 @@ def scalar_argument(body: Body, call: s.Call, parameter: s.Parameter, argument: 
     message = f"{what} is {NUMBERS[wanted]}, and `{shown(argument)}` is {NUMBERS[kind]}"
     rule = rules.MIXED if wanted is Kind.REAL else call_rules.ARGUMENT_KIND
     body.report(rule, message, argument.span, conversion_hint(argument, kind))
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 argument`, `2 arguments`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _intrinsic(body: Body, expr: s.Call) -> Kind | None:

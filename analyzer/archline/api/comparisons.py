@@ -13,6 +13,7 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
+from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together, unplaced
 from archline.api.subjects import (
     AlgorithmSubject,
@@ -37,9 +38,13 @@ from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.format_expressions import format_expression
 from archline.language.metrics import ON_REQUEST, names
+from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
+from archline.language.substitution import processors_of
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -140,16 +145,30 @@ def comparison(
     settings: Settings,
     execute: bool = False,
     where: str | None = None,
+    *,
+    everywhere: bool = False,
 ) -> Comparison:
-    """The comparison of all pairs. Raises ArchlineError (AL411 for fewer than two, or numbers without a machine)."""
+    """The comparison of all pairs.
+
+    The growth of what runs on a grid is that with several processors along each axis, unless `everywhere`. Raises
+    ArchlineError (AL411 for fewer than two, or numbers without a machine).
+    """
     _check(subjects, machines, by, at, sweep, settings)
     check_facts(where, subjects)
     model = given_model or _model_of(subjects)
     names = _names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
-    growths = [_growths(each, model) for each in subjects]
-    growth = {(names[i], names[j]): compared(growths[i], growths[j]) for i, j in pairs}
-    found = Comparison(tuple(names), model, by, growth, assumptions=_assumptions(subjects))
+    known = [each.in_sizes(everywhere=everywhere) for each in subjects]
+    growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
+    growth = {
+        (names[i], names[j]): compared(*(_with(growths[each], _alike(subjects[i], subjects[j])) for each in (i, j)))
+        for i, j in pairs
+    }
+    when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
+    implied = {format_fact(fact) for each in known for fact in each.where}.difference(when)
+    found = Comparison(
+        tuple(names), model, by, growth, assumptions=_assumptions(subjects), when=when, implied=frozenset(implied)
+    )
     if not machines or (at is None and sweep is None and settings.matrix is None):
         return found
     given = dict(at or {})
@@ -204,14 +223,32 @@ def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(format_fact(fact) for each in subjects for fact in each.where))
 
 
-def _growths(chosen: Subject, model: Model) -> dict[str, Growth]:
+def _alike(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
+    """That two targets have as many processors, where P is a size of one and a product of sizes of the other."""
+    for first, second in ((one, other), (other, one)):
+        if _takes_processors(first) and isinstance(second, AlgorithmSubject):
+            product = processors_of(second.algorithm.node)
+            if product is not None:
+                return parse_facts(f"P == {format_expression(product)}")
+    return ()
+
+
+def _takes_processors(chosen: Subject) -> bool:
+    return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
+
+
+def _with(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
+    return {name: replace(each, facts=(*each.facts, *facts)) for name, each in growths.items()}
+
+
+def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
-    metrics = {name: chosen.growth(name) for name in COMPARED if name in chosen.metrics}
+    metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
     on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference(ON_REQUEST)))
     held = on.needed - {"flops"}
     if not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
-    terms = of_terms(on, {**metrics, **{name: chosen.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
+    terms = of_terms(on, {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
     return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
 
 
@@ -253,7 +290,20 @@ class _Work:
                     yield self._point(size, machine, i, j)
 
     def _given(self, size: int) -> Given:
-        return self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+        return self._with_processors(self.at if self.sweep is None else {**self.at, **self.sweep.at(size)})
+
+    def _with_processors(self, at: Given) -> Given:
+        """The sizes, and P for the targets that take it, where the grids of the others all have as many processors."""
+        if "P" in at or not any(map(_takes_processors, self.subjects)):
+            return at
+        products = [each for each in self.subjects if isinstance(each, AlgorithmSubject) and each.on_grid]
+        products = [each for each in products if not each.takes_processors]
+        try:
+            found = {each.processors(own(at, each), self.settings.option) for each in products}
+        except ArchlineError:
+            # What is wrong with the sizes is reported where they are used.
+            return at
+        return {**at, "P": (int(found.pop()), None)} if len(found) == 1 else at
 
     def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])

@@ -215,7 +215,7 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
     if cost.lower is None or cost.upper is None:
         return Growth(None, None)
     names = cost.lower.names | cost.upper.names
-    sizes = (*sizes, *(each for each in ("Z", "L") if each in names))
+    sizes = (*sizes, *(each for each in ("Z", "L", "P") if each in names))
     if not names <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return Growth(None, None)

@@ -45,7 +45,11 @@ class ComparedPoint:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes."""
+    """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes.
+
+    `when` are facts under which growth was derived, beside the assumptions: several processors along axes of a grid.
+    `implied` are facts that follow from the assumptions.
+    """
 
     algorithms: tuple[str, ...]
     model: Model
@@ -55,5 +59,7 @@ class Comparison:
     crossovers: tuple[Crossover, ...] = ()
     cache: CacheUsed | None = None
     assumptions: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    implied: frozenset[str] = frozenset()
     variable: str = ""
     data: str = ""

@@ -27,7 +27,8 @@ def document(found: Comparison, *, short: bool = True, growth: bool = False) -> 
     if growth or not found.points:
         tables += [_growth(pair, relations) for pair, relations in found.growth.items()]
     else:
-        notes += [text.growth_line(pair, relations) for pair, relations in found.growth.items()]
+        notes += [text.growth_line(found, pair, relations) for pair, relations in found.growth.items()]
+    notes += text.case_note(found)
     if found.assumptions:
         notes.append("assuming " + ", ".join(found.assumptions))
     return Document(text.heading(found), "", "", tuple(tables), tuple((each,) for each in notes))

@@ -60,7 +60,7 @@ def _table(found: PathTable, row: Row, width: int, full: bool) -> Iterator[str]:
         )
         return
     where = f", where {found.case}" if found.case else ""
-    yield from wrap(f"{row.metric} of {view.algorithm}{at}, along the longest path{where}", width)
+    yield from wrap(f"{row.metric} of {view.algorithm}{at}, on its critical path{where}", width)
     yield ""
     cells = [["line", "statement", "times", "each", "in all"]]
     for step in found.steps:

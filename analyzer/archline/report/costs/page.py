@@ -263,7 +263,7 @@ def _notes(view: CostView) -> Iterator[Phrase]:
     if view.on_grid and "K" in view.parameters:
         yield ("a message has K words at most, w words are ", Formula("ceil(w/K)"), " messages")
     if view.on_grid:
-        yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
+        yield ("each metric on its own critical path through the processors; memory: the most of any processor",)
         yield from lower_bounds.sentences(view)
     elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)

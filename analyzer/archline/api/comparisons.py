@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
@@ -167,7 +168,14 @@ def comparison(
     when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
     implied = {format_fact(fact) for each in known for fact in each.where}.difference(when)
     found = Comparison(
-        tuple(names), model, by, growth, assumptions=_assumptions(subjects), when=when, implied=frozenset(implied)
+        tuple(names),
+        model,
+        by,
+        growth,
+        assumptions=_assumptions(subjects),
+        when=when,
+        implied=frozenset(implied),
+        processors=dict(_processors(names, subjects)),
     )
     if not machines or (at is None and sweep is None and settings.matrix is None):
         return found
@@ -221,6 +229,13 @@ def _names(subjects: Sequence[Subject]) -> list[str]:
 
 def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(format_fact(fact) for each in subjects for fact in each.where))
+
+
+def _processors(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
+    """How many processors each of the grids has, in sizes."""
+    for name, each in zip(names, subjects, strict=True):
+        if isinstance(each, AlgorithmSubject) and each.on_grid:
+            yield name, each.report.write(each.cost("P").upper or ZERO)
 
 
 def _alike(one: Subject, other: Subject) -> tuple[s.Fact, ...]:

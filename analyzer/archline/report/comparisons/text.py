@@ -135,8 +135,11 @@ def _growth_title(found: Comparison, pair: Pair) -> str:
 
 
 def case_note(found: Comparison) -> list[str]:
-    """That growth is of several processors along each axis, and where that of all sizes is shown."""
-    return [f"growth where {' and '.join(found.when)}; for all sizes see --all"] if found.when else []
+    """That growth is of several processors along each axis, and how many the grids have where they differ."""
+    lines = [f"growth where {' and '.join(found.when)}; for all sizes see --all"] if found.when else []
+    if len(set(found.processors.values())) > 1:
+        lines.append(f"processors: {', '.join(f'{text} of {name}' for name, text in found.processors.items())}")
+    return lines
 
 
 def growth_row(name: str, relation: Relation) -> list[str]:

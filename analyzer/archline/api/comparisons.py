@@ -176,6 +176,7 @@ def comparison(
         when=when,
         implied=frozenset(implied),
         processors=dict(_processors(names, subjects)),
+        shorten=any(each.shorten for each in known),
     )
     if not machines or (at is None and sweep is None and settings.matrix is None):
         return found

@@ -44,6 +44,7 @@ from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.report.communication import replicated
+from archline.report.costs.forms import short_growth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -372,7 +373,8 @@ def _lacks(on: Applied, name: str) -> bool:
 def _growths(on: Applied, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     found = of_terms(on, growths)
-    return {name: stated(each, chosen) or "unknown" for name, each in found.items()}
+    texts = {name: stated(each, chosen) or "unknown" for name, each in found.items()}
+    return {name: short_growth(text) for name, text in texts.items()} if chosen.shorten else texts
 
 
 def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:

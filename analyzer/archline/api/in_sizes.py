@@ -21,7 +21,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
-from archline.report.costs.forms import short_form
+from archline.report.costs.forms import short_form, short_growth
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,7 @@ class InSizes:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]
         regimes = tuple((each.when, write(each.upper)) for each in shown)
+        growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))
         short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
         return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short)

@@ -298,6 +298,7 @@ class FormulaSubject:
         return Basis(point, {**_of_cache(cache, metrics), **inputs}, used, BY_HAND)
 
     when: tuple[s.Fact, ...] = ()
+    shorten = False
 
     def in_sizes(self, *, everywhere: bool = False) -> FormulaSubject:
         """Formulas are of all sizes."""

@@ -49,6 +49,7 @@ class Comparison:
 
     `when` are facts under which growth was derived, beside the assumptions: several processors along axes of a grid.
     `implied` are facts that follow from the assumptions, `processors` how many each of the grids has.
+    With `shorten`, long growths are not shown.
     """
 
     algorithms: tuple[str, ...]
@@ -62,5 +63,6 @@ class Comparison:
     when: tuple[str, ...] = ()
     implied: frozenset[str] = frozenset()
     processors: Mapping[str, str] = field(default_factory=dict)
+    shorten: bool = False
     variable: str = ""
     data: str = ""

@@ -9,6 +9,7 @@ from archline.compare.growth import Relation
 from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.energy.intervals import Interval
+from archline.report.costs.forms import short_growth
 from archline.report.energies import shown
 from archline.report.growth import proof_text
 from archline.report.layout import indented, table, wrap
@@ -27,7 +28,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
             lines += ["", *indented(wrap(growth_line(found, pair, relations), width - 2))]
     for pair, relations in found.growth.items() if shown_in_full else ():
         lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
-        rows = [["", "", *pair], *(growth_row(*each) for each in relations.items())]
+        rows = [["", "", *pair], *(growth_row(found, *each) for each in relations.items())]
         lines += indented(table(rows, width - 4), 4)
         if certificates:
             lines += indented(list(_proofs(relations, width - 4)), 4)
@@ -142,10 +143,13 @@ def case_note(found: Comparison) -> list[str]:
     return lines
 
 
-def growth_row(name: str, relation: Relation) -> list[str]:
+def growth_row(found: Comparison, name: str, relation: Relation) -> list[str]:
     """A metric, the relation, and the growth of both where they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
-    return [name, _relation(relation), first, "" if first == second and relation.relation == "same" else second]
+    alike = first == second and relation.relation == "same"
+    if found.shorten:
+        first, second = short_growth(first), short_growth(second)
+    return [name, _relation(relation), first, "" if alike else second]
 
 
 def _relation(relation: Relation) -> str:

@@ -13,6 +13,15 @@ LONG = "(long: see --all)"
 LEADING = "~: leading terms as all sizes grow"
 
 
+MOST = 110
+"""Characters of a growth that is shown."""
+
+
+def short_growth(text: str) -> str:
+    """A growth, or what says where it is in full."""
+    return text if len(text) <= MOST else LONG
+
+
 def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> str:
     """The form in full where it is short, else its leading terms, marked `~`, if they are known and no longer."""
     text = write(value)

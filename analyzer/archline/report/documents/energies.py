@@ -52,7 +52,7 @@ def _form(text: str) -> Phrase:
 
 
 def _marked(growth: str) -> Phrase:
-    return with_growths(growth) if "(" in growth and not growth.startswith("unknown") else (growth,)
+    return with_growths(growth) if "(" in growth and not growth.startswith(("unknown", LONG)) else (growth,)
 
 
 def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...]]:

@@ -62,7 +62,7 @@ class SymbolicMetric:
 class Symbolic:
     """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
 
-    All of it holds where the facts `when` do, beside those of the algorithm.
+    All of it holds where the facts `when` do, beside those of the algorithm, the `assumptions`.
     """
 
     metrics: tuple[SymbolicMetric, ...]
@@ -71,6 +71,7 @@ class Symbolic:
     terms: Mapping[str, Ends] = field(hash=False)
     growth: Mapping[str, str] = field(hash=False)
     when: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def _one(result: EnergyResult) -> str:
     rows = [rf"  E &= {expression(result.model.expression)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
-            rows.append(rf"  & \text{{where }} {condition(' and '.join(result.symbolic.when))}")
+            rows.append(rf"  &{condition(' and '.join(result.symbolic.when))}")
         for each in result.symbolic.metrics:
             assert each.bounds is not None
             name = rf"\mathrm{{{each.name}}}"

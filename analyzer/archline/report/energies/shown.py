@@ -79,6 +79,8 @@ def of_forms(symbolic: Symbolic) -> Iterable[str]:
     """Where forms and growth hold, and what marks those that are shortened."""
     if symbolic.when:
         yield f"where {' and '.join(symbolic.when)}; for all sizes see --all"
+    if symbolic.assumptions:
+        yield f"assuming {', '.join(symbolic.assumptions)}"
     ends = [each.shown for each in symbolic.metrics if each.shown is not None]
     if any(each.startswith("~") for both in ends for each in (both.lower, both.upper)):
         yield LEADING

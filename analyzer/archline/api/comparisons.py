@@ -9,9 +9,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
+from archline.api.as_many_processors import as_many, processors_by_name, with_facts, with_processors
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.in_sizes import InSizes
@@ -39,13 +39,9 @@ from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
-from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.format_expressions import format_expression
 from archline.language.metrics import ON_REQUEST, names
-from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
-from archline.language.substitution import processors_of
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -162,7 +158,9 @@ def comparison(
     known = [each.in_sizes(everywhere=everywhere) for each in subjects]
     growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
     growth = {
-        (names[i], names[j]): compared(*(_with(growths[each], _alike(subjects[i], subjects[j])) for each in (i, j)))
+        (names[i], names[j]): compared(
+            *(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))
+        )
         for i, j in pairs
     }
     when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
@@ -175,7 +173,7 @@ def comparison(
         assumptions=_assumptions(subjects),
         when=when,
         implied=frozenset(implied),
-        processors=dict(_processors(names, subjects)),
+        processors=dict(processors_by_name(names, subjects)),
         shorten=any(each.shorten for each in known),
     )
     if not machines or (at is None and sweep is None and settings.matrix is None):
@@ -232,31 +230,6 @@ def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(format_fact(fact) for each in subjects for fact in each.where))
 
 
-def _processors(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
-    """How many processors each of the grids has, in sizes."""
-    for name, each in zip(names, subjects, strict=True):
-        if isinstance(each, AlgorithmSubject) and each.on_grid:
-            yield name, each.report.write(each.cost("P").upper or ZERO)
-
-
-def _alike(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
-    """That two targets have as many processors, where P is a size of one and a product of sizes of the other."""
-    for first, second in ((one, other), (other, one)):
-        if _takes_processors(first) and isinstance(second, AlgorithmSubject):
-            product = processors_of(second.algorithm.node)
-            if product is not None:
-                return parse_facts(f"P == {format_expression(product)}")
-    return ()
-
-
-def _takes_processors(chosen: Subject) -> bool:
-    return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
-
-
-def _with(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
-    return {name: replace(each, facts=(*each.facts, *facts)) for name, each in growths.items()}
-
-
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
@@ -306,20 +279,8 @@ class _Work:
                     yield self._point(size, machine, i, j)
 
     def _given(self, size: int) -> Given:
-        return self._with_processors(self.at if self.sweep is None else {**self.at, **self.sweep.at(size)})
-
-    def _with_processors(self, at: Given) -> Given:
-        """The sizes, and P for the targets that take it, where the grids of the others all have as many processors."""
-        if "P" in at or not any(map(_takes_processors, self.subjects)):
-            return at
-        products = [each for each in self.subjects if isinstance(each, AlgorithmSubject) and each.on_grid]
-        products = [each for each in products if not each.takes_processors]
-        try:
-            found = {each.processors(own(at, each), self.settings.option) for each in products}
-        except ArchlineError:
-            # What is wrong with the sizes is reported where they are used.
-            return at
-        return {**at, "P": (int(found.pop()), None)} if len(found) == 1 else at
+        given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+        return with_processors(given, self.subjects, self.settings.option)
 
     def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])

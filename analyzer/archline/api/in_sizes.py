@@ -54,15 +54,19 @@ class InSizes:
             return Growth(ZERO, ZERO, self.where)
         found = growth_of(self.module, self.node, self._costs, cost)
         if self.node.grid and found.tight is not None and found.tight.tight:
-            facts = (*self.where, *_facts(found.tight.condition))
-            return Growth(_parsed(found.tight.growth), _parsed(found.tight.growth), facts)
+            more = _facts(found.tight.condition)
+            if more is not None:
+                return Growth(_parsed(found.tight.growth), _parsed(found.tight.growth), (*self.where, *more))
         if not found.under:
             lower = found.lower if found.lower == found.upper else self._lower(cost, found.lower)
             return Growth(_parsed(lower), _parsed(found.upper), self.where)
         if len(found.under) > 1:
             return Growth(None, None, self.where)
         (only,) = found.under
-        facts = (*self.where, *_facts(only.condition))
+        more = _facts(only.condition)
+        if more is None:
+            return Growth(None, None, self.where)
+        facts = (*self.where, *more)
         upper = _parsed(only.growth)
         return Growth(upper if only.tight else _parsed(self._lower(cost, None)), upper, facts)
 
@@ -98,8 +102,12 @@ class InSizes:
         return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short)
 
 
-def _facts(condition: str) -> tuple[s.Fact, ...]:
-    return tuple(fact for each in condition.split(" and ") if each for fact in parse_facts(each))
+def _facts(condition: str) -> tuple[s.Fact, ...] | None:
+    """A condition as facts; None where it is something else."""
+    try:
+        return tuple(fact for each in condition.split(" and ") if each for fact in parse_facts(each))
+    except ArchlineError:
+        return None
 
 
 def _parsed(text: str | None) -> s.Expr | None:

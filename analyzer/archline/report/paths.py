@@ -49,7 +49,7 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     return lines
 
 
-INSIDE = "the steps inside a call or a collective operation are counted at its line: --format json has their own"
+INSIDE = "steps inside a call or a collective operation stand at its line; --format json has theirs"
 RIGHT = frozenset((0, 2, 3, 4))
 
 

@@ -178,6 +178,8 @@ def reduced(expr: s.Expr) -> s.Expr:
                     return b
                 case "*" | "/" if is_number(b, 1):
                     return a
+                case "*" if isinstance(b, s.Binary) and b.op == "/" and same(a, b.right):
+                    return b.left
                 case "+" | "-" if is_number(b, 0):
                     return a
                 case "-" if is_number(a, 1) and is_number(b, 1):

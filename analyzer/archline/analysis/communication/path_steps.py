@@ -11,7 +11,7 @@ from archline.language.source import Span
 
 
 @dataclass(frozen=True)
-class Branch:
+class InBranch:
     """The branch that a step is in, as the program has it (`elif p >= m`), how often it runs there, and its costs."""
 
     text: str
@@ -35,7 +35,7 @@ class PathStep:
     times: Amount = UNIT
     callee: str = ""
     inside: tuple[PathStep, ...] = ()
-    branch: Branch | None = None
+    branch: InBranch | None = None
 
     @property
     def source(self) -> str:
@@ -55,12 +55,12 @@ class PathStep:
             inside=tuple(each.mapped(function) for each in self.inside),
             branch=None
             if self.branch is None
-            else Branch(self.branch.text, function(self.branch.times), _each(self.branch.amounts, function)),
+            else InBranch(self.branch.text, function(self.branch.times), _each(self.branch.amounts, function)),
         )
 
     def in_branch(self, text: str, function: Callable[[Amount], Amount]) -> PathStep:
         """The step in a branch that the sizes decide, which `function` weighs."""
-        return replace(self.mapped(function), branch=self.branch or Branch(text, self.times, self.amounts))
+        return replace(self.mapped(function), branch=self.branch or InBranch(text, self.times, self.amounts))
 
     def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
         """The same step with a function applied to what one execution costs."""

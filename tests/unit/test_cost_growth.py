@@ -55,7 +55,7 @@ TEXTBOOK = [
     ("fft.fft::fft_co", "work", "Theta(n*log2(n))"),
     ("fft.fft::fft_co", "span", "Theta(log2(log2(n))*log2(n))"),
     ("string.lcs::lcs_length", "work", "Theta(n*m)"),
-    ("string.lcs::lcs_co", "span", "Theta(n*m*min(n, m)^(-2 + log2(3)))"),
+    ("string.lcs::lcs_co", "span", "Theta(n*m*min(n, m)^(log2(3) - 2))"),
     ("sort.mergesort::mergesort", "flops", "O(n*log2(n))"),
 ]
 
@@ -216,8 +216,8 @@ LOG = a.ceil_log2(N)
         # 3^log2(n) and n^2*(7/4)^log2(n).
         (a.exponential(3, LOG), "n^log2(3)"),
         (N**2 * a.exponential(7, LOG) * a.exponential(2, LOG) ** -2, "n^log2(7)"),
-        (N * a.exponential(7, LOG) * a.exponential(2, LOG) ** -2, "n^(-1 + log2(7))"),
-        (a.sqrt(N) * M, "n^(1/2)*m"),
+        (N * a.exponential(7, LOG) * a.exponential(2, LOG) ** -2, "n^(log2(7) - 1)"),
+        (a.sqrt(N) * M, "sqrt(n)*m"),
         (M + a.positive_part(N - M), "n + m"),
         (a.ceil_log2(N + M + 1), "log2(n + m)"),
     ],

@@ -88,7 +88,7 @@ def test_the_text_names_the_statements(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["run", "distributed.matmul::matmul_25d", "--at", "n=12,g=4,c=2", "--explain"]) == 0
     text = capsys.readouterr().out
     # b = 3: a shift moves 9 words; the path has 4 by the shifts of the loop and 2 before it.
-    assert "critical path of the words: 84 in 12 pieces" in text
+    assert "critical path of the words: 84 in 12 steps" in text
     assert "broadcast x along k from 0 using scatter_allgather" in text
     assert len(text.splitlines()) <= 50
 

@@ -160,7 +160,7 @@ def test_explained_at_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     """n = 12, g = 3: blocks of 16 words; 2 + 2*3 shifts."""
     assert main(["cost", "distributed.matmul::cannon", "--at", "n=12,g=3", "--explain", "--metric", "words"]) == 0
     text = capsys.readouterr().out
-    assert "words of cannon at n = 12, g = 3, along the longest path" in text
+    assert "words of cannon at n = 12, g = 3, on its critical path" in text
     rows = [line.split()[-1] for line in text.splitlines() if "shift" in line]
     assert rows == ["16", "16", "48", "48"]
     assert text.splitlines()[-1].split() == ["together", "128"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.product_text import quotient_text
 from archline.numbers import fmpq
 
 MACHINE = frozenset(("Z", "L", "P"))
@@ -69,9 +70,7 @@ class _Writer:
         elif _is_remainder(monomial):
             # In a sum it needs no brackets.
             return above[0][1:-1]
-        if len(below) > 1:
-            return f"{'*'.join(above)}/({'*'.join(below)})"
-        return "/".join(("*".join(above), *below))
+        return quotient_text(above, below)
 
     def _factors(self, monomial: Monomial) -> tuple[list[str], list[str]]:
         """What is multiplied, and what that is divided by; powers with the same exponent as one of a fraction."""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
+from archline.api.as_many_processors import as_many, processors_by_name, with_facts, with_processors
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
+from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together, unplaced
 from archline.api.subjects import (
     AlgorithmSubject,
@@ -140,16 +142,40 @@ def comparison(
     settings: Settings,
     execute: bool = False,
     where: str | None = None,
+    *,
+    everywhere: bool = False,
 ) -> Comparison:
-    """The comparison of all pairs. Raises ArchlineError (AL411 for fewer than two, or numbers without a machine)."""
+    """The comparison of all pairs.
+
+    The growth of what runs on a grid is that with several processors along each axis, unless `everywhere`. Raises
+    ArchlineError (AL411 for fewer than two, or numbers without a machine).
+    """
     _check(subjects, machines, by, at, sweep, settings)
     check_facts(where, subjects)
     model = given_model or _model_of(subjects)
     names = _names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
-    growths = [_growths(each, model) for each in subjects]
-    growth = {(names[i], names[j]): compared(growths[i], growths[j]) for i, j in pairs}
-    found = Comparison(tuple(names), model, by, growth, assumptions=_assumptions(subjects))
+    known = [each.in_sizes(everywhere=everywhere) for each in subjects]
+    growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
+    growth = {
+        (names[i], names[j]): compared(
+            *(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))
+        )
+        for i, j in pairs
+    }
+    when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
+    implied = {format_fact(fact) for each in known for fact in each.where}.difference(when)
+    found = Comparison(
+        tuple(names),
+        model,
+        by,
+        growth,
+        assumptions=_assumptions(subjects),
+        when=when,
+        implied=frozenset(implied),
+        processors=dict(processors_by_name(names, subjects)),
+        shorten=any(each.shorten for each in known),
+    )
     if not machines or (at is None and sweep is None and settings.matrix is None):
         return found
     given = dict(at or {})
@@ -204,14 +230,14 @@ def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(format_fact(fact) for each in subjects for fact in each.where))
 
 
-def _growths(chosen: Subject, model: Model) -> dict[str, Growth]:
+def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
-    metrics = {name: chosen.growth(name) for name in COMPARED if name in chosen.metrics}
+    metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
     on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference(ON_REQUEST)))
     held = on.needed - {"flops"}
     if not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
-    terms = of_terms(on, {**metrics, **{name: chosen.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
+    terms = of_terms(on, {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
     return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
 
 
@@ -253,7 +279,8 @@ class _Work:
                     yield self._point(size, machine, i, j)
 
     def _given(self, size: int) -> Given:
-        return self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+        given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+        return with_processors(given, self.subjects, self.settings.option)
 
     def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])

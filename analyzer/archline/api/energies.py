@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energy_floors import energy_floor
+from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import (
     NOT_RUN,
@@ -42,6 +44,7 @@ from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.report.communication import replicated
+from archline.report.costs.forms import short_growth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -197,10 +200,13 @@ def energies(
     at: Given | None,
     settings: Settings,
     where: str | None = None,
+    *,
+    everywhere: bool = False,
 ) -> list[Energy]:
     """The energies of all subjects on all machines; each subject takes the sizes that it has.
 
-    Raises ArchlineError as `energy` does.
+    In symbols those of a grid are of the general case, several processors along each axis, unless `everywhere`. Raises
+    ArchlineError as `energy` does.
     """
     check_facts(where, subjects)
     if at is None and settings.runs:
@@ -212,7 +218,7 @@ def energies(
         chosen = model_for(each, model or model_of("ice"), model is not None)
         for machine in machines:
             result = (
-                symbolic(each, machine, chosen)
+                symbolic(each, machine, chosen, everywhere=everywhere)
                 if at is None
                 else numeric(each, machine, chosen, own(at, each), settings)
             )
@@ -266,7 +272,10 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
         and "P" not in (*chosen.names.sizes, *chosen.names.indices)
         and not chosen.takes_processors
     ):
-        settings = replace(settings, procs=_processors(at["P"][0]))
+        if chosen.on_grid:
+            at = _without_processors(chosen, at, settings)
+        else:
+            settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
     procs = settings.procs if model.processors == "span" else None
     basis = chosen.basis(at, on.needed | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
@@ -281,6 +290,17 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
         notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
     )  # fmt: skip
+
+
+def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
+    """The values without P, of a grid whose sizes say how many processors it has. Raises ArchlineError (AL411)."""
+    rest = {name: each for name, each in at.items() if name != "P"}
+    asked, found = _processors(at["P"][0]), chosen.processors(rest, settings.option)
+    if found != asked:
+        product = chosen.report.write(chosen.cost("P").upper or ZERO)
+        message = f"P is {asked}, but the grid of `{chosen.name}` has {product} = {found} processors at these sizes"
+        raise error(rules.OPTIONS_CLASH, message, hint=f"give sizes with {product} = {asked}, or no P")
+    return rest
 
 
 def _processors(value: object) -> int:
@@ -318,11 +338,12 @@ def _coarser(on: Applied) -> frozenset[str]:
 
 
 # In symbols
-def symbolic(chosen: Subject, machine: Machine, model: Model) -> EnergyResult:
+def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
     """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
+    known = chosen.in_sizes(everywhere=everywhere)
     on, machine = applied(chosen, machine, model, Settings())
     names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
-    metrics = tuple(chosen.symbolic(name) for name in names)
+    metrics = tuple(known.symbolic(name) for name in names)
     unknown = [each for each in metrics if each.bounds is None]
     if unknown:
         message = f"the {unknown[0].name} of `{chosen.name}` is unknown: {unknown[0].reason}"
@@ -336,7 +357,9 @@ def symbolic(chosen: Subject, machine: Machine, model: Model) -> EnergyResult:
         _with_units(whole, machine),
         None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
         terms,
-        _growths(on, chosen, names) if len(terms) == len(model.energy) else {},
+        _growths(on, known, names) if len(terms) == len(model.energy) else {},
+        tuple(map(format_fact, known.when)),
+        tuple(map(format_fact, chosen.where)),
     )
     data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
     return EnergyResult(
@@ -348,13 +371,14 @@ def _lacks(on: Applied, name: str) -> bool:
     return bool((names_in(on.formula(name)) & QUANTITIES.keys()) - on.machine.values.keys())
 
 
-def _growths(on: Applied, chosen: Subject, names: Sequence[str]) -> dict[str, str]:
+def _growths(on: Applied, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     found = of_terms(on, growths)
-    return {name: stated(each, chosen) or "unknown" for name, each in found.items()}
+    texts = {name: stated(each, chosen) or "unknown" for name, each in found.items()}
+    return {name: short_growth(text) for name, text in texts.items()} if chosen.shorten else texts
 
 
-def stated(growth: Growth, chosen: Subject) -> str | None:
+def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
     """A growth as text, with the facts that it depends on besides those of the algorithm."""
     more = [format_fact(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
+from archline.analysis.sampling import assumed
 from archline.claims.by_cases import is_long
+from archline.ir.call_invariants import inherited
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import model
 from archline.language import syntax as s
@@ -20,6 +23,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.extra_facts import with_where
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_facts
+from archline.language.substitution import facts_in_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +49,14 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     if not when or is_long(module, node):
         return everywhere
     try:
-        narrowed, own = with_where(module, node, parse_facts(", ".join(when), "where"))
+        facts = parse_facts(", ".join(when), "where")
+        narrowed, own = with_where(module, node, facts)
+        Domain((*facts_in_sizes(own), *assumed(own)))
     except ArchlineError:
+        # There are no such sizes.
+        return everywhere
+    if inherited(module, node, facts) != facts:
+        # The calls that it makes of itself may have axes of one processor.
         return everywhere
     found = derive(narrowed, own) if longest is None else derive_with_longest(narrowed, own)
     if any(each.upper is None and costs[each.metric].upper is not None for each in found):
@@ -56,15 +66,15 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
 
 
 def _several(module: model.Module, node: s.Algorithm) -> tuple[str, ...]:
-    """That an axis has several processors, of the axes where it is not known."""
+    """That an axis has several processors, of the axes where that is neither known nor excluded."""
     scope = declared(module, node)
     found = []
     for axis in node.grid:
         try:
-            known = scope.facts.nonnegative(static_value(axis.extent, scope) - 2)
+            extent = static_value(axis.extent, scope)
         except NotStaticError:
             return ()
-        if not known:
+        if not scope.facts.nonnegative(extent - 2) and not scope.facts.nonnegative(1 - extent):
             found.append(f"{format_expression(axis.extent)} >= 2")
     return tuple(dict.fromkeys(found))
 

@@ -96,11 +96,12 @@ def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[s
     zero = [name for name, value in machine.values.items() if value == 0]
     found: dict[str, tuple[str, str]] = {}
     known: dict[str, Growth] = {}
+    sizes = chosen.in_sizes(everywhere=True)
     for name, text in model.sides.items():
         times = on.complete(model.expanded(f"P*({text})"))
-        known |= {each: chosen.growth(each) for each in names_in(times) & METRICS.keys() if each not in known}
+        known |= {each: sizes.growth(each) for each in names_in(times) & METRICS.keys() if each not in known}
         growth = of_formula(times, known, zero)
-        found[name] = (stated(growth, chosen) or "unknown", _verdict(growth, varied))
+        found[name] = (stated(growth, sizes) or "unknown", _verdict(growth, varied))
     return found
 
 

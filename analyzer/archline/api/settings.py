@@ -18,6 +18,7 @@ from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
 from archline.language.source import Span
+from archline.language.substitution import defined_sizes
 from archline.report.numbers import readable
 
 Number = int | Fraction
@@ -156,7 +157,9 @@ def checked_point(
     wanted = names.needed if needed is None else tuple(needed)
     missing = [name for name in wanted if name not in given and name not in point]
     if missing:
-        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted)
+        follow = _that_follow(where, missing)
+        missing = [name for name in missing if name not in follow]
+        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted if name not in follow)
         message = _those("no value is given for", missing)
         problems.append(Diagnostic(rules.MISSING_SIZE, message, hint=hint))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
@@ -199,3 +202,12 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
         for fact in where
         if holds(fact, whole) is False
     ]
+
+
+def _that_follow(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:
+    """Of the names those that facts such as `s == n*m/P` give, once the others have values."""
+    found: set[str] = set()
+    for name, value in defined_sizes(where):
+        if name in missing and not s.names(value) & {name, *found}:
+            found.add(name)
+    return frozenset(found)

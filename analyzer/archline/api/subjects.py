@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +18,8 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_at
 from archline.api.costs import CostReport
+from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
-from archline.claims.any_order_growth import above_one, least, per_line
-from archline.claims.growth_of_cost import growth as growth_of
-from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
@@ -29,11 +27,10 @@ from archline.energy.models import model
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
-from archline.ir.scope import declared
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import ON_REQUEST, Derived, names
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.diagnostics import error
+from archline.language.metrics import Derived, names
+from archline.language.parser import parse_facts
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -149,6 +146,10 @@ class AlgorithmSubject:
         """Whether the extents of its grid are given by P."""
         return any("P" in s.names(axis.extent) for axis in self.algorithm.node.grid)
 
+    def processors(self, at: Given, option: str = "") -> Number:
+        """How many processors a grid has at sizes. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
+        return ends_at(self.cost("P"), self.report.point(at, self._needed, option))[1]
+
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
 
@@ -238,53 +239,23 @@ class AlgorithmSubject:
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache)
         return Basis(_sizes(view.at), {**found, **_of_cache(cache, metrics)}, used, data)
 
-    def growth(self, metric: str) -> Growth:
-        """How a metric grows, under the facts of the algorithm and those that its growth depends on."""
-        cost, module, node = self.cost(metric), self.algorithm.module, self.algorithm.node
-        if cost.upper is not None and not cost.upper:
-            return Growth(ZERO, ZERO, self.where)
-        found = growth_of(module, node, self.report.costs, cost)
-        if not found.under:
-            lower = found.lower if found.lower == found.upper else self._lower(cost, found.lower)
-            return Growth(_parsed(lower), _parsed(found.upper), self.where)
-        if len(found.under) > 1:
-            return Growth(None, None, self.where)
-        (only,) = found.under
-        conditions = [each for each in only.condition.split(" and ") if each]
-        facts = (*self.where, *(fact for each in conditions for fact in parse_facts(each)))
-        upper = _parsed(only.growth)
-        return Growth(upper if only.tight else _parsed(self._lower(cost, None)), upper, facts)
+    def in_sizes(self, *, everywhere: bool = False) -> InSizes:
+        """Forms and growth of its metrics: on a grid with several processors along every axis, unless `everywhere`."""
+        return self._everywhere if everywhere or not self.on_grid else self._in_general
 
-    def _lower(self, cost: Cost, lower: str | None) -> str | None:
-        """What a cost is Omega of; io also by the lower bound for any schedule."""
-        found = cost.orderless
-        if found is None:
-            return lower
+    @cached_property
+    def _everywhere(self) -> InSizes:
         module, node = self.algorithm.module, self.algorithm.node
-        known = declared(module, node).facts
-        if lower is None:
-            # A bound that holds from sizes of 2 on is no claim about all sizes.
-            some = not above_one(found, module.signatures[node].size_names, known)
-            return least(self.report.costs, cost, known) if some else None
-        floors = {each.power: each.iterations for each in found.floors if each.power}
-        sizes = module.signatures[node].size_names
-        texts = {
-            power: growth_in_sizes(self.report.costs, count, sizes, self.where, known)
-            for power, count in floors.items()
-        }
-        return " + ".join([lower, *(per_line(f"({text})", power) for power, text in texts.items() if text)])
+        return InSizes(self.report, module, node, self.cost)
 
-    def symbolic(self, metric: str) -> SymbolicMetric:
-        """A metric in sizes."""
-        if metric in ("Z", "L"):
-            return SymbolicMetric(metric, "given", Ends(metric, metric))
-        cost, write = self.cost(metric), self.report.write
-        growth = self.report.growth(cost) if metric not in ON_REQUEST else None
-        if cost.lower is None or cost.upper is None:
-            return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
-        shown = [each for each in cost.alternatives if each.told]
-        regimes = tuple((each.when, write(each.upper)) for each in shown)
-        return SymbolicMetric(metric, cost.status, Ends(write(cost.lower), write(cost.upper)), regimes, growth)
+    @cached_property
+    def _in_general(self) -> InSizes:
+        case = self.report.case
+        if not case.when:
+            return replace(self._everywhere, shorten=True)
+        metrics = {**case.costs.metrics, **grid_extents(case.module, case.node)}
+        when = parse_facts(", ".join(case.when))
+        return InSizes(self.report, case.module, case.node, metrics.__getitem__, when, shorten=True)
 
 
 class FormulaSubject:
@@ -325,6 +296,14 @@ class FormulaSubject:
         used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache) if "Z" in held or "L" in held else None
         inputs = {name: Input(each, "declared") for name, each in amounts.items()}
         return Basis(point, {**_of_cache(cache, metrics), **inputs}, used, BY_HAND)
+
+    when: tuple[s.Fact, ...] = ()
+    shorten = False
+
+    def in_sizes(self, *, everywhere: bool = False) -> FormulaSubject:
+        """Formulas are of all sizes."""
+        del everywhere
+        return self
 
     def growth(self, metric: str) -> Growth:
         """The formula itself."""
@@ -403,12 +382,3 @@ def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:
 
 def _status(cost: Cost, exact: bool) -> str:
     return "exact" if exact and cost.exact else "bounded"
-
-
-def _parsed(text: str | None) -> s.Expr | None:
-    if text is None:
-        return None
-    try:
-        return parse_expression(text)
-    except ArchlineError:
-        return None

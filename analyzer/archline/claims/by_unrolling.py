@@ -122,7 +122,10 @@ class _Claim:
 
     def _value(self, levels: Poly) -> Poly:
         """The bound, without what the outermost call adds, in few symbols."""
-        names = (*self.scope.module.signatures[self.function.algorithm].size_names, "P")
+        # Under facts of the first call alone, its recurrence is of the algorithm without them.
+        module, algorithm = self.scope.module, self.function.algorithm
+        own = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
+        names = (*module.signatures[own].size_names, "P")
         start = self.ties.start(names, levels)
         for name, expr in defined_sizes(self.function.where):
             if name not in self.function.parameters:

@@ -11,6 +11,7 @@ from math import log2
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import Shown, shortened
+from archline.algebra.product_text import difference_text, multiple_text, power_text, quotient_text
 from archline.numbers import fmpq
 
 MAX_SHAPES = 16
@@ -64,13 +65,11 @@ class Exponent:
     @property
     def text(self) -> str:
         """In the language's syntax."""
-        return " + ".join(_part(base, part) for base, part in self.parts).replace("+ -", "- ")
+        return difference_text((part < 0, _part(base, abs(part))) for base, part in self.parts)
 
 
 def _part(base: int, part: fmpq) -> str:
-    if base == 2:
-        return str(part)
-    return f"log2({base})" if part == 1 else f"{part}*log2({base})"
+    return str(part) if base == 2 else multiple_text(part, f"log2({base})")
 
 
 ONE = Exponent.of({2: fmpq(1)})
@@ -126,7 +125,7 @@ class Shape:
         ranked = sorted(self.factors, key=lambda pair: _rank(pair[0], order))
         above = [_power(base, power) for base, power in ranked if not _below(power)]
         below = [_power(base, power.times(fmpq(-1))) for base, power in ranked if _below(power)]
-        return "/".join(["*".join(above) or "1", *below])
+        return quotient_text(above, below)
 
 
 Rank = tuple[bool, int, str]
@@ -143,17 +142,14 @@ def _below(power: Exponent) -> bool:
 
 
 def _power(base: str, power: Exponent) -> str:
-    if power == ONE:
-        return base
-    if base.startswith(_TWO):
+    if power != ONE and base.startswith(_TWO):
         return "*".join(_to_size(base.removeprefix(_TWO), number, part) for number, part in power.parts)
-    plain = power.text.isdigit() or re.fullmatch(r"log2\(\d+\)", power.text)
-    return f"{base}^{power.text}" if plain else f"{base}^({power.text})"
+    return power_text(base, power.text)
 
 
 def _to_size(size: str, base: int, part: fmpq) -> str:
     """A number to a multiple of a size."""
-    return f"{base}^{size}" if part == 1 else f"{base}^({part}*{size})"
+    return power_text(str(base), multiple_text(part, size))
 
 
 def written(shapes: Iterable[Shape], order: Sequence[str]) -> str:

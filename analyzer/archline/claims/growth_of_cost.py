@@ -215,7 +215,9 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
     if cost.lower is None or cost.upper is None:
         return Growth(None, None)
     names = cost.lower.names | cost.upper.names
-    sizes = (*sizes, *(each for each in ("Z", "L") if each in names))
+    # The growth of a recursion that splits its processors is that of its recurrence.
+    machine = ("Z", "L", "P") if cost.recursion is None else ("Z", "L")
+    sizes = (*sizes, *(each for each in machine if each in names))
     if not names <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return Growth(None, None)
@@ -235,12 +237,13 @@ class _Search:
         self._domains = [_domain(each.facts) for each in known]
 
     def growth(self) -> Growth:
-        uppers, upper = [upper for _, upper in self._bounds], None
+        uppers = [upper for _, upper in self._bounds]
+        upper: str | None = None
         for each in dict.fromkeys(self._proposed(uppers)):
             if self._above(each):
                 if self._below(each):
                     return Growth(each, each)
-                upper = upper or each
+                upper = _sharper(upper, each, self._everywhere, upper=True)
         lowers = [lower for lower, _ in self._bounds]
         tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
         lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)

@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
     parser.add_argument("--execute", action="store_true", help="where the bounds do not decide, run on generated data")
     parser.add_argument("--growth", action="store_true", help="the table of growth as well as the verdicts")
+    parser.add_argument("--all", action="store_true", help="growth that holds with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
     shared.add_format(parser, FORMATS)
@@ -59,7 +60,18 @@ def execute(options: argparse.Namespace) -> int:
         check_target(options.out)
     chosen = None if options.model is None else model(options.model)
     settings = shared.energy_settings(options)
-    found = comparison(subjects, machines, chosen, options.by, at, sweep, settings, options.execute, options.where)
+    found = comparison(
+        subjects,
+        machines,
+        chosen,
+        options.by,
+        at,
+        sweep,
+        settings,
+        options.execute,
+        options.where,
+        everywhere=options.all,
+    )
     if options.out is not None:
         from archline.api.pictures import save_comparison
 

@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measured", action="store_true", help="inputs as a run counts them, instead of derived bounds"
     )
+    parser.add_argument("--all", action="store_true", help="of a grid in symbols: all forms in full, for all sizes")
     shared.add_format(parser, FORMATS)
 
 
@@ -46,7 +47,10 @@ def execute(options: argparse.Namespace) -> int:
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
     settings = shared.energy_settings(options)
     points = [at] if options.sweep is None else Sweep.read(options.sweep).points_with(at or {})
-    found = [energies(subjects, machines, chosen, point, settings, options.where) for point in points]
+    everywhere = options.all or options.format in ("json", "csv")
+    found = [
+        energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere) for point in points
+    ]
     results = [each.result for row in found for each in row]
     renderer = import_module(f"archline.report.energies.{options.format}")
     sys.stdout.write(renderer.render(results, terminal_width()))

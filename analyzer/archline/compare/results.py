@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from archline.compare.crossovers import Crossover
 from archline.compare.growth import Relation
@@ -45,7 +45,12 @@ class ComparedPoint:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes."""
+    """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes.
+
+    `when` are facts under which growth was derived, beside the assumptions: several processors along axes of a grid.
+    `implied` are facts that follow from the assumptions, `processors` how many each of the grids has.
+    With `shorten`, long growths are not shown.
+    """
 
     algorithms: tuple[str, ...]
     model: Model
@@ -55,5 +60,9 @@ class Comparison:
     crossovers: tuple[Crossover, ...] = ()
     cache: CacheUsed | None = None
     assumptions: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    implied: frozenset[str] = frozenset()
+    processors: Mapping[str, str] = field(default_factory=dict)
+    shorten: bool = False
     variable: str = ""
     data: str = ""

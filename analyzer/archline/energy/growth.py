@@ -72,8 +72,8 @@ def of_formula(
         domain = Domain(facts)
     except ArchlineError:
         return Growth(bounds.lower, bounds.upper, facts)
-    lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or bounds.lower
-    upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or bounds.upper
+    lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or reduced(bounds.lower)
+    upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or reduced(bounds.upper)
     candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
     found = simplified(FormulaBounds(lower, upper), candidates, facts, domain)
     vacuous = not found.tight and found.lower is not None and is_number(found.lower, 0)

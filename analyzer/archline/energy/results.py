@@ -39,7 +39,10 @@ class Ends:
 
 @dataclass(frozen=True)
 class SymbolicMetric:
-    """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown."""
+    """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown.
+
+    `short` are the bounds as they are shown where they are long.
+    """
 
     name: str
     status: str
@@ -47,17 +50,28 @@ class SymbolicMetric:
     regimes: tuple[tuple[str, str], ...] = ()
     growth: str | None = None
     reason: str = ""
+    short: Ends | None = None
+
+    @property
+    def shown(self) -> Ends | None:
+        """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by what says where they are in full."""
+        return self.short or self.bounds
 
 
 @dataclass(frozen=True)
 class Symbolic:
-    """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth."""
+    """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
+
+    All of it holds where the facts `when` do, beside those of the algorithm, the `assumptions`.
+    """
 
     metrics: tuple[SymbolicMetric, ...]
     coefficients: str
     time: Ends | None
     terms: Mapping[str, Ends] = field(hash=False)
     growth: Mapping[str, str] = field(hash=False)
+    when: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

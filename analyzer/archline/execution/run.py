@@ -111,7 +111,7 @@ def _check_path(algorithm: s.Algorithm, engine: str, path: str | None) -> None:
         message = f"`{algorithm.name}` runs on one processor: there is no path through several"
         raise error(rules.ENGINE, message, span=algorithm.name_span)
     if engine != "simulated":
-        message = "the longest path is followed on simulated processors only"
+        message = "the critical path is followed on simulated processors only"
         raise error(rules.ENGINE, message, hint="its costs are the same as on ranks of MPI: leave out `engine`")
 
 

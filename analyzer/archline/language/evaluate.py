@@ -65,10 +65,13 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
 def given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
     """The sizes that facts give by those of a point, as s == n*m/P does: those that are whole numbers there."""
     found: dict[str, int] = {}
-    for name, expr in defined_sizes(facts):
-        if name not in point:
-            with suppress(EvaluationError):
-                found[name] = evaluate_static(expr, {**found, **point})
+    defined = list(defined_sizes(facts))
+    # A fact may have sizes that a later one gives.
+    for _ in defined:
+        for name, expr in defined:
+            if name not in point and name not in found:
+                with suppress(EvaluationError):
+                    found[name] = evaluate_static(expr, {**found, **point})
     return found
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict
+from archline.algebra.product_text import power_text, quotient_text
 from archline.certificates.check import Checked
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
@@ -219,12 +220,12 @@ def monomial(powers: Mapping[str, str]) -> str:
     divides = {atom for atom, power in ordered if power.startswith("-") and " " not in power}
     above = [_power(atom, power) for atom, power in ordered if atom not in divides]
     below = [_power(atom, power[1:]) for atom, power in ordered if atom in divides]
-    return "/".join(["*".join(above) or "1", *below])
+    return quotient_text(above, below)
 
 
 def _power(atom: str, power: str) -> str:
-    base = f"({atom})" if atom.startswith("2^") else atom
-    return atom if power == "1" else f"{base}^{_exponent(power)}"
+    base = f"({atom})" if atom.startswith("2^") and power != "1" else atom
+    return power_text(base, power)
 
 
 def _exponent(text: str) -> str:

@@ -42,7 +42,7 @@ def _messages(view: CommunicationView) -> Iterator[str]:
         near = "" if view.messages is None else f": {factor(view.messages, view.least_messages)}"
         yield f"at these sizes messages >= {amount(view.least_messages)}{near}"
     yield (
-        "words are those that some processor receives; the derived words, along the longest path, where a step has the "
+        "words are those that some processor receives; the derived words, on the critical path, where a step has the "
         "larger of what is sent and received, are no fewer"
     )
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.path_steps import PathStep
-from archline.ir.amounts import Known
+from archline.ir.amounts import Amount, Known
+from archline.report.costs.forms import short_form
 from archline.report.layout import table, wrap
 from archline.report.numbers import point_text, readable
 from archline.report.view import CostView, Row
@@ -60,13 +60,15 @@ def _table(found: PathTable, row: Row, width: int, full: bool) -> Iterator[str]:
         )
         return
     where = f", where {found.case}" if found.case else ""
-    yield from wrap(f"{row.metric} of {view.algorithm}{at}, along the longest path{where}", width)
+    yield from wrap(f"{row.metric} of {view.algorithm}{at}, on its critical path{where}", width)
     yield ""
     cells = [["line", "statement", "times", "each", "in all"]]
     for step in found.steps:
         cells.extend(_cells(view, step, row.metric, 0, full))
     rest = rest_of(found.steps, row)
-    if rest != ZERO:
+    branches = view.at is None and not full and any(step.branch is not None for step in found.steps)
+    # What branches cost adds up as their conditions weigh it, which --all shows.
+    if rest != ZERO and not branches:
         cells.append(["", CONTROL if row.metric == "work" else TOGETHER, "", "", _form(view, rest, full)])
     cells.append(["", "together" if row.exact else "together, at most", "", "", _total(view, row, row.upper, full)])
     yield from ("  " + line for line in table(cells, width - 2, right=frozenset((0,))))
@@ -87,16 +89,21 @@ def _total(view: CostView, row: Row, upper: Poly, full: bool) -> str:
 def _cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) -> Iterator[list[str]]:
     if metric not in step.amounts:
         return
-    once, times = step.once[metric], step.times
-    assert isinstance(once, Known)
-    assert isinstance(times, Known)
     named = not step.callee or step.callee == "shift_direct" or step.callee.partition("_")[2] in step.source
     shown = step.source if named else f"{step.source} ({step.callee})"
-    often, each, in_all = (_form(view, value, full) for value in (times.upper, once.upper, step.upper(metric)))
-    yield [_line(view, step), "| " * depth + shown, often, "" if often == "1" else each, in_all]
+    branch = step.branch if view.at is None and not full else None
+    often, whole = (step.times, step.amounts) if branch is None else (branch.times, branch.amounts)
+    forms = [_form(view, _upper(value), full) for value in (often, step.once[metric], whole[metric])]
+    runs = forms[0] if branch is None else branch.text if forms[0] == "1" else f"{forms[0]}, {branch.text}"
+    yield [_line(view, step), "| " * depth + shown, runs, "" if forms[0] == "1" else forms[1], forms[2]]
     if full:
         for inner in step.inside:
             yield from _cells(view, inner, metric, depth + 1, full)
+
+
+def _upper(amount: Amount) -> Poly:
+    assert isinstance(amount, Known)
+    return amount.upper
 
 
 def _line(view: CostView, step: PathStep) -> str:
@@ -113,6 +120,4 @@ def _form(view: CostView, value: Poly, full: bool) -> str:
             return readable(evaluate(value, view.at))
         except EvaluationError:
             pass
-    text = view.text(value)
-    lead = None if full or len(text) <= SHORT else leading(value)
-    return text if lead is None else min(text, f"~ {view.text(lead)}", key=len)
+    return view.text(value) if full else short_form(value, view.text, SHORT)

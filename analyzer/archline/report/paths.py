@@ -36,17 +36,20 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     total = path.total
     if not total:
         return [f"critical path of the {path.metric}: nothing"]
-    count = f"{len(path.pieces)} piece{'s' * (len(path.pieces) != 1)}"
+    count = f"{len(path.pieces)} step{'s' * (len(path.pieces) != 1)}"
     lines = wrap(f"critical path of the {path.metric}: {_amount(path, total)} in {count}", width)
-    lines += ["", *table([["line", "statement", "times", path.metric, "share"], *_shares(path)], width, right=RIGHT)]
+    lines += ["", *table([["line", "statement", "steps", path.metric, "share"], *_shares(path)], width, right=RIGHT)]
     rows = list(_steps(path))
     head = ["processor", "", "line", "statement", path.metric, ""]
     lines += ["", *table([head, *rows[:MOST]], width, right=frozenset((2, 4)))]
     if len(rows) > MOST:
         lines.append(f"and {len(rows) - MOST} more rows: --format json has all")
+    if any(each.called for each in path.pieces):
+        lines += ["", *wrap(INSIDE, width)]
     return lines
 
 
+INSIDE = "steps inside a call or a collective operation stand at its line; --format json has theirs"
 RIGHT = frozenset((0, 2, 3, 4))
 
 

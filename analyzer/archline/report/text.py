@@ -127,12 +127,17 @@ def tally(found: Iterable[Contract]) -> str:
     return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
 
 
+MAX_DERIVED = 180
+"""Characters of a derived cost that are shown beside a claim."""
+
+
 def reasons(contract: Contract) -> list[str]:
     """Why a contract fails or is not decided, and the guard under which it holds."""
     if contract.outcome not in ("fails", "unknown"):
         return []
     at = f"at {point_text(contract.point)}: " if contract.point else ""
-    lines = [f"derived: {contract.derived}"] if contract.derived else []
+    derived = contract.derived if len(contract.derived) <= MAX_DERIVED else "(long: see cost --all)"
+    lines = [f"derived: {derived}"] if derived else []
     lines.append(at + contract.reason)
     if contract.suggestion:
         lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")
@@ -193,8 +198,8 @@ def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
 
 
 ON_PATHS = (
-    "executed: along the longest path through the processors, each metric by itself; beside it the most that one "
-    "processor did, and what all did"
+    "executed: on the critical path of each metric; one processor: the largest count of any one processor; all: the "
+    "total of all processors"
 )
 
 

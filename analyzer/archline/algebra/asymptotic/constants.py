@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from archline.algebra.product_text import difference_text, multiple_text, quotient_text
 from archline.numbers import arb, ctx, fmpq, fmpz, primes
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -215,12 +216,8 @@ class Constant:
 
     def __str__(self) -> str:
         """In the language's syntax."""
-        text = ""
-        for basis, coefficient in self._all_terms():
-            size = _term_text(basis, abs(coefficient))
-            sign = "-" if coefficient < 0 else "+"
-            text = f"{text} {sign} {size}" if text else (f"-{size}" if coefficient < 0 else size)
-        return text or "0"
+        terms = self._all_terms()
+        return difference_text((each < 0, _term_text(basis, abs(each))) for basis, each in terms) or "0"
 
 
 NOTHING, UNITY = Constant(ZERO), Constant(ONE)
@@ -260,7 +257,7 @@ def basis_text(basis: Basis) -> str:
     """A product of units in the language's syntax."""
     above = [_power_text(unit, power) for unit, power in basis if power > 0]
     below = [_power_text(unit, -power) for unit, power in basis if power < 0]
-    return "/".join(["*".join(above) or "1", *below])
+    return quotient_text(above, below)
 
 
 def _power_text(unit: IrrationalUnit, power: int) -> str:
@@ -274,9 +271,9 @@ def _term_text(basis: Basis, coefficient: fmpq) -> str:
     if not basis:
         return str(coefficient)
     text = basis_text(basis)
-    if coefficient == 1:
-        return text
-    return f"{coefficient}{text[1:]}" if text.startswith("1/") else f"{coefficient}*{text}"
+    if coefficient != 1 and text.startswith("1/"):
+        return f"{coefficient}{text[1:]}"
+    return multiple_text(coefficient, text)
 
 
 def root(value: fmpq) -> Constant:

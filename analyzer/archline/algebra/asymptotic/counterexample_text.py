@@ -12,6 +12,7 @@ from archline.algebra.asymptotic.counterexample import Divergence, Point
 from archline.algebra.asymptotic.hardy_field import Scale
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.evaluate.balls import digits, exact_text, value_at
+from archline.algebra.product_text import quotient_text
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.numbers import arb, ctx, fmpq
@@ -53,7 +54,7 @@ def scale_text(scale: Scale) -> str:
         sign = power.sign()
         if sign:
             (above if sign > 0 else below).append(_power_text(level, power if sign > 0 else -power))
-    return "/".join(["*".join(above) or "1", *below])
+    return quotient_text(above, below)
 
 
 def _power_text(level: int, power: Constant) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.product_text import power_text, quotient_text
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
@@ -115,20 +116,9 @@ def quotient(f: s.Expr, g: s.Expr) -> str:
 
 def of_powers(powers: Mapping[str, Fraction]) -> str:
     """A product of powers as text."""
-    above = [_power(name, each) for name, each in powers.items() if each > 0]
-    below = [_power(name, -each) for name, each in powers.items() if each < 0]
-    if not below:
-        return "*".join(above) or "1"
-    divisor = below[0] if len(below) == 1 else f"({'*'.join(below)})"
-    return f"{'*'.join(above) or '1'}/{divisor}"
-
-
-def _power(name: str, power: Fraction) -> str:
-    if power == 1:
-        return name
-    if power == Fraction(1, 2):
-        return f"sqrt({name})"
-    return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
+    above = [power_text(name, str(each)) for name, each in powers.items() if each > 0]
+    below = [power_text(name, str(-each)) for name, each in powers.items() if each < 0]
+    return quotient_text(above, below)
 
 
 def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
@@ -188,6 +178,8 @@ def reduced(expr: s.Expr) -> s.Expr:
                     return b
                 case "*" | "/" if is_number(b, 1):
                     return a
+                case "*" if isinstance(b, s.Binary) and b.op == "/" and same(a, b.right):
+                    return b.left
                 case "+" | "-" if is_number(b, 0):
                     return a
                 case "-" if is_number(a, 1) and is_number(b, 1):

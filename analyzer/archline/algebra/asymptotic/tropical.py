@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Literal, TypeAlias
 
 from archline.algebra.asymptotic.constants import UNITY, ZERO, Constant, OutOfReachError
+from archline.algebra.product_text import power_text, quotient_text
 from archline.numbers import fmpq
 
 MAX_LEAVES = 1000
@@ -100,14 +101,12 @@ class Monomial:
         ordered = sorted(self.powers.items(), key=lambda pair: (pair[0].argument is not None, pair[0].key))
         above = [_power_text(atom, power) for atom, power in ordered if power.sign() > 0]
         below = [_power_text(atom, -power) for atom, power in ordered if power.sign() < 0]
-        return "/".join(["*".join(above) or "1", *below])
+        return quotient_text(above, below)
 
 
 def _power_text(atom: GrowthAtom, power: Constant) -> str:
-    if power == UNITY:
-        return atom.key
-    text, base = str(power), f"({atom.key})" if atom.exponent else atom.key
-    return f"{base}^{text}" if text.isdigit() else f"{base}^({text})"
+    base = f"({atom.key})" if atom.exponent and power != UNITY else atom.key
+    return power_text(base, str(power))
 
 
 ONE = Monomial({})

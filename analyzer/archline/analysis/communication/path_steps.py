@@ -11,12 +11,22 @@ from archline.language.source import Span
 
 
 @dataclass(frozen=True)
+class InBranch:
+    """The branch that a step is in, as the program has it (`elif p >= m`), how often it runs there, and its costs."""
+
+    text: str
+    times: Amount
+    amounts: Mapping[str, Amount]
+
+
+@dataclass(frozen=True)
 class PathStep:
     """A statement of a path, with what it adds to each metric.
 
     `once` is the cost of one execution, with the variables of the loops around it; `times` says how often the path
     goes through it, and `amounts` what it adds in all. `callee` is the algorithm that a call, or a collective
-    operation, stands for, and `inside` are its statements. The upper bounds are the ones that matter.
+    operation, stands for, and `inside` are its statements. The upper bounds are the ones that matter. `branch` is the
+    innermost one around it that the sizes alone decide.
     """
 
     span: Span
@@ -25,6 +35,7 @@ class PathStep:
     times: Amount = UNIT
     callee: str = ""
     inside: tuple[PathStep, ...] = ()
+    branch: InBranch | None = None
 
     @property
     def source(self) -> str:
@@ -42,7 +53,14 @@ class PathStep:
             amounts=_each(self.amounts, function),
             times=function(self.times),
             inside=tuple(each.mapped(function) for each in self.inside),
+            branch=None
+            if self.branch is None
+            else InBranch(self.branch.text, function(self.branch.times), _each(self.branch.amounts, function)),
         )
+
+    def in_branch(self, text: str, function: Callable[[Amount], Amount]) -> PathStep:
+        """The step in a branch that the sizes decide, which `function` weighs."""
+        return replace(self.mapped(function), branch=self.branch or InBranch(text, self.times, self.amounts))
 
     def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
         """The same step with a function applied to what one execution costs."""

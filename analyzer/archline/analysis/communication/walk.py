@@ -29,6 +29,7 @@ from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable
+from archline.language.format_expressions import format_expression
 from archline.language.metrics import TEST
 from archline.language.model import Module
 
@@ -289,7 +290,9 @@ class PathCosts:
             raise NotStaticError("they are not the same on all processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.scope.facts.maximum(-least, most), _done={})
 
-    def _if(self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Position) -> Spent:
+    def _if(
+        self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Position, keyword: str = "if"
+    ) -> Spent:
         first, *rest = branches
         if first.condition is None:
             return self._block(first.body, algorithm, place)
@@ -304,20 +307,26 @@ class PathCosts:
         if taken == ONE:
             return cost.then(self._block(first.body, algorithm, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
-        other = self._if(tuple(rest), algorithm, place.knowing(opposite)) if rest else FREE
+        other = self._if(tuple(rest), algorithm, place.knowing(opposite), "elif") if rest else FREE
         if taken == ZERO:
             return cost.then(other)
         arm = self._block(first.body, algorithm, place.knowing(first.condition))
-        return cost.then(self._one_of(taken, arm, other, place))
+        by_sizes = s.names(first.condition) <= {*self._module.signatures[algorithm].size_names, "P"}
+        shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
+        return cost.then(self._one_of(taken, arm, other, place, shown))
 
-    def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Position) -> Spent:
+    def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Position, shown: str | None) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
         facts = place.scope.facts
         if taken is not None and not place.moves(taken):
             amounts = {name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}
-            steps = [each.mapped(lambda amount: weigh(taken, amount, NOTHING)) for each in arm.steps]
-            steps += [each.mapped(lambda amount: weigh(taken, NOTHING, amount)) for each in other.steps]
+            first, rest = (lambda amount: weigh(taken, amount, NOTHING)), (lambda amount: weigh(taken, NOTHING, amount))
+            if shown is None:
+                steps = [*(each.mapped(first) for each in arm.steps), *(each.mapped(rest) for each in other.steps)]
+            else:
+                steps = [each.in_branch(shown, first) for each in arm.steps]
+                steps += [each.in_branch("else", rest) for each in other.steps]
             return Spent(amounts, declared, steps=tuple(steps))
         if not place.ranged:
             return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from archline.algebra.product_text import power_text as written_power
+from archline.algebra.product_text import quotient_text
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.exponents import Exponent, rational
 from archline.recurrences.asymptotic.normal_form import Argument, CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import Term
-
-_PLAIN = re.compile(r"\w+|\w+\([\w/]+\)|\d+\.\d+")
 
 
 def growth_text(terms: Iterable[Term], size: str) -> str:
@@ -67,21 +66,12 @@ def product_text(coefficient: fmpq, factors: Factors) -> str:
             above.append(power_text(base, exponent))
     if coefficient != 1 or not above:
         above.insert(0, str(coefficient) if coefficient.q == 1 or not below else f"({coefficient})")
-    text = "*".join(above)
-    if not below:
-        return text
-    return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
+    return quotient_text(above, below)
 
 
 def power_text(base: str, exponent: Exponent) -> str:
     """base^exponent."""
-    if exponent.is_rational:
-        if exponent.rational == 1:
-            return base
-        if exponent.rational == fmpq(1, 2):
-            return f"sqrt({base})"
-    text = exponent.text()
-    return f"{base}^{text}" if _PLAIN.fullmatch(text) else f"{base}^({text})"
+    return written_power(base, exponent.text())
 
 
 def argument_text(argument: Argument, size: str) -> str:

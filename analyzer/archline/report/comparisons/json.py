@@ -38,6 +38,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
         ],
         "cache": cache(found.cache),
         "assumptions": list(found.assumptions),
+        "growth_when": list(found.when),
         "convention": found.model.convention,
         "stated_error": found.model.error,
         "notes": beyond_peak(found),

@@ -9,6 +9,7 @@ from archline.compare.growth import Relation
 from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.energy.intervals import Interval
+from archline.report.costs.forms import short_growth
 from archline.report.energies import shown
 from archline.report.growth import proof_text
 from archline.report.layout import indented, table, wrap
@@ -24,15 +25,16 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
     shown_in_full = growth or certificates or not found.points
     if not shown_in_full:
         for pair, relations in found.growth.items():
-            lines += ["", *indented(wrap(growth_line(pair, relations), width - 2))]
+            lines += ["", *indented(wrap(growth_line(found, pair, relations), width - 2))]
     for pair, relations in found.growth.items() if shown_in_full else ():
         lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
-        rows = [["", "", *pair], *(growth_row(*each) for each in relations.items())]
+        rows = [["", "", *pair], *(growth_row(found, *each) for each in relations.items())]
         lines += indented(table(rows, width - 4), 4)
         if certificates:
             lines += indented(list(_proofs(relations, width - 4)), 4)
-    if found.assumptions:
-        lines += ["", *indented(wrap("assuming " + ", ".join(found.assumptions), width - 2))]
+    below = [*case_note(found), *(["assuming " + ", ".join(found.assumptions)] if found.assumptions else [])]
+    if below:
+        lines += ["", *indented([line for each in below for line in wrap(each, width - 2)])]
     return "\n".join(lines) + "\n"
 
 
@@ -117,26 +119,37 @@ def beyond_peak(found: Comparison) -> list[str]:
     return shown.beyond_peak(each for point in points for each in (point.first, point.second) if each is not None)
 
 
-def growth_line(pair: Pair, relations: Mapping[str, Relation]) -> str:
+def growth_line(found: Comparison, pair: Pair, relations: Mapping[str, Relation]) -> str:
     """The relations of growth in a line; `--growth` has them with the growths themselves."""
     kinds: dict[str, list[str]] = {}
     for name, each in relations.items():
         if not name.startswith("energy."):
             kinds.setdefault(_relation(each), []).append(name)
     said = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
-    return f"growth of {pair[0]} relative to {pair[1]}: {said} (--growth shows it)"
+    return f"{_growth_title(found, pair)}: {said} (--growth shows it)"
 
 
 def _growth_title(found: Comparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
-    more = [fact for fact in facts if fact not in found.assumptions]
-    return f"growth of {pair[0]} relative to {pair[1]}" + (f", where {', '.join(more)}" if more else "")
+    more = [fact for fact in facts if fact not in found.assumptions and fact not in found.implied]
+    return f"growth of {pair[0]} relative to {pair[1]}" + (f" where {' and '.join(more)}" if more else "")
 
 
-def growth_row(name: str, relation: Relation) -> list[str]:
+def case_note(found: Comparison) -> list[str]:
+    """That growth is of several processors along each axis, and how many the grids have where they differ."""
+    lines = [f"growth where {' and '.join(found.when)}; for all sizes see --all"] if found.when else []
+    if len(set(found.processors.values())) > 1:
+        lines.append(f"processors: {', '.join(f'{text} of {name}' for name, text in found.processors.items())}")
+    return lines
+
+
+def growth_row(found: Comparison, name: str, relation: Relation) -> list[str]:
     """A metric, the relation, and the growth of both where they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
-    return [name, _relation(relation), first, "" if first == second and relation.relation == "same" else second]
+    alike = first == second and relation.relation == "same"
+    if found.shorten:
+        first, second = short_growth(first), short_growth(second)
+    return [name, _relation(relation), first, "" if alike else second]
 
 
 def _relation(relation: Relation) -> str:

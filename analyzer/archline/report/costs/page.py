@@ -17,6 +17,7 @@ from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
 from archline.report.costs import lower_bounds
+from archline.report.costs.forms import FULL, LEADING, LONG, short_form
 from archline.report.costs.line import Line
 from archline.report.costs.regimes import PART, extent_of
 from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
@@ -25,9 +26,8 @@ from archline.report.numbers import point_text, readable, short
 from archline.report.text import tally
 from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
 
-FULL, SHORT = 44, 30
-"""Characters of a form, and of a least Z, that are shown in full."""
-LONG = "(long: see --all)"
+SHORT = 30
+"""Characters of a least Z that are shown in full."""
 REGIMES = 4
 FAR, LINE, WORDS = 2**12, 8, 2**16
 """Sizes, words of a line and of the cache at which regimes are compared to choose some of them."""
@@ -70,7 +70,7 @@ def page(view: CostView, metric: str | None = None) -> Page:
     if case is not None:
         notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
     if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
-        notes.append(("~: leading terms as all sizes grow, for ", Formula("L >= 2")))
+        notes.append((LEADING,) if view.on_grid else (f"{LEADING}, for ", Formula("L >= 2")))
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
     found = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
     known = view.communication
@@ -137,13 +137,8 @@ def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
 
 def _form(view: CostView, value: Poly, most: int = FULL) -> str:
     """The form in full where it is short, else its leading terms, if they are known and no longer."""
-    text = view.text(value)
-    if len(text) <= most:
-        return Formula(text)
-    lead = leading(value)
-    short = text if lead is None else f"~ {view.text(lead)}"
-    shown = min(short, text, key=len)
-    return Formula(shown) if len(shown) <= 2 * most else LONG
+    shown = short_form(value, view.text, most)
+    return shown if shown == LONG else Formula(shown)
 
 
 def _bounded(relation: str, form: str) -> Phrase:
@@ -268,7 +263,7 @@ def _notes(view: CostView) -> Iterator[Phrase]:
     if view.on_grid and "K" in view.parameters:
         yield ("a message has K words at most, w words are ", Formula("ceil(w/K)"), " messages")
     if view.on_grid:
-        yield ("along the longest path through the processors, each metric by itself; memory of one processor",)
+        yield ("each metric on its own critical path through the processors; memory: the most of any processor",)
         yield from lower_bounds.sentences(view)
     elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)

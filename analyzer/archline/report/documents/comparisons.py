@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from archline.compare.growth import Relation
 from archline.compare.results import Comparison, Pair
 from archline.report.comparisons import text
+from archline.report.costs.forms import LONG
 from archline.report.documents.model import Document, Phrase, Table, cells, with_growths
 
 MOST = 12
@@ -25,17 +26,22 @@ def document(found: Comparison, *, short: bool = True, growth: bool = False) -> 
             notes.append(f"one point in {step} is shown")
         notes += text.notes(found)
     if growth or not found.points:
-        tables += [_growth(pair, relations) for pair, relations in found.growth.items()]
+        tables += [_growth(found, pair, relations) for pair, relations in found.growth.items()]
     else:
-        notes += [text.growth_line(pair, relations) for pair, relations in found.growth.items()]
+        notes += [text.growth_line(found, pair, relations) for pair, relations in found.growth.items()]
+    notes += text.case_note(found)
     if found.assumptions:
         notes.append("assuming " + ", ".join(found.assumptions))
     return Document(text.heading(found), "", "", tuple(tables), tuple((each,) for each in notes))
 
 
-def _growth(pair: Pair, relations: Mapping[str, Relation]) -> Table:
+def _growth(found: Comparison, pair: Pair, relations: Mapping[str, Relation]) -> Table:
     rows: list[tuple[Phrase, ...]] = []
     for name, each in relations.items():
-        label, relation, first, second = text.growth_row(name, each)
-        rows.append(((label,), (relation,), with_growths(first), with_growths(second)))
+        label, relation, first, second = text.growth_row(found, name, each)
+        rows.append(((label,), (relation,), _marked(first), _marked(second)))
     return Table(("growth", "relation", *pair), tuple(rows))
+
+
+def _marked(growth: str) -> Phrase:
+    return (growth,) if growth == LONG else with_growths(growth)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from archline.energy.model import Estimate
 from archline.energy.results import EnergyResult, Symbolic
+from archline.report.costs.forms import LONG
 from archline.report.documents.model import Document, Formula, Phrase, Table, with_growths
 from archline.report.energies import shown
 
@@ -19,6 +20,7 @@ def document(found: EnergyResult) -> Document:
         tables = [Table(("", "amount", "share", "formula"), tuple(_rows(found, found.estimate)))]
     model = found.model
     notes = [
+        *(() if found.symbolic is None else shown.of_forms(found.symbolic)),
         found.data,
         f"convention: {model.convention}",
         f"stated error: {model.error}",
@@ -35,9 +37,9 @@ def _in_symbols(found: EnergyResult, symbolic: Symbolic) -> list[Table]:
         ((name,), (Formula(text),), _marked(symbolic.growth.get(name, ""))) for name, text in formulas
     ]
     metrics: list[tuple[Phrase, ...]] = [
-        ((each.name,), (each.status,), (Formula(each.bounds.lower),), (Formula(each.bounds.upper),))
+        ((each.name,), (each.status,), _form(each.shown.lower), _form(each.shown.upper))
         for each in symbolic.metrics
-        if each.bounds is not None
+        if each.shown is not None
     ]
     return [
         Table(("term", "formula", "growth"), tuple(terms)),
@@ -45,8 +47,12 @@ def _in_symbols(found: EnergyResult, symbolic: Symbolic) -> list[Table]:
     ]
 
 
+def _form(text: str) -> Phrase:
+    return (text,) if text == LONG else (Formula(text),)
+
+
 def _marked(growth: str) -> Phrase:
-    return with_growths(growth) if "(" in growth and not growth.startswith("unknown") else (growth,)
+    return with_growths(growth) if "(" in growth and not growth.startswith(("unknown", LONG)) else (growth,)
 
 
 def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from archline.energy.results import EnergyResult
 from archline.report.energies import shown
-from archline.report.latex import escaped, expression
+from archline.report.latex import condition, escaped, expression
 
 
 def render(results: Sequence[EnergyResult], width: int) -> str:
@@ -17,6 +17,8 @@ def render(results: Sequence[EnergyResult], width: int) -> str:
 def _one(result: EnergyResult) -> str:
     rows = [rf"  E &= {expression(result.model.expression)}"]
     if result.symbolic is not None:
+        if result.symbolic.when:
+            rows.append(rf"  &{condition(' and '.join(result.symbolic.when))}")
         for each in result.symbolic.metrics:
             assert each.bounds is not None
             name = rf"\mathrm{{{each.name}}}"

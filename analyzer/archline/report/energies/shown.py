@@ -8,9 +8,10 @@ from fractions import Fraction
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate
-from archline.energy.results import CacheUsed, EnergyResult, Input
+from archline.energy.results import CacheUsed, EnergyResult, Input, Symbolic
 from archline.energy.units import format_si
 from archline.report.communication import factor
+from archline.report.costs.forms import LEADING
 from archline.report.numbers import readable
 
 Number = int | Fraction
@@ -72,6 +73,17 @@ def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
         f"{end}{float(most):.3g} times the machine's peak flop/s: model {model} counts unlimited cores, so time is too "
         "short and power too high (the model roofline is bounded by the peak)"
     ]
+
+
+def of_forms(symbolic: Symbolic) -> Iterable[str]:
+    """Where forms and growth hold, and what marks those that are shortened."""
+    if symbolic.when:
+        yield f"where {' and '.join(symbolic.when)}; for all sizes see --all"
+    if symbolic.assumptions:
+        yield f"assuming {', '.join(symbolic.assumptions)}"
+    ends = [each.shown for each in symbolic.metrics if each.shown is not None]
+    if any(each.startswith("~") for both in ends for each in (both.lower, both.upper)):
+        yield LEADING
 
 
 def notes(result: EnergyResult) -> list[str]:

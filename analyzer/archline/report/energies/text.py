@@ -254,6 +254,8 @@ def _symbols(result: EnergyResult, width: int) -> str:
     lines += indented(wrap(f"where {', '.join(where)}", width - 2)) if where else []
     rows = [row for each in symbolic.metrics for row in _metric(each)]
     lines += ["", *indented(table(rows, width - 2))]
+    notes = list(shown.of_forms(symbolic))
+    lines += ["", *indented([line for each in notes for line in wrap(each, width - 2)])] if notes else []
     grown = [[f"{name}", growth] for name, growth in symbolic.growth.items()]
     if grown:
         lines += ["", "  growth of the energy and of its terms", *indented(table(grown, width - 4), 4)]
@@ -263,9 +265,10 @@ def _symbols(result: EnergyResult, width: int) -> str:
 
 def _metric(metric: SymbolicMetric) -> Iterable[list[str]]:
     growth = metric.growth or ""
-    bounds = metric.bounds
+    bounds, known = metric.shown, metric.bounds
     assert bounds is not None
-    if bounds.lower == bounds.upper:
+    assert known is not None
+    if known.lower == known.upper:
         yield [metric.name, metric.status, f"= {bounds.upper}", growth]
         return
     yield [metric.name, metric.status, f">= {bounds.lower}", growth]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from archline.numbers import fmpq
+from archline.algebra.product_text import power_text, quotient_text
 from archline.recurrences.asymptotic.logspace.compare import weight
 from archline.recurrences.asymptotic.logspace.cones import Vector, whole
 from archline.recurrences.asymptotic.logspace.lattice import Formula
-from archline.recurrences.asymptotic.logspace.numbers import Irrational, Number, approximate, sign
+from archline.recurrences.asymptotic.logspace.numbers import approximate, sign
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial
-
-_LOGARITHM = re.compile(r"log2\(\d+\)")
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Printer:
     def term(self, term: LogMonomial) -> str:
         """A product with at most one quotient."""
         above, below = self._parts(term)
-        return _quotient(above, below)
+        return quotient_text(above, below)
 
     def equation(self, form: Vector) -> str:
         """Where a form is zero."""
@@ -59,12 +56,12 @@ class Printer:
             logs = [each for each in key if each.startswith("log2(") and any(each in above for above in members)]
             below = [each for each in key if each not in logs]
             if len(members) == 1:
-                shown.append(_quotient(members[0], below))
+                shown.append(quotient_text(members[0], below))
             elif not below:
-                shown.append(" + ".join(_quotient(above, ()) for above in members))
+                shown.append(" + ".join(quotient_text(above, ()) for above in members))
             else:
-                inner = " + ".join(_quotient([x for x in above if x not in logs], ()) for above in members)
-                shown.append(_quotient([f"({inner})", *logs], below))
+                inner = " + ".join(quotient_text([x for x in above if x not in logs], ()) for above in members)
+                shown.append(quotient_text([f"({inner})", *logs], below))
         return " + ".join(shown) or "0"
 
     def formula(self, formula: Formula) -> str:
@@ -82,30 +79,12 @@ class Printer:
         for name, power in zip(self.names, term.powers, strict=True):
             if power:
                 rising = sign(power) > 0
-                (above if rising else below).append(_power(name, power if rising else -power))
+                (above if rising else below).append(power_text(name, str(power if rising else -power)))
         for form, power in term.logs:
             text = f"log2({self.monomial(form)})"
-            (above if power > 0 else below).append(_power(text, abs(power)))
+            (above if power > 0 else below).append(power_text(text, str(abs(power))))
         return above, below
 
 
 def _place(term: LogMonomial) -> tuple[object, ...]:
     return (*weight(term)[:-2], [-approximate(x) for x in term.powers])
-
-
-def _quotient(above: Sequence[str], below: Sequence[str]) -> str:
-    top = "*".join(above) or "1"
-    if not below:
-        return top
-    return f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({'*'.join(below)})"
-
-
-def _power(base: str, power: Number) -> str:
-    if isinstance(power, Irrational):
-        text = str(power)
-        return f"{base}^{text}" if _LOGARITHM.fullmatch(text) else f"{base}^({text})"
-    if power == fmpq(1, 2):
-        return f"sqrt({base})"
-    if power == 1:
-        return base
-    return f"{base}^{power}" if power.q == 1 else f"{base}^({power})"

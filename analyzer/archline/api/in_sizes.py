@@ -1,0 +1,119 @@
+"""What is derived of an algorithm in sizes, for models: forms and growth, at all sizes or where more facts hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from archline.algebra.asymptotic.simplify import ZERO
+from archline.analysis.cost import Cost, Costs
+from archline.api.costs import CostReport
+from archline.claims.any_order_growth import above_one, least, per_line
+from archline.claims.growth_of_cost import growth as growth_of
+from archline.claims.growth_of_cost import growth_of as growth_in_sizes
+from archline.energy.growth import Growth
+from archline.energy.results import Ends, SymbolicMetric
+from archline.ir.scope import declared
+from archline.language import model
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.metrics import ON_REQUEST
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import facts_in_sizes
+from archline.report.costs.forms import short_form, short_growth
+
+
+@dataclass(frozen=True, eq=False)
+class InSizes:
+    """An algorithm and its costs in sizes; they hold where `when` does, beside the algorithm's own facts.
+
+    With `shorten`, long forms are shown by their leading terms.
+    """
+
+    report: CostReport
+    module: model.Module
+    node: s.Algorithm
+    cost: Callable[[str], Cost]
+    when: tuple[s.Fact, ...] = ()
+    shorten: bool = False
+
+    @cached_property
+    def where(self) -> tuple[s.Fact, ...]:
+        """All facts of the sizes; on a grid in sizes alone, where these say how many processors it has."""
+        return facts_in_sizes(self.node)
+
+    @property
+    def _costs(self) -> Costs:
+        return self.report.case.costs if self.when else self.report.costs
+
+    def growth(self, metric: str) -> Growth:
+        """How a metric grows, under the facts of the sizes and those that its growth depends on."""
+        cost = self.cost(metric)
+        if cost.upper is not None and not cost.upper:
+            return Growth(ZERO, ZERO, self.where)
+        found = growth_of(self.module, self.node, self._costs, cost)
+        if self.node.grid and found.tight is not None and found.tight.tight:
+            more = _facts(found.tight.condition)
+            if more is not None:
+                return Growth(_parsed(found.tight.growth), _parsed(found.tight.growth), (*self.where, *more))
+        if not found.under:
+            lower = found.lower if found.lower == found.upper else self._lower(cost, found.lower)
+            return Growth(_parsed(lower), _parsed(found.upper), self.where)
+        if len(found.under) > 1:
+            return Growth(None, None, self.where)
+        (only,) = found.under
+        more = _facts(only.condition)
+        if more is None:
+            return Growth(None, None, self.where)
+        facts = (*self.where, *more)
+        upper = _parsed(only.growth)
+        return Growth(upper if only.tight else _parsed(self._lower(cost, None)), upper, facts)
+
+    def _lower(self, cost: Cost, lower: str | None) -> str | None:
+        """What a cost is Omega of; io also by the lower bound for any schedule."""
+        found = cost.orderless
+        if found is None:
+            return lower
+        known = declared(self.module, self.node).facts
+        sizes = self.module.signatures[self.node].size_names
+        if lower is None:
+            # A bound that holds from sizes of 2 on is no claim about all sizes.
+            return least(self._costs, cost, known) if not above_one(found, sizes, known) else None
+        floors = {each.power: each.iterations for each in found.floors if each.power}
+        texts = {
+            power: growth_in_sizes(self._costs, count, sizes, self.where, known) for power, count in floors.items()
+        }
+        return " + ".join([lower, *(per_line(f"({text})", power) for power, text in texts.items() if text)])
+
+    def symbolic(self, metric: str) -> SymbolicMetric:
+        """A metric in sizes."""
+        if metric in ("Z", "L"):
+            return SymbolicMetric(metric, "given", Ends(metric, metric))
+        cost, write = self.cost(metric), self.report.write
+        growth = None if metric in ON_REQUEST else growth_of(self.module, self.node, self._costs, cost).text
+        if cost.lower is None or cost.upper is None:
+            return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
+        shown = [each for each in cost.alternatives if each.told]
+        regimes = tuple((each.when, write(each.upper)) for each in shown)
+        growth = short_growth(growth) if growth is not None and self.shorten else growth
+        bounds = Ends(write(cost.lower), write(cost.upper))
+        short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
+        return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short)
+
+
+def _facts(condition: str) -> tuple[s.Fact, ...] | None:
+    """A condition as facts; None where it is something else."""
+    try:
+        return tuple(fact for each in condition.split(" and ") if each for fact in parse_facts(each))
+    except ArchlineError:
+        return None
+
+
+def _parsed(text: str | None) -> s.Expr | None:
+    if text is None:
+        return None
+    try:
+        return parse_expression(text)
+    except ArchlineError:
+        return None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
 from archline.ir.call_invariants import inherited
-from archline.ir.scope import NotStaticError, declared, static_value
+from archline.ir.scope import NotStaticError, declared, static_value, with_all
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
@@ -24,6 +25,8 @@ from archline.language.parser import parse_facts
 
 MAX_SPLITS = 3
 """A claim is decided in 2^MAX_SPLITS cases at most."""
+MAX_AXES = 2
+"""With more axes of different extents there are too many cases to derive the costs in all of them."""
 MAX_DERIVED = 40
 """So many times the costs of an algorithm are derived anew for all of its claims."""
 MAX_NODES = 3000
@@ -60,8 +63,30 @@ class ByCases:
         """The verdict by cases, or the one that was found where they do not decide it."""
         if is_long(self.module, self.algorithm):
             return found
-        by_cases = self._decided(ensures, ensures.when, MAX_SPLITS)
-        return by_cases if by_cases is not None and by_cases.outcome in ("holds", "fails") else found
+        for way in (self._by_axes, self._by_when):
+            by_cases = way(ensures)
+            if by_cases is not None and by_cases.outcome in ("holds", "fails"):
+                return by_cases
+        return found
+
+    def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
+        """The verdict in all cases of the axes that a claim allows: the costs in them serve all claims."""
+        extents = {each.id for axis in self.algorithm.grid if isinstance(each := axis.extent, s.Name)}
+        ways = [_allowed(self.module, self.algorithm, ensures, name) for name in sorted(extents)]
+        if not 1 <= len(ways) <= MAX_AXES or not all(ways):
+            return None
+        cases = []
+        for facts in (sum(case, ()) for case in product(*ways)):
+            narrowed = self._under(facts)
+            verdict = None if narrowed is None else self.decide(*narrowed, ensures)
+            if verdict is None or verdict.outcome != "holds":
+                return _where(verdict, facts) if verdict is not None and verdict.outcome == "fails" else None
+            cases.append(verdict)
+        return replace(cases[0], proofs=tuple(proof for each in cases for proof in each.proofs))
+
+    def _by_when(self, ensures: s.Ensures) -> Verdict | None:
+        """The verdict on costs that are derived under the facts of a claim, in more and more cases."""
+        return self._decided(ensures, ensures.when, MAX_SPLITS)
 
     def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
         """The verdict where the facts hold; None where nothing can be derived under them."""
@@ -102,6 +127,16 @@ class ByCases:
         except ArchlineError:
             return None
         return module, algorithm, derive(module, algorithm)
+
+
+def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
+    """Of an extent that is 1, or 2 at least, the cases that the facts of a claim do not exclude."""
+    scope = declared(module, algorithm)
+    facts = with_all(scope.facts, ensures.when, scope)
+    split = _split(s.Name(name, span=algorithm.span))
+    size = facts.rewritten(name)
+    several, one = not facts.nonnegative(1 - size), not facts.nonnegative(size - 2)
+    return [split.several] * several + [split.one] * one
 
 
 def _where(verdict: Verdict, case: tuple[s.Fact, ...]) -> Verdict:

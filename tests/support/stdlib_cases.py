@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.execution.run import Counts, execute
+from archline.execution.results import Counts
+from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_target
 from archline.language.model import Module

@@ -12,6 +12,7 @@ from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
+from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import least
@@ -222,10 +223,18 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return Growth(None, None)
     try:
-        return _Search(cost, sizes, facts, pieces(costs, cost, facts, known)).growth()
+        return _Search(_without_powers(cost, known), sizes, facts, pieces(costs, cost, facts, known)).growth()
     except ArchlineError:
         # A closed form or a fact that has no growth.
         return Growth(None, None)
+
+
+def _without_powers(cost: Cost, known: Facts) -> Cost:
+    """The cost with bounds from which growths are read: 2^ceil(log2(p)) is Theta(p)."""
+    if cost.regimes or cost.lower is None or cost.upper is None:
+        return cost
+    lower, upper = -without_rounded_powers(-cost.lower, known), without_rounded_powers(cost.upper, known)
+    return replace(cost, lower=lower, upper=upper)
 
 
 class _Search:

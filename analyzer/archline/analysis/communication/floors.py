@@ -85,30 +85,28 @@ def readable(value: Poly, facts: Facts) -> Poly:
 
 def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
     """An upper bound like `readable`, even if that is far off; the value itself where there is none."""
-    plain = value.substitute(facts.rewrites)
-    for each in (plain, _without_subtracted(plain, facts)):
-        inside = each.map_atoms(lambda atom, each=each: _plain_maximum(atom, each, facts))  # type: ignore[misc]
-        found = _without_floors_and_powers(inside, facts)
-        if not _has_rounded_powers(found):
-            return facts.restore(found)
-    return value
+    if not _has_rounded_powers(value):
+        return value
+    found = _plain(value.substitute(facts.rewrites), facts)
+    return value if _has_rounded_powers(found) else facts.restore(found)
 
 
-def _plain_maximum(atom: Atom, value: Poly, facts: Facts) -> Poly | None:
-    """At least max(0, e), in a value that it adds to, without rounded powers in e."""
-    if not isinstance(atom, a.PositivePart) or not facts.nonnegative(value.coefficients(atom).get(1, -ONE)):
-        return None
-    return facts.positive_part(_without_floors_and_powers(atom.argument, facts))
+def _plain(value: Poly, facts: Facts) -> Poly:
+    """At least the value: in max(0, e) that it adds e is larger, and max(0, e) that it subtracts is 0."""
+
+    def bound(atom: Atom) -> Poly | None:
+        parts = value.coefficients(atom)
+        if not isinstance(atom, a.PositivePart) or set(parts) - {0, 1} or not _has_rounded_powers(atom.argument):
+            return None
+        if facts.nonnegative(parts[1]):
+            return facts.positive_part(_plain(atom.argument, facts))
+        return ZERO if facts.nonnegative(-parts[1]) else None
+
+    return _without_floors_and_powers(value.map_atoms(bound), facts)
 
 
 def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
     return facts.simplify(_without_powers(_without_floors(value, facts), facts))
-
-
-def _without_subtracted(value: Poly, facts: Facts) -> Poly:
-    """At least the value: max(0, e) that is subtracted is 0 at least."""
-    subtracted = _subtracted(value, facts)
-    return value.map_atoms(lambda atom: ZERO if atom in subtracted else None)
 
 
 def _has_rounded_powers(value: Poly) -> bool:
@@ -116,11 +114,26 @@ def _has_rounded_powers(value: Poly) -> bool:
 
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:
-    def bound(atom: a.Exponential, upper: bool) -> Poly | None:
-        inner = _rounded(atom)
-        return inner if inner is None or not upper else inner.scaled(2) - 1
+    for atom in sorted((each for each in value.atoms() if _rounded(each) is not None), key=str):
+        parts = value.coefficients(atom)
+        if set(parts) - {0, 1}:
+            continue
+        signed = (parts[1],) if _has_sign(parts[1], facts) else (Poly({m: c}) for m, c in parts[1].terms.items())
+        value = parts.get(0, ZERO) + sum((each * _power_bound(atom, each, facts) for each in signed), ZERO)
+    return value
 
-    return raised(value, facts, a.Exponential, bound)
+
+def _has_sign(value: Poly, facts: Facts) -> bool:
+    return facts.nonnegative(value) or facts.nonnegative(-value)
+
+
+def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
+    """What 2^ceil(log2(e)) is at most, where it is multiplied by what is not negative, or at least."""
+    inner = _rounded(atom)
+    assert inner is not None
+    if facts.nonnegative(factor):
+        return inner.scaled(2) - 1
+    return inner if facts.nonnegative(-factor) else Poly.of_atom(atom)
 
 
 def _rounded(atom: Atom) -> Poly | None:

@@ -131,13 +131,15 @@ def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
     """What 2^ceil(log2(e)) is at most, where it is multiplied by what is not negative, or at least."""
     inner = _rounded(atom)
     assert inner is not None
+    if not facts.nonnegative(inner - 1):
+        return Poly.of_atom(atom)
     if facts.nonnegative(factor):
         return inner.scaled(2) - 1
     return inner if facts.nonnegative(-factor) else Poly.of_atom(atom)
 
 
 def _rounded(atom: Atom) -> Poly | None:
-    """The e of 2^ceil(log2(e)) with e >= 1."""
+    """The e of 2^ceil(log2(e))."""
     if not isinstance(atom, a.Exponential) or atom.base != 2:
         return None
     inner = a.single_atom(atom.exponent)

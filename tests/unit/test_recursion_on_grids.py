@@ -299,3 +299,44 @@ def test_messages_that_are_unknown_where_their_words_are_bounded_have_no_value()
     messages = al.algorithm(f"{MATMUL}::carma").cost().messages
     with pytest.raises(al.ArchlineError, match="AL414"):
         messages.at(n=8, m=8, p=8, s=8, t=8, v=8, P=8, K=4)
+
+
+LOCAL = """
+algorithm sort(a: inout real[n]):
+    where n >= 0
+    decreases n
+    if n > 3:
+        let h = n//3
+        sort(a[0..h])
+        sort(a[h..n])
+        local t: real[n, 2] = 0
+        {after}
+    {leaf}
+
+algorithm f(a: inout local real[n]) on grid(r: P):
+    where n >= 1
+    sort(a)
+"""
+
+
+@pytest.mark.parametrize("leaf", ["a[:] = a", "if n >= 1 and n <= 3:\n        local u: real[7] = 0"])
+@pytest.mark.parametrize("after", ["pass", "local u: real[n] = 0"])
+def test_what_calls_need_is_free_again_when_they_return(leaf: str, after: str) -> None:
+    """The peak of a recursion is at one of its levels, or at its end."""
+    found = al.loads(LOCAL.format(after=after, leaf=leaf))["f"]
+    cost = found.cost().memory
+    assert cost.status != "unknown"
+    for n in (1, 2, 3, 4, 5, 9, 10, 27, 50):
+        executed = found.run(n=n, P=2).counts.memory
+        value = cost.at(n=n, P=2)
+        lower, upper = value if isinstance(value, tuple) else (value, value)
+        assert lower <= executed <= upper
+
+
+def test_the_peak_of_mergesort_is_that_of_its_last_merge() -> None:
+    """One buffer of n words at a time beside the n that are sorted, none for a single word."""
+    found = al.loads("use sort.mergesort\nalgorithm f(a: inout local real[n]) on grid(r: P):\n    mergesort(a)\n")["f"]
+    cost = found.cost().memory
+    assert cost.status == "exact"
+    for n in (1, 2, 3, 7, 16, 33):
+        assert cost.at(n=n, P=3) == found.run(n=n, P=3).counts.memory == (2 * n if n > 1 else 1)

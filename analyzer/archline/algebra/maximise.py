@@ -7,6 +7,7 @@ they include the largest.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import lcm
 
 from archline.algebra import atoms as a
@@ -76,6 +77,19 @@ def largest(values: list[Poly], facts: Facts) -> Poly:
     for value in others:
         result = facts.maximum(result, value)
     return result
+
+
+def alternatives(value: Poly) -> Iterator[Poly]:
+    """The values of which it is the largest: of x + 2*max(0, y) they are x and x + 2*y."""
+    for atom in sorted(value.atoms(), key=str):
+        times = value.coefficients(atom)
+        if isinstance(atom, a.PositivePart) and times.keys() <= {0, 1}:
+            factor, rest = times[1], times.get(0, ZERO)
+            if factor.is_constant and factor.constant_term > 0:
+                yield from alternatives(rest)
+                yield from alternatives(rest + factor * atom.argument)
+                return
+    yield value
 
 
 def direction(value: Poly, variable: str, hi: Poly, facts: Facts, inside: Facts) -> int | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
-from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
+from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import is_nonnegative, rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
@@ -78,22 +77,11 @@ def _at_most(one: Amount, other: Amount, facts: Facts) -> bool:
     return facts.nonnegative(other.lower - one.lower) and facts.nonnegative(other.upper - one.upper)
 
 
-def _alternatives(amount: Amount) -> Iterator[Amount]:
-    """The amounts of which it is the largest: of x + 2*max(0, y) they are x and x + 2*y."""
-    value = amount.upper if isinstance(amount, Known) and amount.exact else ZERO
-    for atom in sorted(value.atoms(), key=str):
-        times = value.coefficients(atom)
-        factor = times.get(1, ZERO)
-        if (
-            isinstance(atom, a.PositivePart)
-            and times.keys() <= {0, 1}
-            and factor.is_constant
-            and factor.constant_term > 0
-        ):
-            yield from _alternatives(exactly(times.get(0, ZERO)))
-            yield from _alternatives(exactly(times.get(0, ZERO) + factor * atom.argument))
-            return
-    yield amount
+def _alternatives(amount: Amount) -> tuple[Amount, ...]:
+    """The amounts of which it is the largest."""
+    if isinstance(amount, Unknown) or not amount.exact:
+        return (amount,)
+    return tuple(map(exactly, alternatives(amount.lower)))
 
 
 def _holds(value: Poly, facts: Facts) -> bool:

@@ -18,6 +18,7 @@ from archline.algebra.expand import expanded, log2
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.numbers import fmpq, primes
+from archline.recurrences.closed.peaks import peak_form
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 LEVEL = "level"
@@ -137,8 +138,17 @@ def closed_form(function: Function) -> Form:
     known = [each for each in steps if each is not None]
     depth = _depth(function, leaves, known)
     if len(leaves) != 1 or depth is None or len(known) < len(steps):
-        return Form(None, None)
+        return _peak(function, leaves)
     return _Search(function, leaves[0], known, depth).form()
+
+
+def _peak(function: Function, leaves: Sequence[Equation]) -> Form:
+    """Bounds of what no level adds to, if it is that."""
+    found = peak_form(function)
+    if found is None:
+        return Form(None, None)
+    upper, exact = found
+    return Form(upper, upper, leaves[0]) if exact and len(leaves) == 1 else Form(None, upper)
 
 
 def step_of(function: Function, equation: Equation) -> LevelStep | None:

@@ -340,3 +340,12 @@ def test_the_peak_of_mergesort_is_that_of_its_last_merge() -> None:
     assert cost.status == "exact"
     for n in (1, 2, 3, 7, 16, 33):
         assert cost.at(n=n, P=3) == found.run(n=n, P=3).counts.memory == (2 * n if n > 1 else 1)
+
+
+def test_sizes_that_facts_give_are_integers_or_an_error_says_which_is_none() -> None:
+    """s == n*m/P is 9/8 for n = m = 3 and P = 8."""
+    cost = al.algorithm(f"{MATMUL}::carma").cost()
+    with pytest.raises(al.ArchlineError, match=r"AL407: `s` is n\*m/P, which is not an integer"):
+        cost.words.at(n=3, m=3, p=3, P=8)
+    with pytest.raises(al.ArchlineError, match="AL402: no value is given for `p`"):
+        cost.words.at(n=3, m=3, P=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
@@ -14,6 +14,7 @@ from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean
 from archline.language.evaluate import Enclosure, EvaluationError, evaluate, given_by_facts, holds
+from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
@@ -157,11 +158,7 @@ def checked_point(
     wanted = names.needed if needed is None else tuple(needed)
     missing = [name for name in wanted if name not in given and name not in point]
     if missing:
-        follow = _that_follow(where, missing)
-        missing = [name for name in missing if name not in follow]
-        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted if name not in follow)
-        message = _those("no value is given for", missing)
-        problems.append(Diagnostic(rules.MISSING_SIZE, message, hint=hint))
+        problems.extend(_missing(missing, wanted, tuple(where), option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
         problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
     if not problems:
@@ -202,6 +199,22 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
         for fact in where
         if holds(fact, whole) is False
     ]
+
+
+def _missing(
+    missing: Sequence[str], wanted: Sequence[str], where: tuple[s.Fact, ...], option: str
+) -> Iterator[Diagnostic]:
+    """Sizes that have no value: that are not given, or that facts give by others, but not as integers there."""
+    follow = _that_follow(where, missing)
+    left = [name for name in missing if name not in follow]
+    if left:
+        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted if name not in follow)
+        yield Diagnostic(rules.MISSING_SIZE, _those("no value is given for", left), hint=hint)
+        return
+    for name, value in defined_sizes(where):
+        if name in missing:
+            message = f"`{name}` is {format_expression(value)}, which is not an integer at these sizes"
+            yield Diagnostic(rules.FACT_FAILS, message, value.span)
 
 
 def _that_follow(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:

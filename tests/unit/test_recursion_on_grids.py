@@ -347,5 +347,7 @@ def test_sizes_that_facts_give_are_integers_or_an_error_says_which_is_none() -> 
     cost = al.algorithm(f"{MATMUL}::carma").cost()
     with pytest.raises(al.ArchlineError, match=r"AL407: `s` is n\*m/P, which is not an integer"):
         cost.words.at(n=3, m=3, p=3, P=8)
+    with pytest.raises(al.ArchlineError, match="AL402: no value is given for `P`"):
+        cost.words.at(n=8, m=8, p=8)
     with pytest.raises(al.ArchlineError, match="AL402: no value is given for `p`"):
         cost.words.at(n=3, m=3, P=8)

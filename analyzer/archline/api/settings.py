@@ -158,7 +158,7 @@ def checked_point(
     wanted = names.needed if needed is None else tuple(needed)
     missing = [name for name in wanted if name not in given and name not in point]
     if missing:
-        problems.extend(_missing(missing, wanted, tuple(where), option))
+        problems.extend(_missing(missing, wanted, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
         problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
     if not problems:
@@ -202,13 +202,16 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
 
 
 def _missing(
-    missing: Sequence[str], wanted: Sequence[str], where: tuple[s.Fact, ...], option: str
+    missing: Sequence[str], wanted: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
 ) -> Iterator[Diagnostic]:
     """Sizes that have no value: that are not given, or that facts give by others, but not as integers there."""
     follow = _that_follow(where, missing)
-    left = [name for name in missing if name not in follow]
+    values = tuple(value for name, value in defined_sizes(where) if name in follow)
+    behind = sorted(s.names(values) - {*point, *missing})
+    left = [*(name for name in missing if name not in follow), *behind]
     if left:
-        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in wanted if name not in follow)
+        names = dict.fromkeys((*wanted, *behind))
+        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in names if name not in follow)
         yield Diagnostic(rules.MISSING_SIZE, _those("no value is given for", left), hint=hint)
         return
     for name, value in defined_sizes(where):

@@ -302,7 +302,7 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if exact is None:
         return Poly.of_atom(Floor(value, modulus))
     whole, rest = exact
-    if rest and _fractional_terms(whole):
+    if (rest and _fractional_terms(whole)) or _divides_by_sizes(whole):
         return Poly.of_atom(Floor(value, modulus))
     if not rest:
         # A quotient of polynomials may still be a fraction.
@@ -482,6 +482,11 @@ def _is_whole(atom: Atom, power: int) -> bool:
     if isinstance(atom, PositivePart):
         return power > 0 and is_integral(atom.argument)
     return power > 0 and not isinstance(atom, Quotient) and getattr(atom, "function", "isqrt") == "isqrt"
+
+
+def _divides_by_sizes(whole: Poly) -> bool:
+    """Whether terms are divided by sizes: (b*g/c)/g is b/c, which need be no integer where b*g/c is one."""
+    return any(power < 0 and isinstance(atom, Symbol) for monomial in whole.terms for atom, power in monomial)
 
 
 def _fractional_terms(value: Poly) -> bool:

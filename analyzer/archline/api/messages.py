@@ -84,8 +84,10 @@ def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Mess
         if left <= 0:
             reached = points[0]["P"] - 1 if points else 0
             break
-    if refusal is not None and not ran:
-        return _failed(module, algorithm, refusal)
+    if not ran:
+        if refusal is not None:
+            return _failed(module, algorithm, refusal)
+        reached = 0
     return Messages(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
 
 

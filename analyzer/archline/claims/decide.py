@@ -9,7 +9,9 @@ from fractions import Fraction
 from itertools import islice, pairwise, takewhile
 
 from archline.algebra import atoms as a
+from archline.algebra.asymptotic import rules as growth_rules
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
+from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -66,7 +68,25 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
             by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
             for claim, verdict in zip(written, found, strict=True)
         ]
+    found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
+
+
+def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+    """The verdict; unknown of a claim that would hold as no sizes satisfy its facts."""
+    claim = verdict.ensures
+    if verdict.outcome != "holds":
+        return verdict
+    try:
+        Domain((*facts_in_sizes(algorithm), *assumed(algorithm), *claim.when))
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule is not growth_rules.NO_SIZES:
+            return verdict
+        if next(points(algorithm, scope, costs, claim, branches=False), None) is None:
+            return Verdict(claim, "unknown", "no sizes satisfy the `where` and the `when`")
+        if claim.relation not in ("==", "<=", ">="):
+            return Verdict(claim, "unknown", "growth is about sizes from 1 on, and none of them satisfy the facts")
+    return verdict
 
 
 def _in_case(module: Module, algorithm: s.Algorithm, costs: Costs, ensures: s.Ensures) -> Verdict:
@@ -216,10 +236,8 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
 
 
 def _may_vanish(cost: Cost) -> bool:
-    """Whether a lower bound has differences and logarithms: growth reads log2(w), which is 0 at 1, as log2(2 + w)."""
-    if cost.lower is None or all(coefficient > 0 for coefficient in cost.lower.terms.values()):
-        return False
-    return any(
+    """Whether a lower bound has logarithms: growth reads log2(w), which is 0 at 1, as log2(2 + w)."""
+    return cost.lower is not None and any(
         isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
         for atom in cost.lower.atoms()
     )

@@ -48,6 +48,21 @@ def defined_sizes(facts: Iterable[s.Fact]) -> Iterator[tuple[str, s.Expr]]:
                 pass
 
 
+def stated_least(facts: Iterable[s.Fact]) -> dict[str, int]:
+    """The least values of sizes, of those that facts compare with a number."""
+    said: dict[str, int] = {}
+    for fact in facts:
+        match fact:
+            case s.Binary(op=">=" | ">" | "==" as op, left=s.Name(id=name), right=s.Integer(value=value)):
+                said[name] = max(said.get(name, 0), value + (op == ">"))
+            case s.Binary(op="<=" | "<" | "==" as op, left=s.Integer(value=value), right=s.Name(id=name)):
+                said[name] = max(said.get(name, 0), value + (op == "<"))
+            case _:
+                # Other facts state no least value.
+                pass
+    return said
+
+
 def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
     """The number of processors of a grid in sizes; None where the extents of the axes are in terms of P."""
     if not algorithm.grid or any("P" in s.names(axis.extent) for axis in algorithm.grid):
@@ -67,5 +82,12 @@ def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
         one = s.Integer(1, span=axis.span)
         if not isinstance(axis.extent, s.Name | s.Integer):
             facts.append(s.Binary(">=", substituted(axis.extent, values), one, span=axis.span))
-    larger = [s.Binary(">=", fact.value, fact.divisor, span=fact.span) for fact in facts if isinstance(fact, s.Divides)]
+    # What may be 0 is divided by all.
+    zero = {name for name, least in stated_least(algorithm.where).items() if least <= 0}
+    zero |= {each.name for each in algorithm.parameters if isinstance(each.type, s.IndexType)}
+    larger = [
+        s.Binary(">=", fact.value, fact.divisor, span=fact.span)
+        for fact in facts
+        if isinstance(fact, s.Divides) and not s.names(fact.value) & zero
+    ]
     return (*facts, *larger)

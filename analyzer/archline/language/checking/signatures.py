@@ -12,6 +12,7 @@ from archline.language.checking.points import Free
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, Symbol
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
 from archline.language.source import Span
+from archline.language.substitution import stated_least
 
 _PRIORITY = (BoundBy.VALUE, BoundBy.EXTENT, BoundBy.COUNT, BoundBy.TOTAL, BoundBy.LONGEST)
 
@@ -99,15 +100,7 @@ def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
 
 def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, int]:
     """Each size's least value, from the facts that compare it with a number."""
-    said: dict[str, int] = {}
-    for fact in algorithm.where:
-        match fact:
-            case s.Binary(op=">=" | ">" | "==" as op, left=s.Name(id=name), right=s.Integer(value=value)):
-                said[name] = max(said.get(name, 0), value + (op == ">"))
-            case s.Binary(op="<=" | "<" | "==" as op, left=s.Integer(value=value), right=s.Name(id=name)):
-                said[name] = max(said.get(name, 0), value + (op == "<"))
-            case _:
-                pass
+    said = stated_least(algorithm.where)
     least = {name: said.get(name, 1) for name in sizes}
     for binding in sizes.values():
         # The longest gap of offsets that may be empty may be 0.

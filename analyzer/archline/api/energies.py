@@ -258,7 +258,7 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
         raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` says how many processors it has", hint=hint)
     if not fine:
         what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
-        hint = "its rates are the whole device's" if not model.processors else "give formulas that hold P"
+        hint = "its rates are the whole device's" if not model.processors else "give formulas in which P stands"
         raise error(rules.OPTIONS_CLASH, f"`--procs` says nothing about {what} in model `{model.name}`", hint=hint)
     return machine
 

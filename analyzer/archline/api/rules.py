@@ -58,7 +58,7 @@ WRONG_SCHEDULE = Rule(
     "impossible schedule",
     """
     A schedule is `static`, `chunked:C` with C iterations a chunk, or `stealing` or `stealing:SEED`. It needs
-    `--procs P` with P at least 1, since it says which processor executes what.
+    `--procs P` with P at least 1, since it says which processor executes what. On a grid the program says that.
     """,
 )
 WHICH_ALGORITHM = Rule(

@@ -237,8 +237,10 @@ def run(
     """
     module, node = algorithm.executed
     if node.grid and processors is not None:
-        hint = "give the number of processors of the grid among the sizes: `--at P=8`"
-        raise error(rules.WRONG_SCHEDULE, f"`{node.name}` says itself which processor does what", hint=hint)
+        names = sorted(set().union(*(s.names(axis.extent) for axis in node.grid)))
+        sizes = "P=8" if "P" in names else ",".join(f"{name}=..." for name in names)
+        hint = f"give them among the sizes: `--at {sizes}`"
+        raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
     events = processors is not None
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
                         compiled=compiled, engine=engine, timeout=timeout,

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--procs",
         type=processors,
         metavar="P",
-        help="show the time on so many processors too: a number, P to keep it open, or a size that says how many",
+        help="show the time on so many processors of a shared memory too: a number, P, or the name of a size",
     )
     parser.add_argument(
         "--lru",
@@ -54,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--problem",
         metavar="NAME(..)",
-        help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n)",
+        help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n), "
+        "strassen(n), lu(n)",
     )
     shared.add_format(parser, FORMATS)
 
@@ -74,6 +75,10 @@ def execute(options: argparse.Namespace) -> int:
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
     reports = [subject.cost(problem=options.problem) for subject in shared.subjects(options)]
+    for each in reports:
+        if options.procs is not None and each.on_grid:
+            message = f"the grid of `{each.name}` says how many processors it has"
+            raise error(rules.OPTIONS_CLASH, message, hint="give its sizes, or P among them: `--at P=8`")
     if options.metric is not None:
         reports = _with_metric(reports, options.metric)
     given = _given(options)

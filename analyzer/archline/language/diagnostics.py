@@ -122,7 +122,9 @@ def error(
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint naming the closest of the candidates, if one is close."""
-    matches = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    known = list(candidates)
+    matches = [each for each in known if each.lower() == name.lower()]
+    matches = matches or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean `{matches[0]}`?" if matches else None
 
 

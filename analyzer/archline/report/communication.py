@@ -122,10 +122,10 @@ def nearness(near: Nearness) -> Iterator[str]:
         yield "attained"
     elif near.ratio:
         most = "" if near.exact else "at most "
-        yield f"words tend to {most}{near.ratio} times it"
+        yield f"words tend to {most}{near.ratio} times the bound"
     elif near.factor:
-        of = "O of its leading term" if near.factor == "1" else f"O({near.factor}) times its leading term"
-        yield f"words are {of}{f' where {near.where}' if near.where else ''}"
+        factor = "a constant" if near.factor == "1" else f"O({near.factor})"
+        yield f"words are within {factor} of its leading term{f' where {near.where}' if near.where else ''}"
     if near.vacuous:
         yield f"vacuous where {near.vacuous}"
 

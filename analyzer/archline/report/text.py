@@ -192,9 +192,10 @@ def notes(view: RunView) -> list[str]:
 
 
 def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
-    """The time along one path, and what part it is of that of flops, words and messages each along its own."""
-    part = f", {float(time / apart):.4g} of the {format_si(apart, 's')} of each along its own path" if apart else ""
-    return f"time on {machine}: {format_si(time, 's')} along the path that weighs flops, words and messages{part}"
+    """The time of the longest path, and its ratio to that of flops, words and messages each on its own."""
+    path = "the critical path of gamma*F + beta*W + alpha*S"
+    part = f"; {float(time / apart):.4g} times that of F, W and S each on its own path" if apart else ""
+    return f"time on {machine}: {format_si(time, 's')} on {path}{part}"
 
 
 ON_PATHS = (

@@ -41,7 +41,7 @@ def rows(view: CommunicationView) -> Iterator[Line]:
     for each in view.bounds:
         yield from _in_sizes(each)
     if any(each.cases for each in view.bounds):
-        yield Line("messages", (">= the same over M",))
+        yield Line("messages", (">= words/M",))
 
 
 def _value(bound: BoundView) -> Ends:

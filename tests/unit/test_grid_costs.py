@@ -157,3 +157,55 @@ def test_an_all_to_all_of_unequal_pieces_moves_counts_whether_they_are_named_or_
     for rank, row in enumerate(run.outputs["B"]):
         wanted = np.repeat(np.arange(processors), rank)
         np.testing.assert_array_equal(row, np.concatenate([wanted, np.full(processors**2 - wanted.size, -1)]))
+
+
+ALL_AXES = """
+use distributed.collectives
+algorithm f(w: size, g: size, h: size) on grid(i: g, j: h):
+    local x: real[w] = 0
+    local p: real[w*g*h] = 0
+    reduce_scatter p into x with +
+"""
+
+
+def test_a_collective_along_all_axes_joins_as_many_processors_as_the_grid_has() -> None:
+    """The extent w*g*h of a buffer is P*w there, on every grid."""
+    found = al.loads(ALL_AXES)["f"]
+    for g, h in ((1, 1), (2, 3), (4, 1)):
+        assert found.run(w=5, g=g, h=h).counts.words == found.cost().words.at(w=5, g=g, h=h) == 5 * (g * h - 1)
+
+
+QUOTIENTS = """
+algorithm f(X: real[1], n: size, b: size, g: size, c: size) on grid(i: g):
+    where c divides b*g, g divides n, n >= 0
+    local x: real[b*g/c//g] = 0
+    local y: real[b*g/c%g] = 0
+    local z: real[n/g] = 0
+    local t: real[max(n/g, 1)] = 0
+    for e in 0..b*g/c//g:
+        x[e] = x[e] + 1
+    if n/g == 0:
+        t[0] = t[0] + 1
+    shift z along i by 1
+"""
+
+
+def test_quotients_of_quotients_are_rounded_and_may_be_0() -> None:
+    """c divides b*g and need divide neither; g divides n = 0 as well."""
+    found = al.loads(QUOTIENTS)["f"]
+    cost = found.cost()
+    for n, b, g, c in (
+        (0, 1, 2, 2),
+        (0, 3, 1, 3),
+        (4, 1, 2, 2),
+        (6, 5, 3, 5),
+        (2, 3, 2, 6),
+        (0, 7, 3, 21),
+        (3, 4, 3, 6),
+    ):
+        run = found.run(n=n, b=b, g=g, c=c).counts
+        for metric in ("flops", "work", "words", "messages", "memory"):
+            value = cost[metric].at(n=n, b=b, g=g, c=c)
+            lower, upper = value if isinstance(value, tuple) else (value, value)
+            assert lower <= getattr(run, metric) <= upper
+    assert cost.memory.status == "exact"

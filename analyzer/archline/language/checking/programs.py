@@ -14,13 +14,14 @@ from archline.language.checking.context import Body, CheckedFacts, Findings, Lib
 from archline.language.checking.dependence import WholeFile, check_agreement
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
-from archline.language.checking.points import Free, Interval, Sampler
+from archline.language.checking.points import Free, Interval, LetDefinition, Sampler
 from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
 from archline.language.checking.statements import check_body
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
 from archline.language.source import Span
+from archline.language.substitution import processors_of
 from archline.language.syntax_rules import NO_ALGORITHM
 
 Resolve = Callable[[s.Use], Module]
@@ -174,10 +175,14 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
 
 def _check_algorithm(body: Body) -> None:
     algorithm = body.algorithm
+    processors = processors_of(algorithm)
     if body.distributed:
         body.scope.define(Symbol("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
+    if body.distributed and processors is None:
         body.path.append(Free("P", 1))
     define_parameters(body, body.library.signatures[algorithm])
+    if processors is not None:
+        body.path.append(LetDefinition("P", processors))
     for parameter in algorithm.parameters:
         for entry in shape_entries(parameter):
             static(body, entry, "an extent")

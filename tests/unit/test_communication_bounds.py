@@ -216,7 +216,7 @@ def test_first_page_of_cannon():
     assert "lower bounds for any classical matrix product, P = g^2; M = memory" in shown
     assert ">= 2*n^3/(P*sqrt(M)) - 3*n^2/P" in shown
     assert ">= 3*n^2/P^(2/3) - 3*n^2/P" in shown
-    assert "words tend to 1.73 times the bound" in shown
+    assert "words tend to 1.73 times the" in shown
     assert "all processors do the same number of products" in " ".join(shown.split())
 
 

@@ -154,6 +154,8 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
     sizes, facts = module.signatures[algorithm].size_names, (*facts_in_sizes(algorithm), *assumed(algorithm))
+    # The growth of a recursion that splits its processors is that of its recurrence.
+    sizes = (*sizes, *(("P",) if algorithm.grid and cost.recursion is None else ()))
     known = declared(module, algorithm).facts
     indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
     if indices is not None and moved is not None:
@@ -216,9 +218,7 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
     if cost.lower is None or cost.upper is None:
         return Growth(None, None)
     names = cost.lower.names | cost.upper.names
-    # The growth of a recursion that splits its processors is that of its recurrence.
-    machine = ("Z", "L", "P") if cost.recursion is None else ("Z", "L")
-    sizes = (*sizes, *(each for each in machine if each in names))
+    sizes = (*(each for each in sizes if each != "P" or "P" in names), *(each for each in ("Z", "L") if each in names))
     if not names <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return Growth(None, None)

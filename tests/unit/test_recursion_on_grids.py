@@ -334,7 +334,7 @@ def test_what_calls_need_is_free_again_when_they_return(leaf: str, after: str) -
 
 
 def test_the_peak_of_mergesort_is_that_of_its_last_merge() -> None:
-    """One buffer of n words at a time beside the n that are sorted, none for a single word."""
+    """The merge of n words needs a buffer of n words; a single word is sorted in place."""
     found = al.loads("use sort.mergesort\nalgorithm f(a: inout local real[n]) on grid(r: P):\n    mergesort(a)\n")["f"]
     cost = found.cost().memory
     assert cost.status == "exact"

@@ -436,15 +436,18 @@ class Facts:
     def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
         """The sum of the terms that are multiples of quotients known to be integers, divided; and the other terms."""
         whole, rest = ZERO, ZERO
+        if not self.quotients or len(divisor.terms) != 1:
+            return whole, value
         for monomial, coefficient in value.terms.items():
             term = Poly({monomial: coefficient})
-            known = self._multiple(term, divisor) if len(divisor.terms) == 1 else None
+            known = self._multiple(term * divisor**-1)
             whole, rest = (whole, rest + term) if known is None else (whole + known, rest)
         return whole, rest
 
-    def _multiple(self, term: Poly, divisor: Poly) -> Poly | None:
+    def _multiple(self, share: Poly) -> Poly | None:
+        """A quotient of products as an integer times a quotient that is known to be one."""
         for label, known in self.quotients.items():
-            times = term * divisor**-1 * known.substitute(self.rewrites) ** -1
+            times = share * known.substitute(self.rewrites) ** -1
             if self.integral(times):
                 return times * Poly.symbol(label)
         return None

@@ -26,7 +26,7 @@ from archline.report.costs.forms import short_form, short_growth
 
 @dataclass(frozen=True, eq=False)
 class InSizes:
-    """An algorithm and its costs in sizes; they hold where `when` does, beside the algorithm's own facts.
+    """An algorithm and its costs as functions of the sizes, valid under its own facts and the facts `when`.
 
     With `shorten`, long forms are shown by their leading terms.
     """

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, pairwise, takewhile
 
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic import rules as growth_rules
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -35,7 +34,7 @@ from archline.claims.growth import (
     pieces,
     pieces_of_time,
 )
-from archline.claims.growth_of_cost import Growth, solved_recurrence
+from archline.claims.growth_of_cost import Growth, domain_of, solved_recurrence
 from archline.claims.growth_of_recursion import Piece
 from archline.claims.verdict import Outcome, Verdict
 from archline.ir.layout import LINE, ONE_LINE
@@ -77,10 +76,9 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
     claim = verdict.ensures
     if verdict.outcome != "holds":
         return verdict
-    try:
-        Domain((*facts_in_sizes(algorithm), *assumed(algorithm), *claim.when))
-    except ArchlineError as problem:
-        if problem.diagnostics[0].rule is not growth_rules.NO_SIZES:
+    with suppress(ArchlineError):
+        # Other facts than those of which growth is decided exclude nothing here.
+        if domain_of((*facts_in_sizes(algorithm), *assumed(algorithm), *claim.when)) is not None:
             return verdict
         if next(points(algorithm, scope, costs, claim, branches=False), None) is None:
             return Verdict(claim, "unknown", "no sizes satisfy the `where` and the `when`")

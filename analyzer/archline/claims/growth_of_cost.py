@@ -92,7 +92,7 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
         return found
     uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
     lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
-    domain = _domain((*facts_in_sizes(algorithm), *assumed(algorithm)))
+    domain = domain_of((*facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
         found,
         upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
@@ -112,7 +112,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:
         solved = solved.mapped(cost.recursion.indices.restored)
-    domain = _domain(facts)
+    domain = domain_of(facts)
     upper = _sharper(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
         return replace(found, upper=upper)
@@ -180,7 +180,7 @@ def _from_sizes(
             for chosen in combinations(low, count):
                 raised = tuple(fact for name in chosen for fact in parse_facts(f"{name} >= {start}"))
                 where = (*facts, *raised)
-                if _domain(where) is None:
+                if domain_of(where) is None:
                     continue
                 found = _growth(costs, cost, sizes, where, with_all(scope.facts, raised, scope))
                 if found.upper is not None and found.upper == found.lower:
@@ -202,7 +202,7 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
     for condition, each in found:
         if not in_any_cache(costs, cost, (condition, each), facts, scope):
             return Growth(None, None)
-        domain = None if below is None else _domain((*facts, *facts_of(condition)))
+        domain = None if below is None else domain_of((*facts, *facts_of(condition)))
         tight = below is not None and domain is not None and _holds(each, below, domain)
         under.append(Under(" and ".join((*filter(None, (condition,)), *tall)), each, tight))
     return Growth(None, None, tuple(under))
@@ -243,7 +243,7 @@ class _Search:
     ) -> None:
         self._cost, self._sizes, self._pieces = cost, sizes, known
         self._facts = facts
-        self._domains = [_domain(each.facts) for each in known]
+        self._domains = [domain_of(each.facts) for each in known]
 
     def growth(self) -> Growth:
         uppers = [upper for _, upper in self._bounds]
@@ -289,7 +289,7 @@ class _Search:
 
     @cached_property
     def _everywhere(self) -> Domain | None:
-        return _domain(self._facts)
+        return domain_of(self._facts)
 
     def _above(self, text: str) -> bool:
         """Whether the cost is O of it."""
@@ -314,7 +314,7 @@ def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly
 
 
 @lru_cache(maxsize=64)
-def _domain(facts: tuple[s.Fact, ...]) -> Domain | None:
+def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
     """The sizes that satisfy the facts; None where there are none from 1 on."""
     try:
         return Domain(facts)

@@ -47,7 +47,7 @@ class ComparedPoint:
 class Comparison:
     """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes.
 
-    `when` are facts under which growth was derived, beside the assumptions: several processors along axes of a grid.
+    Growth was derived under the assumptions and the facts `when`: at least two processors along each axis of a grid.
     `implied` are facts that follow from the assumptions, `processors` how many each of the grids has.
     With `shorten`, long growths are not shown.
     """

@@ -94,15 +94,12 @@ def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
 def _plain(value: Poly, facts: Facts) -> Poly:
     """At least the value: in max(0, e) that it adds e is larger, and max(0, e) that it subtracts is 0."""
 
-    def bound(atom: Atom) -> Poly | None:
-        parts = value.coefficients(atom)
-        if not isinstance(atom, a.PositivePart) or set(parts) - {0, 1} or not _has_rounded_powers(atom.argument):
+    def bound(atom: a.PositivePart, upper: bool) -> Poly | None:
+        if not _has_rounded_powers(atom.argument):
             return None
-        if facts.nonnegative(parts[1]):
-            return facts.positive_part(_plain(atom.argument, facts))
-        return ZERO if facts.nonnegative(-parts[1]) else None
+        return facts.positive_part(_plain(atom.argument, facts)) if upper else ZERO
 
-    return _without_floors_and_powers(value.map_atoms(bound), facts)
+    return _without_floors_and_powers(raised(value, facts, a.PositivePart, bound), facts)
 
 
 def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:

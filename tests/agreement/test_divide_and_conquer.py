@@ -18,7 +18,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.loader import load_text
 from archline.language.model import Module
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Values
 from archline.recurrences.model import Function, System
 from effort import drawn
 from programs.choice import Chooser, Drawn, Seeded

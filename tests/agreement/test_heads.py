@@ -15,7 +15,7 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.ir.amounts import Unknown
 from archline.language.loader import load_path, load_text
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Values
 from archline.recurrences.exact.constraints import Context
 from archline.recurrences.exact.unroll import START
 

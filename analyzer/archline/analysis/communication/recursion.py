@@ -30,7 +30,7 @@ from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.language.substitution import defined_sizes
 from archline.recurrences.closed.levels import Form, closed_form
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Values
 from archline.recurrences.exact.termination import ends
 from archline.recurrences.model import Equation, Function, IntegerRecurrence
 

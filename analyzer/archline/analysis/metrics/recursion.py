@@ -22,8 +22,7 @@ from archline.ir.ranking import declaration
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.recurrences.closed.levels import closed_form
-from archline.recurrences.evaluate.table import Places
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Places, Values
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped, holds_at_leaves, inside

@@ -13,8 +13,7 @@ from archline.algebra.lp.exact_vertex import corner, solution
 from archline.algebra.polynomial import ZERO, Poly, combination, rational, total
 from archline.algebra.prove.enumerate import counterexamples, holds_everywhere
 from archline.numbers import fmpq
-from archline.recurrences.evaluate.decisions import Point, coordinates
-from archline.recurrences.evaluate.table import Places
+from archline.recurrences.evaluate import Places, Point, coordinates
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references
 from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.transitions import Transition

@@ -11,9 +11,7 @@ from random import Random
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.numbers import fmpq
-from archline.recurrences.evaluate.decisions import Point
-from archline.recurrences.evaluate.table import Places
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Places, Point, Values
 from archline.recurrences.exact import samples, unroll
 from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.coefficient_lp import Writer

@@ -30,8 +30,7 @@ from archline.algebra.prove.farkas import Situation
 from archline.ir.ranking import Declaration
 from archline.language.evaluate import holds
 from archline.numbers import fmpq, fmpq_mat
-from archline.recurrences.evaluate.decisions import Cases, Point
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Cases, Point, Values
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 MAX_DEGREE = 3

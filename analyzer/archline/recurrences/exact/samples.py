@@ -14,7 +14,7 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.language.evaluate import holds
-from archline.recurrences.evaluate.decisions import Cases, Point
+from archline.recurrences.evaluate import Cases, Point
 from archline.recurrences.model import Equation, Function
 
 SMALL = (1, 2, 3, 5)

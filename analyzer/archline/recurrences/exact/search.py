@@ -17,8 +17,7 @@ from enum import Enum
 from fractions import Fraction
 
 from archline.algebra.effort import TooComplexError
-from archline.recurrences.evaluate.table import Places
-from archline.recurrences.evaluate.values import Values
+from archline.recurrences.evaluate import Places, Values
 from archline.recurrences.exact.at_call import NotComparableError
 from archline.recurrences.exact.cegis import Sampling
 from archline.recurrences.exact.constraints import FAIR, NEAR_ENOUGH, Bound, Context

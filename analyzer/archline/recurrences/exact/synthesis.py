@@ -24,7 +24,7 @@ from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.numbers import fmpq
-from archline.recurrences.evaluate.decisions import Point
+from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import unroll
 from archline.recurrences.exact.basis import Element, distinct, families, logarithmic
 from archline.recurrences.exact.coefficient_lp import Coefficients

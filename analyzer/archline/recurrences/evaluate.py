@@ -1,4 +1,4 @@
-"""The equations of a function made ready for many points: which of them applies there, and what it asks of calls."""
+"""The value of a recurrence at given sizes, by following its equations: exact wherever the sizes decide the cost."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from archline.algebra.atoms import Applied
 from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment, Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.polynomial import Poly
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 Point = Mapping[str, int | Fraction]
@@ -168,3 +169,132 @@ def coordinates(function: Function, arguments: tuple[Number, ...]) -> dict[str, 
     for label, quotient in function.facts.quotients.items():
         point[label] = evaluate(quotient, point)
     return point
+
+
+MAX_CALLS = 200_000
+
+
+class Values:
+    """Evaluates functions that are exact, each place once, without recursion of its own."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = dict(functions)
+        self._cases: dict[str, Cases] = {}
+        self._known: dict[Place, Number] = {}
+
+    def learn(self, functions: Mapping[str, Function]) -> None:
+        """Add functions."""
+        self._functions |= functions
+
+    def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
+        """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
+        wanted = name, tuple(sizes[each] for each in self._functions[name].parameters)
+        pending: list[tuple[Place, Frame | None]] = [(wanted, None)]
+        open_: set[Place] = set()
+        steps = 0
+        while pending:
+            place, frame = pending.pop()
+            if place in self._known:
+                continue
+            if frame is not None:
+                open_.discard(place)
+                self._known[place] = frame.value(self._called)
+                continue
+            if place in open_:
+                raise EvaluationError("the recursion does not end at these sizes")
+            steps += 1
+            if steps > most:
+                raise EvaluationError("the recurrence takes too many steps at these sizes")
+            open_.add(place)
+            frame = self._of(place[0]).frame(place[1], self._valid)
+            pending.append((place, frame))
+            pending.extend((each, None) for each in frame.needed if each not in self._known)
+        return Fraction(self._known[wanted])
+
+    def _of(self, name: str) -> Cases:
+        if name not in self._cases:
+            self._cases[name] = Cases(self._functions[name], self._called)
+        return self._cases[name]
+
+    def _valid(self, place: Place) -> bool:
+        name, arguments = place
+        return self._of(name).valid(arguments)
+
+    def _called(self, name: str, arguments: tuple[Number, ...]) -> Number:
+        known = self._known.get((name, arguments))
+        if known is None:
+            raise EvaluationError(f"`{name}` has no value at the sizes of a call")
+        return known
+
+
+MAX_SEEN = 5_000
+"""Of how many points values are kept."""
+
+
+class _Compiled(dict[Poly, Compute]):
+    """Expressions in some symbols, each compiled once."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        super().__init__()
+        self.compiler = compiler
+
+    def __missing__(self, value: Poly) -> Compute:
+        self[value] = found = self.compiler.of(value)
+        return found
+
+
+class _Place:
+    """A point, and the values of expressions there."""
+
+    def __init__(self, compiled: _Compiled, environment: Environment) -> None:
+        self.compiled, self._environment = compiled, environment
+        self._numbers: dict[Compute, Number] = {}
+
+    def numbers(self, computes: Sequence[Compute]) -> list[Number]:
+        known = self._numbers
+        self.compiled.compiler.extend(self._environment)
+        for each in computes:
+            if each not in known:
+                known[each] = each(self._environment)
+        return [known[each] for each in computes]
+
+
+class Places:
+    """Points, with what is known of expressions there."""
+
+    def __init__(self) -> None:
+        self._compilers: dict[tuple[str, ...], _Compiled] = {}
+        self._places: dict[tuple[tuple[str, int | Fraction], ...], _Place] = {}
+        self._seen: dict[int, tuple[Point, _Place]] = {}
+
+    def number(self, value: Poly, point: Point) -> Number:
+        """The value at a point, an integer of Python where it is whole."""
+        there = self._at(point)
+        return there.numbers([there.compiled[value]])[0]
+
+    def table(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
+        """Values at each of several points."""
+        values, places = list(values), list(map(self._at, points))
+        # Points are mostly in the same symbols.
+        made = {id(each.compiled): each.compiled for each in places}
+        computes = {name: list(map(each.__getitem__, values)) for name, each in made.items()}
+        return [each.numbers(computes[id(each.compiled)]) for each in places]
+
+    def _at(self, point: Point) -> _Place:
+        # The same few points come again and again; kept, none of them makes way for another at its address.
+        seen = self._seen.get(id(point))
+        if seen is None:
+            if len(self._seen) >= MAX_SEEN:
+                self._seen.clear()
+                self._places.clear()
+            seen = self._seen[id(point)] = point, self._place(tuple(point.items()))
+        return seen[1]
+
+    def _place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
+        if point not in self._places:
+            names = tuple([name for name, _ in point])
+            if names not in self._compilers:
+                self._compilers[names] = _Compiled(Compiler(names))
+            compiled = self._compilers[names]
+            self._places[point] = _Place(compiled, compiled.compiler.environment([number for _, number in point]))
+        return self._places[point]

@@ -1,1 +1,0 @@
-"""Values of recurrences at given sizes."""

@@ -20,9 +20,7 @@ from archline.language.loader import load_path, load_text
 from archline.recurrences.exact.at_call import Caller
 from archline.recurrences.exact.base_cases import bounded_below, inside, unclamped
 from archline.recurrences.exact.basis import Element, times
-from archline.recurrences.exact.handelman import proves
-from archline.recurrences.exact.relax_caps import uncapped
-from archline.recurrences.exact.terms.halvings import (
+from archline.recurrences.exact.halvings import (
     at_halves,
     halvings,
     in_logarithms,
@@ -30,8 +28,9 @@ from archline.recurrences.exact.terms.halvings import (
     remaining,
     without_halvings,
 )
-from archline.recurrences.exact.terms.leaf_counts import pieces, without_pieces
-from archline.recurrences.exact.terms.leaf_sizes import SizeDivision, splits
+from archline.recurrences.exact.handelman import proves
+from archline.recurrences.exact.leaves import SizeDivision, pieces, splits, without_pieces
+from archline.recurrences.exact.relax_caps import uncapped
 from archline.recurrences.exact.transitions import steps_of
 
 STDLIB = Path(__file__).parents[2] / "stdlib"

@@ -24,8 +24,8 @@ from archline.claims.decide import decide
 from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller, NotComparableError
-from archline.recurrences.exact.surrogate import Inner
-from archline.recurrences.exact.terms.depths import limited
+from archline.recurrences.exact.basis import Inner
+from archline.recurrences.exact.halved_sizes import limited
 from archline.recurrences.exact.transitions import steps_of
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import derived, execute_case, load

@@ -12,7 +12,7 @@ from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.loader import load_target, load_text, stdlib_modules
-from archline.recurrences.exact.termination import ends
+from archline.recurrences.exact.base_cases import ends
 from cli_support import cli
 from effort import drawn
 from programs import GeneratedProgram, programs

@@ -9,8 +9,7 @@ from itertools import pairwise
 
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.compile import value_at
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, value_at
 from archline.recurrences.asymptotic.problem import Recurrence
 
 SYMBOLS = {"b": 3, "L": 17, "d": 5}

@@ -11,8 +11,8 @@ from flint import fmpq
 
 from archline.algebra.polynomial import ONE
 from archline.recurrences.exact.coefficient_lp import Coefficients
-from archline.recurrences.exact.coefficients import Choice
 from archline.recurrences.exact.constraints import Bound
+from archline.recurrences.exact.synthesis import Choice
 
 FACTORS = tuple(Fraction(each, 8) for each in range(8, 40))
 

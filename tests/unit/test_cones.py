@@ -15,8 +15,8 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.recursion import Derivation
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.halved_sizes import reproduced
 from archline.recurrences.exact.handelman import cone, proves
-from archline.recurrences.exact.terms.master import reproduced
 from archline.recurrences.exact.transitions import steps_of
 from archline.recurrences.model import Function
 from effort import drawn

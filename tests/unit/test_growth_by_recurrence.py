@@ -22,7 +22,7 @@ from archline.claims.growth_of_recursion import BySolving
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
-from archline.recurrences.asymptotic.compile import value_at
+from archline.recurrences.asymptotic.evaluate import value_at
 
 STOOGE = """
 algorithm stooge(x: inout real[n]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from archline.recurrences.exact.lazy import Kept
+from archline.recurrences.exact.synthesis import LazyList
 
 
 def test_values_are_found_once_and_no_farther_than_asked() -> None:
@@ -16,7 +16,7 @@ def test_values_are_found_once_and_no_farther_than_asked() -> None:
             made.append(each)
             yield each
 
-    kept = Kept(source())
+    kept = LazyList(source())
     assert not made
     assert list(islice(kept, 2)) == [0, 1]
     assert made == [0, 1]

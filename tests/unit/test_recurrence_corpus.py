@@ -13,8 +13,7 @@ from archline.algebra.asymptotic.is_big_o import Proved, order_texts
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
-from archline.recurrences.asymptotic.compile import value_at
-from archline.recurrences.asymptotic.evaluate import evaluate
+from archline.recurrences.asymptotic.evaluate import evaluate, value_at
 from archline.recurrences.asymptotic.problem import Exponential, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve

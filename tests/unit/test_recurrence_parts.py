@@ -21,11 +21,11 @@ from archline.recurrences.asymptotic.decrease import characteristic, stride_of, 
 from archline.recurrences.asymptotic.logspace import numbers as multi_numbers
 from archline.recurrences.asymptotic.logspace import system as multi_system
 from archline.recurrences.asymptotic.normal_form import branches_of
-from archline.recurrences.asymptotic.perron import Spectrum
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.solve import _System
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
+from archline.recurrences.asymptotic.univariate import Spectrum
 from archline.recurrences.asymptotic.validate import check_answer
 from archline.recurrences.closed.c_finite import ClosedTerm, fibonacci, solve_sequence
 from effort import drawn

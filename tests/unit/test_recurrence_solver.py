@@ -12,8 +12,7 @@ from flint import arb
 from archline.algebra.asymptotic.is_big_o import Proved, order_texts
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
-from archline.recurrences.asymptotic.compile import value_at
-from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate
+from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate, value_at
 from archline.recurrences.asymptotic.problem import Answer, Exponential, Refused, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve

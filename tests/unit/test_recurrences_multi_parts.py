@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic.logspace.compare import as_maximum, covered, prune, simplified
+from archline.recurrences.asymptotic.logspace.compare import as_lattice, as_maximum, covered, equals, prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, whole
-from archline.recurrences.asymptotic.logspace.costs import pieces
-from archline.recurrences.asymptotic.logspace.lattice import as_lattice, equals
 from archline.recurrences.asymptotic.logspace.numbers import (
     Irrational,
     Number,
@@ -26,12 +24,12 @@ from archline.recurrences.asymptotic.logspace.numbers import (
     reciprocal,
     sign,
 )
-from archline.recurrences.asymptotic.logspace.paths import paths
+from archline.recurrences.asymptotic.logspace.paths import paths, pieces
 from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime, regimes
+from archline.recurrences.asymptotic.logspace.solve import check
 from archline.recurrences.asymptotic.logspace.system import exponents, read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
 from archline.recurrences.asymptotic.logspace.text import Printer
-from archline.recurrences.asymptotic.logspace.validate import check
 from archline.recurrences.asymptotic.read import parse_recurrence
 
 XYZ = Names(("x", "y", "z"), 3)

@@ -11,8 +11,7 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
-from archline.recurrences.asymptotic.of_integers import Added, OneSide
-from archline.recurrences.asymptotic.of_scalings import over_reals
+from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.model import IntegerRecurrence

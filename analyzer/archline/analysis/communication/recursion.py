@@ -31,7 +31,7 @@ from archline.language.model import Module
 from archline.language.substitution import defined_sizes
 from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import Values
-from archline.recurrences.exact.termination import ends
+from archline.recurrences.exact.base_cases import ends
 from archline.recurrences.model import Equation, Function, IntegerRecurrence
 
 MAX_CASES = 48

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
@@ -27,6 +27,16 @@ Parts = tuple[tuple[fmpq, fmpq], ...]
 _DENOMINATORS = 12
 _DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
+
+
+@dataclass(frozen=True)
+class Grown:
+    """Theta of a function, and what the solution went by: its exponent and the parts that gave it."""
+
+    terms: tuple[Term, ...]
+    exponent: Exponent
+    parts: Parts
+    scale: Exponent = ZERO
 
 
 def gathered(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:

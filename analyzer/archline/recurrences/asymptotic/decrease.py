@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nine_digits
-from archline.recurrences.asymptotic.dispatch import check_terms
 from archline.recurrences.asymptotic.exponents import ONE, ZERO, compare, rational
-from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import CallSum, WeightedCall
+from archline.recurrences.asymptotic.normal_form import Bases, CallSum, WeightedCall, check_terms
 from archline.recurrences.asymptotic.terms import Term, dominates, leading
 
 Terms = tuple[Term, ...]

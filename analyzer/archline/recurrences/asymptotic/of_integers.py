@@ -10,11 +10,14 @@ equation by an inequality. Of a size that is not changed by the calls the functi
 this applies.
 
 Neither holds of a recursion that does not end: `IntegerRecurrence` is one that was proved to.
+
+Calls that multiply sizes by constants divide them exactly: at the sizes of any run the recurrence is the one over real
+sizes, whose leaf at P = 1 is one at P <= 1 (`over_reals`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -27,11 +30,12 @@ from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.language import syntax as s
 from archline.language.source import Source, Span
-from archline.language.substitution import substituted
+from archline.language.substitution import defined_sizes, substituted
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
+from archline.recurrences.closed.levels import maximum_of, step_of
 from archline.recurrences.exact.transitions import Transition, steps_of
-from archline.recurrences.model import Equation, Function, IntegerRecurrence, calls
+from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, by_call, calls
 
 Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
 """What an amount is O of and Omega of where some facts hold, each None where that is not known."""
@@ -265,3 +269,64 @@ def _call(size: str, called: SizeOfCall) -> s.Expr:
     else:
         inner = times(called.ratio, name)
     return s.Call(NAME, (inner,), span=_HERE)
+
+
+def over_reals(function: Function, upper: bool, added: Added, facts: Sequence[s.Fact]) -> Recurrence:
+    """The recurrence of a function, from above or from below, at sizes where the facts hold. Raises OutOfReachError."""
+    cases = tuple(_case(function, equation, upper, added) for equation in function.equations)
+    names = frozenset(function.parameters)
+    known = tuple(fact for fact in (*facts, *_least(function)) if s.names((fact,)) <= names)
+    return Recurrence((Definition(NAME, function.parameters, cases),), known)
+
+
+def _least(function: Function) -> Iterator[s.Fact]:
+    """Sizes that others give are 1 at least."""
+    for name, expr in defined_sizes(function.where):
+        if name not in function.parameters:
+            yield s.Binary(">=", expr, number(fmpq(1)), span=expr.span)
+
+
+def _case(function: Function, equation: Equation, upper: bool, added: Added) -> EquationCase:
+    conditions = [_condition(each, function) for each in equation.decisions if each.taken]
+    condition = reduce(lambda x, y: s.Binary("and", x, y, span=_HERE), conditions) if conditions else None
+    return EquationCase(_value(function, equation, upper, added), condition)
+
+
+def _condition(decision: Decision, function: Function) -> s.Expr:
+    condition = decision.condition
+    if not s.names(condition) <= frozenset(function.parameters):
+        raise OutOfReachError("a condition of it is on other values than its sizes")
+    match condition:
+        case s.Binary(op="==", left=s.Name(), right=s.Integer()):
+            return s.Binary("<=", condition.left, condition.right, span=condition.span)
+        case _:
+            return condition
+
+
+def _value(function: Function, equation: Equation, upper: bool, added: Added) -> s.Expr:
+    """What a case adds, and its call: of a maximum both parts from above, that with the call from below."""
+    value, least = maximum_of(equation.value)
+    rest, _ = by_call(value)
+    if calls(rest):
+        raise OutOfReachError("the cost of a recursive call is inside another expression")
+    parts: list[s.Expr] = []
+    for amount in (rest, least):
+        if amount and (upper or amount is rest):
+            found = added(amount, equation.facts)[0 if upper else 1]
+            if found is None:
+                raise OutOfReachError("how fast what it adds to its calls grows is not known")
+            parts.append(found)
+    step = step_of(function, equation) if equation.recursive else None
+    if equation.recursive and (step is None or step.counted):
+        raise OutOfReachError("its calls do not multiply all sizes by constants")
+    if step is not None:
+        sizes = tuple(_size(name, step.factors.get(name), step.given.get(name)) for name in function.parameters)
+        parts.append(times(step.weight, s.Call(NAME, sizes, span=_HERE)))
+    return reduce(lambda x, y: s.Binary("+", x, y, span=_HERE), parts) if parts else number(fmpq(0))
+
+
+def _size(name: str, factor: fmpq | None, given: Poly | None) -> s.Expr:
+    if factor is not None:
+        return times(factor, s.Name(name, span=_HERE))
+    assert given is not None
+    return number(given.constant_term)

@@ -9,7 +9,7 @@ from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.compile import value_at
+from archline.recurrences.asymptotic.evaluate import value_at
 from archline.recurrences.asymptotic.exponents import ONE, Exponent, log_ratio, rational
 from archline.recurrences.asymptotic.terms import Term, leading, multiplied, order, summed
 

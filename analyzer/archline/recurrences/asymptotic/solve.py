@@ -6,16 +6,24 @@ from dataclasses import replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic import explain
 from archline.recurrences.asymptotic.akra_bazzi import rounded
-from archline.recurrences.asymptotic.dispatch import by_matrix, check_terms
-from archline.recurrences.asymptotic.initial_values import Bases, bases_of
-from archline.recurrences.asymptotic.inline import at_argument, callees, components, written_out
-from archline.recurrences.asymptotic.normal_form import Branches, CallSum, WeightedCall, branches_of
+from archline.recurrences.asymptotic.normal_form import (
+    Bases,
+    Branches,
+    CallSum,
+    WeightedCall,
+    at_argument,
+    bases_of,
+    branches_of,
+    callees,
+    check_terms,
+    components,
+    written_out,
+)
 from archline.recurrences.asymptotic.problem import Answer, Definition, Exponential, Recurrence, Refused, Solved
 from archline.recurrences.asymptotic.terms import Term, summed
-from archline.recurrences.asymptotic.text import growth_text
-from archline.recurrences.asymptotic.univariate import STEPS, Found, common_factor, gap_of, solve_one
+from archline.recurrences.asymptotic.text import growth_text, statement
+from archline.recurrences.asymptotic.univariate import STEPS, Found, by_matrix, common_factor, gap_of, solve_one
 from archline.recurrences.asymptotic.validate import check_answer
 
 
@@ -86,7 +94,7 @@ class _System:
         size = self._definitions[name].parameters[0]
         beyond = self._beyond(group)
         if beyond is not None:
-            stated = explain.statement(name, size, self._branches[name], self._bases[name])
+            stated = statement(name, size, self._branches[name], self._bases[name])
             return Found("growth beyond polynomials", (*stated, beyond), beyond=beyond)
         system = {each: self._without_others(each, group) for each in group}
         if len(group) == 1:
@@ -109,7 +117,7 @@ class _System:
 
     def _statement(self, name: str) -> tuple[str, ...]:
         size = self._definitions[name].parameters[0]
-        return explain.statement(name, size, self._branches[name], self._bases[name])
+        return statement(name, size, self._branches[name], self._bases[name])
 
     def _with_notes(self, name: str, found: Found) -> Found:
         """The solution behind what is used of other functions."""

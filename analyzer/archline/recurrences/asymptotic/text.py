@@ -1,14 +1,17 @@
-"""Terms, growth and arguments as text in the language's own syntax."""
+"""Terms, growth and arguments in the language's syntax, and the lines of a solution as a textbook prints it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from archline.algebra.product_text import power_text as written_power
 from archline.algebra.product_text import quotient_text
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.exponents import Exponent, rational
-from archline.recurrences.asymptotic.normal_form import Argument, CallSum, WeightedCall
+from archline.recurrences.asymptotic.akra_bazzi import Grown, Parts, excess, integrated
+from archline.recurrences.asymptotic.decrease import Summed
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, compare, rational
+from archline.recurrences.asymptotic.normal_form import Argument, Bases, CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import Term
 
 
@@ -103,3 +106,100 @@ def branch_text(branch: CallSum, size: str) -> str:
     if not calls:
         return terms
     return f"{calls} - {terms[1:]}" if terms.startswith("-") else f"{calls} + {terms}"
+
+
+Lines = tuple[str, ...]
+
+
+def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Bases) -> Lines:
+    """The recurrence in its normal form, and its base."""
+    texts = [branch_text(each, size) for each in branches]
+    right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
+    lines = [f"{name}({size}) = {right} for {size} > {bases.threshold}"]
+    below: fmpq | None = None
+    for threshold, terms in bases.values:
+        above = "" if below is None else f"{below} < "
+        lines.append(f"{name}({size}) = {terms_text(terms, size)} for {above}{size} <= {threshold}")
+        below = threshold
+    return tuple(lines)
+
+
+def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
+    """How the theorem of Akra and Bazzi gives the growth."""
+    lines = [equation(found.parts, found.exponent)]
+    bottom = power_text(size, found.exponent) if not found.exponent.is_zero else "1"
+    for term in _amounts(branches):
+        lines.append(_weighed(term, size, excess(found.parts, term.power), bottom))
+    return tuple(lines)
+
+
+def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
+    """How the logarithm of the size turns roots into splits."""
+    divided = f"{name}({size})" if found.scale.is_zero else f"{name}({size})/{power_text(size, found.scale)}"
+    lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
+    lines.append(equation(found.parts, found.exponent))
+    bottom = power_text("mu", found.exponent) if not found.exponent.is_zero else "1"
+    for term in _amounts(branches):
+        text = kind_text(term, size)
+        sign = compare(term.power, found.scale)
+        if sign > 0:
+            lines.append(f"{text} is exponential in mu against the calls: the first call outweighs all others")
+        elif sign < 0:
+            lines.append(f"{text} vanishes against the calls as mu grows: the calls at the base outweigh it")
+        else:
+            in_mu = Term(fmpq(1), term.log, rational(term.loglog))
+            lines.append(_weighed(in_mu, "mu", excess(found.parts, in_mu.power), bottom))
+    return tuple(lines)
+
+
+def _amounts(branches: tuple[CallSum, ...]) -> list[Term]:
+    """The terms beside the calls, each kind once."""
+    kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
+    return list(kinds.values())
+
+
+def _weighed(term: Term, size: str, side: int, bottom: str) -> str:
+    """How a term compares with what the calls alone make grow."""
+    text = kind_text(term, size)
+    if side < 0:
+        return f"{text} outgrows {bottom}: the first call outweighs all others"
+    if side > 0:
+        return f"{text} grows slower than {bottom}: the calls at the base outweigh it"
+    level = replace(term, power=ZERO, symbols=())
+    cost = kind_text(level, size)
+    total = kind_text(integrated(level), size)
+    return f"{text} is {bottom} times {cost}: each level costs so much, and the sum over levels is as {total}"
+
+
+def equation(parts: Parts, p: Exponent) -> str:
+    """The equation of the exponent, and its solution."""
+    sides = []
+    for weight, share in parts:
+        power = f"{share}^p" if share.q == 1 else f"({share})^p"
+        sides.append(power if weight == 1 else f"{weight}*{power}")
+    about = " to nine digits, the only solution" if p.root is not None else ""
+    return f"{' + '.join(sides)} = 1 at p = {p.text()}{about}"
+
+
+def step_lines(branches: tuple[CallSum, ...], found: Summed, size: str) -> Lines:
+    """How sums over sizes, or the characteristic equation, give the growth."""
+    totals = [sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches]
+    weights = max(totals)
+    if found.base is not None:
+        terms = [
+            f"{'' if call.weight.coefficient == 1 else f'{call.weight.coefficient}*'}x^({call.argument.offset})"
+            for call in branches[0].calls
+        ]
+        if len(branches) > 1:
+            return (f"the weights of the calls add up to {weights}, more than 1: exponential",)
+        return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is {_root_of(found)}",)
+    if weights < 1:
+        return (f"the weights of the calls add up to {weights}, less than 1: what is added last counts",)
+    amounts = growth_text(_amounts(branches), size)
+    return (f"the weights of the calls add up to 1: the sum of {amounts} over the sizes, with the base",)
+
+
+def _root_of(found: Summed) -> str:
+    if found.stride == 1:
+        return f"x = {found.base}"
+    return f"x = {found.base}^({1 / found.stride})"

@@ -1,26 +1,230 @@
-"""One function that calls itself: which theorem applies, its growth, closed form and the lines of the solution."""
+"""One function that calls itself: Theta by the way in which its sizes shrink, and its closed form."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from archline.algebra.asymptotic.constants import OutOfReachError
-from archline.numbers import fmpq
-from archline.recurrences.asymptotic import explain
-from archline.recurrences.asymptotic.akra_bazzi import around
+from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
+from archline.recurrences.asymptotic.akra_bazzi import (
+    Grown,
+    Parts,
+    around,
+    bisected,
+    contribution,
+    excess,
+    exponent_of,
+    gathered,
+    nine_digits,
+)
+from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
 from archline.recurrences.asymptotic.decrease import Summed, by_steps
-from archline.recurrences.asymptotic.dispatch import by_roots, by_splits, check_terms
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, primitive
-from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import Branches, WeightedCall
-from archline.recurrences.asymptotic.terms import Term, leading, order
-from archline.recurrences.asymptotic.text import growth_text
-from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits
-from archline.recurrences.closed.linear import closed_by_steps
+from archline.recurrences.asymptotic.exponents import ZERO, Exponent, Root, compare, log_ratio, primitive, rational
+from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of
+from archline.recurrences.asymptotic.terms import Term, dominates, leading, order
+from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
+from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits, closed_by_steps
+
+_BITS = 48
+
+
+class Spectrum:
+    """The spectral radius of an irreducible nonnegative matrix M, and the exponent log(radius)/log(1/r).
+
+    It is that of systems x(n) = M*x(r*n) + f(n) in which all functions lead to each other.
+    """
+
+    def __init__(self, rows: list[list[fmpq]], share: fmpq) -> None:
+        self._matrix = fmpq_mat(rows)
+        self._factor = 1 / share
+        self._polynomial: fmpq_poly = self._matrix.charpoly()
+        self.exponent = self._exponent(max(sum(row, fmpq(0)) for row in rows))
+
+    def _exponent(self, above: fmpq) -> Exponent:
+        for factor, _ in (self._polynomial * self._polynomial.denom()).numer().factor()[1]:
+            if factor.degree() == 1 and self._is_radius(fmpq(-factor[0], factor[1])):
+                return log_ratio(fmpq(-factor[0], factor[1]), self._factor)
+        # To the right of all roots the polynomial is positive; to its left, down to the next, negative: Perron's root
+        # is simple.
+        lo, hi = fmpq(0), above + 1
+        for _ in range(_BITS + int(above.p).bit_length()):
+            middle = (lo + hi) / 2
+            lo, hi = (lo, middle) if self._is_above(middle) else (middle, hi)
+
+        def enclose() -> arb:
+            root = bisected(self._below, lo, hi)
+            return root.log() / arb(self._factor).log()
+
+        near = float(enclose().mid())
+        return Exponent(fmpq(0), root=Root(nine_digits(near), enclose))
+
+    def _below(self, x: arb) -> arb:
+        """The characteristic polynomial with its sign changed."""
+        total = arb(0)
+        for coefficient in reversed(self._polynomial.coeffs()):
+            total = total * x + arb(coefficient)
+        return -total
+
+    def _is_above(self, value: fmpq) -> bool:
+        """Whether a number is above the radius: value*I - M is then a matrix with positive leading minors."""
+        return all(minor > 0 for minor in self._minors(value))
+
+    def _is_radius(self, value: fmpq) -> bool:
+        *leading, last = self._minors(value)
+        return last == 0 and all(minor > 0 for minor in leading)
+
+    def _minors(self, value: fmpq) -> list[fmpq]:
+        size = self._matrix.nrows()
+        rows = [[(value if i == j else fmpq(0)) - self._matrix[i, j] for j in range(size)] for i in range(size)]
+        return [fmpq_mat([row[:count] for row in rows[:count]]).det() for count in range(1, size + 1)]
+
+    def excess(self, at: Exponent) -> int:
+        """The sign of the exponent minus another. Raises OutOfReachError where it cannot be told."""
+        try:
+            value = fmpq(EXACT.power(self._factor, at.rational)) if at.is_rational else None
+        except NoValueError:
+            value = None
+        if value is not None:
+            return -1 if self._is_above(value) else 0 if self._is_radius(value) else 1
+        sign = sign_of(lambda: self.exponent.ball() - at.ball())
+        if sign is None:
+            raise OutOfReachError(f"whether the exponent of the recurrence is {at.text()} is not decided")
+        return sign
+
+
+Terms = tuple[Term, ...]
+
+
+def by_splits(branches: tuple[CallSum, ...], bases: Bases) -> Grown:
+    """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
+    for branch in branches:
+        for call in branch.calls:
+            _check_split(call, bases.threshold)
+    if bases.threshold == 0 and any(compare(term.power, ZERO) < 0 for each in branches for term in each.terms):
+        raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
+    check_terms(branches, bases.threshold)
+    parts = [gathered((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
+    found = _highest([each.terms for each in branches], parts, [bases.growing] * len(branches))
+    return _not_nothing(found)
+
+
+def _check_split(call: WeightedCall, threshold: fmpq) -> None:
+    ratio, offset = call.argument.ratio, call.argument.offset
+    if ratio >= 1:
+        raise OutOfReachError("a size that does not shrink")
+    if offset / (1 - ratio) >= threshold:
+        raise OutOfReachError("sizes that never reach the base: give a value at a greater size")
+    if threshold < 0:
+        raise OutOfReachError("a base value at a negative size")
+
+
+def _not_nothing(found: Grown) -> Grown:
+    if not found.terms:
+        raise OutOfReachError("the function is 0 wherever the recurrence leads")
+    return found
+
+
+def _highest(terms: list[Terms], parts: list[Parts], growing: list[Terms]) -> Grown:
+    """The growth of a maximum of branches: that of the highest exponent p bounds all, and each bounds from below.
+
+    Above: with sum a*r^p <= 1 in every branch, induction gives n^p*(1 + integral of the largest f/u^(p+1)). `growing`
+    is what each branch makes grow as n^p, its base values above all.
+    """
+    exponents = [exponent_of(each) if each else None for each in parts]
+    top = _index_of_highest(exponents)
+    p = exponents[top]
+    assert p is not None
+    everything = tuple(term for each in terms for term in each)
+    above = leading(_solution(everything, tuple(term for each in growing for term in each), parts[top], p))
+    below: list[Term] = []
+    for own, shares, exponent, start in zip(terms, parts, exponents, growing, strict=True):
+        below.extend(own if exponent is None else _solution(own, start, shares, exponent))
+    if not all(any(dominates(low, high) for low in below) for high in above):
+        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
+    return Grown(above, p, parts[top])
+
+
+def _index_of_highest(exponents: list[Exponent | None]) -> int:
+    top, best = -1, None
+    for at, each in enumerate(exponents):
+        if each is not None and (best is None or compare(each, best) > 0):
+            top, best = at, each
+    assert best is not None
+    return top
+
+
+def _solution(terms: Terms, growing: Terms, parts: Parts, p: Exponent) -> list[Term]:
+    found = [replace(each, power=p) for each in growing]
+    return found + [contribution(term, excess(parts, term.power), p) for term in terms if term.coefficient > 0]
+
+
+def by_matrix(system: Mapping[str, Branches], bases: Bases) -> Grown:
+    """Functions that call each other at one share of the size: as one function whose weight is the spectral radius.
+
+    All lead to each other, so that they grow alike, and an amount beside the calls of one counts for all.
+    """
+    rows, share = matrix_of(system)
+    if bases.threshold <= 0:
+        raise OutOfReachError("sizes that never reach the base: give a value at a greater size")
+    spectrum = Spectrum(rows, share)
+    terms = [term for branches in system.values() for branch in branches for term in branch.terms]
+    found = [replace(each, power=spectrum.exponent) for each in bases.growing]
+    found += [contribution(term, spectrum.excess(term.power), spectrum.exponent) for term in terms]
+    return _not_nothing(Grown(leading(found), spectrum.exponent, ()))
+
+
+def by_roots(branches: tuple[CallSum, ...], bases: Bases) -> Grown:
+    """T(n) = sum a*n^w*T(n^c) + f(n): with mu = log2(n), T/n^s is a recurrence by splits of mu.
+
+    Where f grows faster than n^s by a power of n, it is exponential in mu, and the topmost call outweighs all others;
+    where it grows slower, the calls at the base outweigh it, and it counts as they do.
+    """
+    if bases.threshold <= 1:
+        raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
+    check_terms(branches, bases.threshold)
+    scales = {_scale(call) for branch in branches for call in branch.calls}
+    if len(scales) > 1:
+        raise OutOfReachError("calls at roots with weights that do not go together")
+    (scale,) = scales
+    parts = [gathered((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
+    high: list[Term] = []
+    level: list[Terms] = []
+    growing: list[Terms] = []
+    for branch in branches:
+        signs = [(compare(term.power, scale), term) for term in branch.terms if term.coefficient > 0]
+        high += [term for sign, term in signs if sign > 0]
+        level.append(tuple(_in_logs(term) for sign, term in signs if sign == 0))
+        low = tuple(Term(fmpq(1), symbols=term.symbols) for sign, term in signs if sign < 0)
+        growing.append(bases.growing + low)
+    found = _highest(level, parts, growing)
+    terms = leading([*(_out_of_logs(term, scale) for term in found.terms), *high])
+    return _not_nothing(Grown(terms, found.exponent, found.parts, scale))
+
+
+def _scale(call: WeightedCall) -> Exponent:
+    """The s with n^w*(n^c)^s = n^s."""
+    root = call.argument.root
+    if root >= 1:
+        raise OutOfReachError("a size that does not shrink")
+    if not call.weight.log.is_zero or call.weight.loglog:
+        raise OutOfReachError("a weight with a logarithm on a call at a root")
+    return call.weight.power.times(1 / (1 - root))
+
+
+def _in_logs(term: Term) -> Term:
+    """log2(n)^k*log2(log2(n))^j as a term in mu = log2(n)."""
+    return Term(term.coefficient, term.log, rational(term.loglog), symbols=term.symbols)
+
+
+def _out_of_logs(term: Term, scale: Exponent) -> Term:
+    if term.loglog or not term.log.is_rational:
+        raise OutOfReachError("its growth has a logarithm of a logarithm of a logarithm")
+    return Term(fmpq(1), scale, term.power, term.log.rational, term.symbols)
+
 
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
@@ -57,7 +261,7 @@ class Found:
 
 def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
     """Solve a function whose calls are all its own. Raises OutOfReachError."""
-    stated = explain.statement(name, size, branches, bases)
+    stated = statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
         check_terms(branches, bases.threshold)
@@ -119,7 +323,7 @@ def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
 
 def _by_splits(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
     found = by_splits(branches, bases)
-    lines = (*stated, *explain.split_lines(branches, found, size))
+    lines = (*stated, *split_lines(branches, found, size))
     plain = len(branches) == 1 and len(found.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     closed = closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None
@@ -157,7 +361,7 @@ def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tu
     closed = closed_by_roots(branches[0], bases, size, found.scale) if len(branches) == 1 else None
     return Found(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
-        (*stated, *explain.root_lines(name, branches, found, size)),
+        (*stated, *root_lines(name, branches, found, size)),
         found.terms,
         exact=closed.text if closed else None,
         domain=closed.domain if closed else None,
@@ -175,7 +379,7 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     found = by_steps(branches, bases)
     closed = closed_by_steps(branches[0], bases, size, found.stride) if len(branches) == 1 else None
     exact, domain = closed if closed else (None, None)
-    lines = (*stated, *explain.step_lines(branches, found, size))
+    lines = (*stated, *step_lines(branches, found, size))
     places = _places(bases.threshold + found.stride * k for k in (0, 1, 2, 5, 12, 31)) if closed else ()
     known = Found("summation", lines, found.terms, None, None, exact, domain, STEPS, stride=found.stride, places=places)
     if found.base is None:

@@ -11,8 +11,7 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
-from archline.recurrences.asymptotic.compile import Formula, value_at
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Formula, value_at
 from archline.recurrences.asymptotic.problem import Recurrence
 from archline.recurrences.asymptotic.terms import Term
 from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found

@@ -1,4 +1,4 @@
-"""Closed forms of functions on the sizes that their calls reach from the base, n = n0*b^k and the like."""
+"""Closed forms of functions on the sizes that their calls reach from the base: n = n0*b^k, n0^(b^k) or n0 + c*k."""
 
 from __future__ import annotations
 
@@ -8,14 +8,117 @@ from dataclasses import dataclass, replace
 from math import comb
 
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
+from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError, exact_root
+from archline.recurrences.asymptotic.decrease import strides
 from archline.recurrences.asymptotic.exponents import Exponent, log_ratio, primitive, rational
-from archline.recurrences.asymptotic.initial_values import Bases
-from archline.recurrences.asymptotic.normal_form import CallSum
+from archline.recurrences.asymptotic.normal_form import Bases, CallSum
 from archline.recurrences.asymptotic.terms import Symbols, Term
-from archline.recurrences.asymptotic.text import sum_text
-from archline.recurrences.closed.c_finite import solve_sequence
-from archline.recurrences.closed.text import Clock, Sums, merged, written
+from archline.recurrences.asymptotic.text import Factors, sum_text
+from archline.recurrences.closed.c_finite import ClosedTerm, Forcing, solve_sequence
+
+Sums = list[tuple[fmpq, Factors]]
+_TWO = fmpq(2)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Quantities start*factor^k, written `size`; calls are a*T[k - e]. `shift` is log(start)/log(factor) if integer."""
+
+    size: str
+    start: fmpq
+    factor: fmpq
+    calls: tuple[tuple[fmpq, int], ...]
+    shift: int | None
+
+    @property
+    def relative(self) -> str:
+        """What is factor^k, or factor^(k + shift)."""
+        return self.size if self.shift is not None else f"({self.size}/{self.start})"
+
+    @property
+    def log(self) -> str:
+        """Its logarithm."""
+        return f"log2({self.size})" if self.shift is not None else f"log2({self.size}/{self.start})"
+
+    @property
+    def bits(self) -> Exponent:
+        """log2(factor)."""
+        return log_ratio(self.factor, _TWO)
+
+    def counter(self, more: int) -> str:
+        """The counter k plus a number."""
+        bits = self.bits
+        if bits.is_rational:
+            text = self.log if bits.rational == 1 else f"{self.log}/{bits.rational}"
+        else:
+            text = f"{self.log}/log2({self.factor})"
+        more -= self.shift or 0
+        return f"{text} {'+' if more > 0 else '-'} {abs(more)}" if more else text
+
+
+def written(clock: Clock, pieces: Sequence[ClosedTerm], logs: int, named: Factors) -> Sums:
+    """The pieces times log2(factor)^logs and the named factors."""
+    found: Sums = []
+    for piece in pieces:
+        if piece.ratio is None:
+            factor = (f"fibonacci({clock.counter(piece.shift)})", rational(1))
+            found.append((piece.coefficient, [*named, factor, *_bits(clock, logs)]))
+        else:
+            found += _powers(clock, piece, piece.ratio, logs, named)
+    return found
+
+
+def _powers(clock: Clock, piece: ClosedTerm, ratio: fmpq, logs: int, named: Factors) -> Sums:
+    """c*k^i*r^k with k = l - s for l = log_b: c*r^-s*r^l * sum of binomial(i, j)*l^j*(-s)^(i - j)."""
+    s = clock.shift or 0
+    sign: Factors = [(f"(-1)^({clock.counter(s)})", rational(1))] if ratio < 0 else []
+    found: Sums = []
+    for j in range(piece.power + 1):
+        coefficient = piece.coefficient * ratio**-s * comb(piece.power, j) * fmpq(-s) ** (piece.power - j)
+        if coefficient:
+            exponent = log_ratio(abs(ratio), clock.factor)
+            factors = [*named, *_relative(clock, exponent), (clock.log, rational(j)), *sign]
+            found.append((coefficient, [*factors, *_bits(clock, logs - j)]))
+    return [_with_numbers(clock, each) for each in found]
+
+
+def _relative(clock: Clock, exponent: Exponent) -> Factors:
+    if clock.shift is None and exponent.is_rational and exponent.rational.q == 1:
+        return [(clock.size, exponent), (str(clock.start), exponent.times(fmpq(-1)))]
+    return [(clock.relative, exponent)]
+
+
+def _bits(clock: Clock, power: int) -> Factors:
+    bits = clock.bits
+    base = str(bits.rational) if bits.is_rational else f"log2({clock.factor})"
+    return [(base, rational(power))]
+
+
+def _with_numbers(clock: Clock, term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
+    """The factors that are integer powers of numbers taken into the coefficient."""
+    coefficient, factors = term
+    kept: Factors = []
+    for base, exponent in factors:
+        if base.replace("/", "").isdigit() and exponent.is_rational and exponent.rational.q == 1:
+            top, _, bottom = base.partition("/")
+            coefficient *= fmpq(int(top), int(bottom or "1")) ** int(exponent.rational.p)
+        else:
+            kept.append((base, exponent))
+    return coefficient, kept
+
+
+def merged(found: Sums, first: Sequence[str]) -> Sums:
+    """Like products added, those with the highest powers of what is named `first` before the others."""
+    sums: dict[tuple[tuple[str, Exponent], ...], fmpq] = {}
+    for coefficient, factors in found:
+        key = tuple(pair for pair in factors if not pair[1].is_zero)
+        sums[key] = sums.get(key, fmpq(0)) + coefficient
+
+    def rank(key: tuple[tuple[str, Exponent], ...]) -> list[float]:
+        powers = dict(key)
+        return [-float(powers[name].ball()) if name in powers else 0.0 for name in first]
+
+    return [(sums[key], list(key)) for key in sorted(sums, key=rank) if sums[key]]
 
 
 @dataclass(frozen=True)
@@ -148,3 +251,107 @@ def _power(base: fmpq, exponent: Exponent) -> fmpq | None:
         return fmpq(plain * EXACT.power(exponent.of, exponent.factor * up)) if root == exponent.to else None
     except NoValueError:
         return None
+
+
+def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> tuple[str, str] | None:
+    """The closed form and where it holds: integers, or n = n0 + c*k."""
+    start = bases.threshold
+    values = [(threshold, _number(terms)) for threshold, terms in bases.values]
+    if any(value is None for _, value in values) or start.q != 1 or stride.q != 1:
+        return None
+    harmonic = [term for term in branch.terms if _is_inverse(term)]
+    forcing = _forcing([term for term in branch.terms if not _is_inverse(term)], start, stride)
+    calls = strides(branch, stride)
+    if forcing is None or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
+        return None
+
+    def initial(k: int) -> fmpq:
+        at = start + stride * k
+        return next(value for threshold, value in values if value is not None and at <= threshold)
+
+    pieces = solve_sequence(calls, initial, forcing)
+    if pieces is None:
+        return None
+    found: Sums = []
+    for piece in pieces:
+        sums = _written(piece, size, start, stride)
+        if sums is None:
+            return None
+        found += sums
+    for term in harmonic:
+        found.append((term.coefficient, [(f"harmonic({size})", rational(1))]))
+        if start > 0:
+            found.append((-term.coefficient, [(f"harmonic({start})", rational(1))]))
+    return sum_text(_ranked(found, size)), _domain(size, start, stride)
+
+
+def _number(terms: tuple[Term, ...]) -> fmpq | None:
+    if any(not term.is_constant or not term.exact for term in terms):
+        return None
+    return terms[0].coefficient if terms else fmpq(0)
+
+
+def _is_inverse(term: Term) -> bool:
+    return term.exact and term.kind == Term(fmpq(1), rational(-1)).kind
+
+
+def _forcing(terms: Sequence[Term], start: fmpq, stride: fmpq) -> Forcing | None:
+    """A polynomial in n as one in k = (n - n0)/c."""
+    coefficients: list[fmpq] = []
+    for term in terms:
+        plain = Term(fmpq(1), term.power).kind == term.kind and term.power.is_rational and term.exact
+        if not plain or term.power.rational.q != 1 or not 0 <= term.power.rational.p <= 20:
+            return None
+        power = int(term.power.rational.p)
+        coefficients += [fmpq(0)] * (power + 1 - len(coefficients))
+        for i in range(power + 1):
+            coefficients[i] += term.coefficient * comb(power, i) * stride**i * start ** (power - i)
+    return {fmpq(1): coefficients} if coefficients else {}
+
+
+def _written(piece: ClosedTerm, size: str, start: fmpq, stride: fmpq) -> Sums | None:
+    """c*k^i*r^k in n; None where r^(1/c) is irrational."""
+    if piece.ratio is None:
+        if stride != 1:
+            return None
+        shift = piece.shift - int(start.p)
+        text = size if shift == 0 else f"{size} {'+' if shift > 0 else '-'} {abs(shift)}"
+        return [(piece.coefficient, [(f"fibonacci({text})", rational(1))])]
+    root = exact_root(abs(piece.ratio), int(stride.p))
+    if root is None or (piece.ratio < 0 and stride != 1):
+        return None
+    base = root if piece.ratio > 0 else -root
+    scaled = piece.coefficient * base ** -int(start.p)
+    power: Factors = []
+    if base != 1:
+        text = str(base) if base.q == 1 and base > 0 else f"({base})"
+        power = [(f"{text}^{size}", rational(1))]
+    found: Sums = []
+    for j in range(piece.power + 1):
+        coefficient = comb(piece.power, j) * (-start) ** (piece.power - j) / stride**piece.power
+        if coefficient:
+            found.append((scaled * coefficient, [*power, (size, rational(j))]))
+    return found
+
+
+def _ranked(found: Sums, size: str) -> Sums:
+    """Like products added; powers of numbers first, then powers of n from the highest down."""
+    sums: dict[tuple[tuple[str, Exponent], ...], fmpq] = {}
+    for coefficient, factors in found:
+        key = tuple(pair for pair in factors if not pair[1].is_zero)
+        sums[key] = sums.get(key, fmpq(0)) + coefficient
+
+    def rank(key: tuple[tuple[str, Exponent], ...]) -> tuple[bool, float]:
+        powers = dict(key)
+        degree = float(powers[size].ball()) if size in powers else 0.0
+        return all(base == size for base in powers), -degree
+
+    return [(sums[key], list(key)) for key in sorted(sums, key=rank) if sums[key]]
+
+
+def _domain(size: str, start: fmpq, stride: fmpq) -> str:
+    if stride == 1:
+        return f"integers {size} >= {start}"
+    if stride == 2:
+        return f"{size} {'odd' if int(start.p) % 2 else 'even'}"
+    return f"{size} = {int(start.p) % int(stride.p)} + {stride}*k"

@@ -16,10 +16,52 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.expand import expanded, log2
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.maximise import alternatives
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.numbers import fmpq, primes
-from archline.recurrences.closed.peaks import peak_form
 from archline.recurrences.model import Equation, Function, by_call, calls
+
+
+def peak_form(function: Function) -> tuple[Poly, bool] | None:
+    """An upper bound of T(x) = max(a(x), T(y), ...), and whether each level needs it; None for other recursions.
+
+    What a call needs is free again when it returns, so that no level adds to another. Where a grows with all sizes, and
+    calls have no larger ones, T is at most a and the values at the ends of the recursion.
+    """
+    own: dict[Poly, None] = {}
+    for equation in function.equations:
+        for each in alternatives(equation.value):
+            if not calls(each):
+                own[each] = None
+            elif not _is_smaller_call(each, equation, function):
+                return None
+    needed = [each for each in own if each]
+    if not all(map(_grows, needed)):
+        return None
+    levels = [each for each in function.equations if each.recursive]
+    return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in alternatives(levels[0].value)
+
+
+def _is_smaller_call(value: Poly, equation: Equation, function: Function) -> bool:
+    """Whether it is a call of the function, no size of which is larger than the caller's."""
+    call = a.single_atom(value)
+    return (
+        isinstance(call, a.Applied)
+        and call.function == function.name
+        and all(
+            equation.facts.nonnegative((Poly.symbol(name) - argument).substitute(equation.facts.rewrites))
+            for name, argument in zip(function.parameters, call.arguments, strict=True)
+        )
+    )
+
+
+def _grows(value: Poly) -> bool:
+    """Whether it is a sum of products of sizes, none of which is subtracted or divided by."""
+    return all(
+        coefficient > 0 and all(isinstance(atom, Symbol) and power > 0 for atom, power in monomial)
+        for monomial, coefficient in value.terms.items()
+    )
+
 
 LEVEL = "level"
 """The symbol for the number of levels that are left."""

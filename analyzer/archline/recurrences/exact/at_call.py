@@ -11,7 +11,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
 from archline.algebra.prove.log_enclosures import least_fall, most_fall
 from archline.algebra.prove.residues import first, never_negative
 from archline.numbers import fmpq
-from archline.recurrences.exact.terms.halvings import counted, counted_at_most, remaining
+from archline.recurrences.exact.halvings import counted, counted_at_most, remaining
 from archline.recurrences.model import Function
 
 TWO = Poly.constant(2)

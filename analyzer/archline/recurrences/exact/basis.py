@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from itertools import product as pairs
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, total
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Power
+from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, rational, total
+from archline.algebra.prove.log_enclosures import above, below
 from archline.numbers import fmpq
-from archline.recurrences.exact.at_call import Caller, NotComparableError, sizes_of_call
-from archline.recurrences.exact.surrogate import Inner
-from archline.recurrences.exact.terms.shares import products, shares
+from archline.recurrences.exact.at_call import Caller, Logarithm, NotComparableError, sizes_of_call
 from archline.recurrences.model import Function, calls
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A product that is never negative: of sizes, logarithms of values >= 1, real or rounded, and an indicator."""
+
+    plain: Poly = ONE
+    logs: tuple[Logarithm, ...] = ()
+    indicator: Poly = ONE
+
+    @property
+    def value(self) -> Poly:
+        """The product itself."""
+        return self.plain * self.indicator * product(map(Poly.of_atom, self.logs))
+
+    def __mul__(self, other: Inner) -> Inner:
+        return Inner(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
+
+    def here(self, caller: Caller) -> Poly:
+        """The product in symbols of the caller, for its own sizes."""
+        return self.plain * caller.indicator(self.indicator) * product(map(caller.falling, self.logs))
+
+    def at_call(self, caller: Caller, given: Mapping[str, Poly]) -> Poly:
+        """The product in symbols of the caller, for the sizes of a call. Raises NotComparableError."""
+        logs = product(caller.falling_at(each, given) for each in self.logs)
+        return caller.at(self.plain, given) * caller.indicator(self.indicator.substitute(given)) * logs
+
+    def number(self, point: Mapping[str, int | Fraction], most: bool) -> fmpq:
+        """At a point, a number that the product is at most, or at least."""
+        found = rational(evaluate(self.plain * self.indicator, point))
+        for log in self.logs:
+            argument = rational(evaluate(log.argument, point))
+            if isinstance(log, a.CeilLog2):
+                found *= above(argument).ceil()
+            else:
+                found *= above(argument) if most else below(argument)
+        return found
+
 
 MAX_ELEMENTS = 40
 MAX_COUNT = 64
@@ -309,3 +349,74 @@ def _growth(monomial: Monomial) -> int:
         power if isinstance(atom, Symbol) else 2 * abs(power) if isinstance(atom, a.Exponential) else 0
         for atom, power in monomial
     )
+
+
+def products(function: Function) -> tuple[Poly, ...]:
+    """A power that all calls keep, times sizes: q pieces of b each."""
+    return tuple(size * power for power in _kept(function) for size in _sure(function))
+
+
+def shares(function: Function) -> Iterator[Poly]:
+    """Sizes over a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
+
+    r/d doubles with each level, and is still at most r: it pays for what a level adds while r is more than d.
+    """
+    for power in function.facts.powers:
+        if _stays(function, power):
+            continue
+        exponent = Poly.symbol(power.exponent)
+        yield exponent
+        for name in function.sizes:
+            share = Poly.symbol(name) * a.exponential(2, -exponent)
+            yield share
+            yield share * exponent
+
+
+def shallow(function: Function) -> Iterator[tuple[Poly, ...]]:
+    """What a path through the calls costs where the data may split sizes in any way, in sets to try before others.
+
+    1, log2(d) and d of a power d that halves; of one that stays also its product with the depth that the sizes give.
+    """
+    if len(function.facts.powers) != 1 or not function.sizes:
+        return
+    (power,) = function.facts.powers
+    size = _of(power)
+    if not _stays(function, power):
+        yield ONE, Poly.symbol(power.exponent), size
+    elif sure := _sure(function):
+        others = (each for each in map(Poly.symbol, function.sizes) if each not in sure)
+        logs = tuple(map(a.ceil_log2, sure))
+        yield ONE, size, *others, *logs, *(log * size for log in logs)
+
+
+def _kept(function: Function) -> list[Poly]:
+    return [_of(power) for power in function.facts.powers if _stays(function, power)]
+
+
+def _of(power: Power) -> Poly:
+    return a.exponential(2, Poly.symbol(power.exponent))
+
+
+def _stays(function: Function, power: Power) -> bool:
+    """Whether every call of the function by itself has the power that its caller has."""
+    size = function.facts.rewritten(power.name)
+    return all(each == size for each in _given(function, power.name))
+
+
+def _sure(function: Function) -> list[Poly]:
+    """The sizes of which the calls' are known without the data."""
+    data = {each for equation in function.equations for each in equation.data}
+    return [
+        Poly.symbol(name)
+        for name in function.sizes
+        if all(each.names.isdisjoint(data) for each in _given(function, name))
+    ]
+
+
+def _given(function: Function, name: str) -> Iterator[Poly]:
+    """What the calls of the function by itself give for a parameter."""
+    place = function.parameters.index(name)
+    for equation in function.equations:
+        for call in calls(equation.value):
+            if call.function == function.name:
+                yield call.arguments[place]

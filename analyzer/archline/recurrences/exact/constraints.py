@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from random import Random
+from typing import Literal
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
@@ -15,8 +16,7 @@ from archline.recurrences.evaluate import Places, Point, Values
 from archline.recurrences.exact import samples, unroll
 from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.coefficient_lp import Writer
-from archline.recurrences.exact.terms.depths import limited
-from archline.recurrences.exact.terms.master import reproduced
+from archline.recurrences.exact.halved_sizes import limited, reproduced
 from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
 from archline.recurrences.model import Equation, Function
 
@@ -297,3 +297,28 @@ def _largest(ratios: Sequence[Ratio]) -> Fraction:
     most = max(rough, default=0.0)
     largest = (Fraction(*each) for each, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
     return max((Fraction(1), *largest))
+
+
+Relation = Literal["=", ">=", "<="]
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """That a function is at least, at most or equal to a value: by induction through `steps`, else for the `reason`.
+
+    `equal` are the steps that hold with equality where the function is the value. `where` tells the cases that it is
+    about, if not all.
+    """
+
+    relation: Relation
+    value: Poly
+    steps: tuple[Transition, ...] = ()
+    equal: frozenset[Transition] = frozenset()
+    reason: str = ""
+    where: str = ""
+
+    @staticmethod
+    def of(relation: Relation, found: Bound, where: str = "") -> Proof:
+        """The proof that a search found."""
+        value = found.value if found.proved is None else found.proved
+        return Proof(relation, value, found.steps, found.equal, where=where)

@@ -12,8 +12,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Poly, total
 from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references, sizes_of_call
-from archline.recurrences.exact.proof import Proof
-from archline.recurrences.exact.terms.halvings import counted
+from archline.recurrences.exact.constraints import Proof
+from archline.recurrences.exact.halvings import counted
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.explanation import Case, Claim, Line, Range, Recurrence
 from archline.recurrences.guards import in_order

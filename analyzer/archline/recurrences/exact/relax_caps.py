@@ -15,8 +15,8 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.summation import replace_atom
 from archline.recurrences.exact.at_call import Caller, NotComparableError
 from archline.recurrences.exact.base_cases import inside, unclamped
-from archline.recurrences.exact.terms.halvings import in_logarithms, without_halvings
-from archline.recurrences.exact.terms.leaf_counts import without_pieces
+from archline.recurrences.exact.halvings import in_logarithms, without_halvings
+from archline.recurrences.exact.leaves import without_pieces
 
 DIVISOR = "common divisor "
 """No program has such a name."""

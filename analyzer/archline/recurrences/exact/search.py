@@ -1,30 +1,229 @@
 """Closed forms and bounds of recurrences, each proved by induction.
 
 A closed form is a sum of elements with unknown coefficients. An exact one is fitted to the function's values at
-samples (`interpolate`). A bound U must satisfy
+samples. A bound U must satisfy
 
     U(x) >= f(x) + sum of factor*U over the calls      (an upper bound; <= for a lower one)
 
-in every case, which is linear in the coefficients. Two ways propose them: the inequalities at samples (`cegis`),
-or a proof with unknown coefficients of its own (`synthesis`). Each case is then proved for all sizes.
+in every case, which is linear in the coefficients. Two ways propose them: the inequalities at samples, or
+a proof with unknown coefficients of its own (`synthesis`). Each case is then proved for all sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+import numpy as np
+
 from archline.algebra.effort import TooComplexError
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.evaluate.floats import as_float
+from archline.numbers import fmpq
 from archline.recurrences.evaluate import Places, Values
 from archline.recurrences.exact.at_call import NotComparableError
-from archline.recurrences.exact.cegis import Sampling
-from archline.recurrences.exact.constraints import FAIR, NEAR_ENOUGH, Bound, Context
-from archline.recurrences.exact.interpolate import exact
+from archline.recurrences.exact.basis import Element, bases, shallow
+from archline.recurrences.exact.coefficient_lp import CoefficientProgram, Coefficients
+from archline.recurrences.exact.constraints import FAIR, GOOD, NEAR_ENOUGH, Bound, Context
+from archline.recurrences.exact.samples import Pool
 from archline.recurrences.exact.synthesis import Synthesis
-from archline.recurrences.exact.transitions import Foreign
-from archline.recurrences.model import Function
+from archline.recurrences.exact.transitions import Foreign, Transition
+from archline.recurrences.model import Equation, Function
+
+ROUNDS = 6
+MAX_FAILED = 2
+ROOM = (fmpq(1, 8), fmpq(1, 3))
+WORST = 4
+UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
+RAISED_UNITS = (fmpq(1), fmpq(4))
+ENOUGH = 2
+
+
+class Sampling:
+    """The search by a linear program over samples: its inequalities hold there, and are then proved for all sizes."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def bound(self) -> Bound | None:
+        """The best proved bound: the first whose factor is good, else the one with the least."""
+        best = self._shallow()
+        if best is not None:
+            return best
+        for turn, elements in enumerate(bases(self._context.function, *self._context.forcings())):
+            found = self._try(elements, best)
+            if found is not None and found.better(best):
+                best = found
+            unknown = self._context.values is None
+            if best is not None and unknown and not (self._context.upper and self._context.very_far):
+                # Nothing tells how near it is.
+                break
+            if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
+                break
+        return best
+
+    def _shallow(self) -> Bound | None:
+        """An upper bound that grows with the depth of the calls alone, whatever the data makes of the sizes."""
+        if not self._context.upper or self._context.values is not None:
+            return None
+        tried = (self._try(tuple(map(Element, each))) for each in shallow(self._context.function))
+        return next((each for each in tried if each is not None), None)
+
+    def _try(self, elements: tuple[Element, ...], best: Bound | None = None) -> Bound | None:
+        """A bound made of some elements, which may be better than the best so far."""
+        context = self._context
+        program = CoefficientProgram(context.writer, context.function, context.written(elements), context.upper)
+        try:
+            for step, point in self._context.points:
+                program.require(step, point)
+        except EvaluationError:
+            # A call under a guard inside has no sizes there; such programs are left to other means.
+            return None
+        for point, value in self._context.weighed:
+            program.prefer(point, Fraction(1, 1 << int(value).bit_length()))
+            if self._context.values is not None:
+                program.limit(point, value)
+        pools = [(step, Pool(context.function, step, program.elements)) for step in context.steps]
+        simple = False
+        for _ in range(ROUNDS):
+            coefficients = program.solve()
+            if coefficients is None:
+                return None
+            broken = self._broken(pools, coefficients)
+            if not broken:
+                near = [each for each in self._near(coefficients) if self._may_be_better(program, each[0], best)]
+                if not near:
+                    return None
+                found = self._proved(program, pools, near)
+                if found is not None:
+                    return found
+                broken = [(step, point) for step in context.steps for point in program.failures(step, coefficients)]
+                if not broken and simple:
+                    return None
+                if not broken:
+                    simple = True
+                    program.drop_needless(coefficients)
+                    if program.linear:
+                        function = context.function
+                        pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
+            self._require(program, broken)
+        return None
+
+    def _require(self, program: CoefficientProgram, broken: list[tuple[Transition, dict[str, int]]]) -> None:
+        for step, point in broken:
+            # A watched point may have sizes that no call has.
+            with suppress(EvaluationError):
+                program.require(step, self._context.placed(point))
+
+    def _broken(
+        self, pools: list[tuple[Transition, Pool]], coefficients: Coefficients
+    ) -> list[tuple[Transition, dict[str, int]]]:
+        near = np.array([as_float(each) for each in coefficients])
+        return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
+
+    def _may_be_better(self, program: CoefficientProgram, coefficients: Coefficients, best: Bound | None) -> bool:
+        """Whether a bound is worth a proof beside another one: where values tell, it is seen when it is proved."""
+        if best is None or self._context.values is not None:
+            return True
+        return self._context.bound(program.value(coefficients)).better(best)
+
+    def _near(self, best: Coefficients) -> Iterator[tuple[Coefficients, bool]]:
+        """Coefficients near the best ones, and those themselves, and which of them are short."""
+        yield from ((each, True) for each in _rounded(best, self._context.upper))
+        yield best, False
+        yield from ((each, False) for each in _with_room(best, self._context.upper))
+        if self._context.upper and self._context.function.facts.powers:
+            yield from ((each, False) for each in _raised(best))
+
+    def _proved(
+        self,
+        program: CoefficientProgram,
+        pools: list[tuple[Transition, Pool]],
+        near: Sequence[tuple[Coefficients, bool]],
+    ) -> Bound | None:
+        """The bound with the first of some coefficients with which it is proved: the short ones come first."""
+        order = list(self._context.steps)
+        failed = 0
+        for coefficients, short in near:
+            if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
+                continue
+            open_ = next((step for step in order if not program.proves(step, coefficients)), None)
+            if open_ is None:
+                return self._context.bound(program.value(coefficients))
+            # What fails with some coefficients mostly fails with others.
+            failed += 1
+            order = [open_, *(step for step in order if step is not open_)]
+        return None
+
+
+def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
+    """Coefficients as multiples of a unit, to the nearest or to the safe side."""
+    for unit in UNITS:
+        yield _nearest(coefficients, unit)
+        yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
+
+
+def _with_room(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
+    """Coefficients with some room, for proofs that bound integers by fractions."""
+    for room in ROOM:
+        factor = 1 + room if upper else 1 - room
+        yield tuple(each * factor if each > 0 else each for each in coefficients)
+
+
+def _raised(coefficients: Coefficients) -> Iterator[Coefficients]:
+    """Those of an upper bound with room for its proof: all times a factor, as multiples of a unit or as they are.
+
+    Where U(x) >= f(x) + sum of U over the calls and f >= 0, the same holds of c*U for c >= 1, with (c - 1)*f to spare.
+    """
+    for room in ROOM:
+        moved = tuple(each * (1 + room) for each in coefficients)
+        yield from (_nearest(moved, unit) for unit in RAISED_UNITS)
+        yield moved
+
+
+def _nearest(coefficients: Coefficients, unit: fmpq) -> Coefficients:
+    return tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
+
+
+def exact(context: Context) -> Bound | None:
+    """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes.
+
+    It is fitted to values, and holds where it satisfies the equation of every case identically.
+    """
+    for elements in bases(context.function, *context.forcings()):
+        program = CoefficientProgram(context.writer, context.function, elements, context.upper)
+        coefficients = program.fitted(context.weighed)
+        if coefficients is None:
+            continue
+        equal = _satisfied(context, program, coefficients)
+        if equal is not None:
+            value = program.value(coefficients)
+            return Bound(value, Fraction(1), Fraction(1), True, tuple(context.steps), equal)
+    return None
+
+
+def _satisfied(
+    context: Context, program: CoefficientProgram, coefficients: Coefficients
+) -> frozenset[Transition] | None:
+    """Every case holds: with equality in one of the steps that it is the largest of, and none is larger.
+
+    The steps that hold with equality; None where a case does not hold.
+    """
+    equal: dict[Equation, bool] = {}
+    same_in: set[Transition] = set()
+    for step in context.steps:
+        same = program.proves_equal(step, coefficients)
+        if not same and not program.proves(step, coefficients):
+            return None
+        equal[step.equation] = equal.get(step.equation, not step.calls) or same
+        if same:
+            same_in.add(step)
+        elif not step.calls:
+            return None
+    return frozenset(same_in) if all(equal.values()) else None
 
 
 class Side(Enum):

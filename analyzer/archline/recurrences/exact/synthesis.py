@@ -9,11 +9,13 @@ floating point; short coefficients near the solution are then proved exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import islice
 from operator import mul
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -25,19 +27,90 @@ from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
-from archline.recurrences.exact import unroll
+from archline.recurrences.exact import leaves, unroll
 from archline.recurrences.exact.basis import Element, distinct, families, logarithmic
 from archline.recurrences.exact.coefficient_lp import Coefficients
-from archline.recurrences.exact.coefficients import Choice
-from archline.recurrences.exact.constraints import FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
+from archline.recurrences.exact.constraints import ALIKE, FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
+from archline.recurrences.exact.halved_sizes import leveled, limited, on_a_path, reproduced, shrinking
 from archline.recurrences.exact.handelman import NEAR, Goal, Part, ProductCone, Proposal, cone, propose
-from archline.recurrences.exact.lazy import Kept
-from archline.recurrences.exact.terms import leaf_sizes
-from archline.recurrences.exact.terms.depths import limited
-from archline.recurrences.exact.terms.levels import leveled
-from archline.recurrences.exact.terms.master import reproduced
-from archline.recurrences.exact.terms.uneven import on_a_path, shrinking
 from archline.recurrences.exact.transitions import Transition
+
+ROUNDED = 1 + 1e-6
+"""How much larger than it is a factor may be in floating point."""
+
+
+class Choice:
+    """Which of several coefficients, the shortest first, make the best proved bound, with few proofs, which take long.
+
+    The first ones that are near enough are taken, unless shorter ones before them make a better bound; where none are
+    near enough, the best of all. Bounds and proofs are looked for when they are asked for, and once.
+    """
+
+    def __init__(
+        self,
+        short: Sequence[Coefficients],
+        largest: Array,
+        bound: Callable[[Coefficients], Bound],
+        proved: Callable[[Coefficients], bool],
+    ) -> None:
+        self._count, self._largest = len(short), largest
+        # By their place: coefficients take long to hash.
+        self._of = cache(lambda index: bound(short[index]))
+        self._proved = cache(lambda index: proved(short[index]))
+
+    def best(self, wanted: Fraction, enough: Callable[[Bound], bool]) -> Bound | None:
+        """The best proved bound; `enough` tells whether one is near enough, with a factor of `wanted` at most."""
+        end = self._first(float(wanted) * ROUNDED, enough)
+        if end is not None:
+            last = self._of(end)
+            if not any(self._rivals(index, last) for index in range(end)):
+                return last
+        best: Bound | None = None
+        for index in range(self._count if end is None else end + 1):
+            if best is not None and self._worse(index, best):
+                continue
+            if self._of(index).better(best) and self._proved(index):
+                best = self._of(index)
+        return best
+
+    def _first(self, most: float, enough: Callable[[Bound], bool]) -> int | None:
+        """The first one that is near enough and proved."""
+        for index in range(self._count):
+            if self._largest[index] <= most and enough(self._of(index)) and self._proved(index):
+                return index
+        return None
+
+    def _rivals(self, index: int, last: Bound) -> bool:
+        """Whether a proved one may be better than the last, or leads to one that is."""
+        return not self._worse(index, last) and not last.better(self._of(index)) and self._proved(index)
+
+    def _worse(self, index: int, bound: Bound) -> bool:
+        """Whether one is far worse than a bound, whatever else is seen of it."""
+        return bound.steady and bool(self._largest[index] > float(ALIKE * bound.factor) * ROUNDED)
+
+
+T = TypeVar("T")
+
+
+class LazyList(Generic[T]):
+    """The values of an iterator, each found once and as far as it is asked for, from the first on for each reader."""
+
+    def __init__(self, source: Iterator[T]) -> None:
+        self._source = source
+        self._found: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        index = 0
+        while index < len(self._found) or self._more():
+            yield self._found[index]
+            index += 1
+
+    def _more(self) -> bool:
+        for each in self._source:
+            self._found.append(each)
+            return True
+        return False
+
 
 ENOUGH = 4
 MAX_LEFT_OUT, FEW = 8, 3_000
@@ -48,7 +121,7 @@ NEGLIGIBLE = 1e-4
 PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
-ALIKE, ROUGHLY = Fraction(3, 2), Fraction(3)
+SIMILAR, ROUGHLY = Fraction(3, 2), Fraction(3)
 LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
@@ -74,7 +147,7 @@ There = Sequence[Sequence[Number]]
 
 
 class Synthesis:
-    """One search."""
+    """The search for the bounds of one function."""
 
     def __init__(self, context: Context, capped: bool = True) -> None:
         self._context = context
@@ -82,7 +155,7 @@ class Synthesis:
         self._sign = 1 if context.upper else -1
         self._tried = 0
         # Several ways to choose among the sets begin with the same ones.
-        self._leaf_sets, self._plain_sets = Kept(self._capped()), Kept(self._families())
+        self._leaf_sets, self._plain_sets = LazyList(self._capped()), LazyList(self._families())
 
     def bound(self) -> Bound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
@@ -108,16 +181,16 @@ class Synthesis:
         seen: set[tuple[Element, ...]] = set()
         plain = 0
         for elements, tolerance in self._sets():
-            plain += tolerance == ALIKE
+            plain += tolerance == SIMILAR
             if self._able(elements, tolerance):
                 yield from self._new(elements, tolerance, seen)
-            elif tolerance == ALIKE and plain <= PLAIN:
+            elif tolerance == SIMILAR and plain <= PLAIN:
                 others.append(elements)
 
     def _sets(self) -> Iterator[tuple[tuple[Element, ...], Fraction]]:
         """All sets, each with how far its growth may be from that of the function."""
         context = self._context
-        yield from ((each, ALIKE) for each in self._special())
+        yield from ((each, SIMILAR) for each in self._special())
         yield from ((each, ROUGHLY) for each in unroll.families(context.function, context.steps))
         several = [] if context.values is None else list(limited(context.function, context.steps))
         # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
@@ -126,7 +199,7 @@ class Synthesis:
             yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
         if not several:
             yield from ((each, ROUGHLY) for each in self._leaf_sets)
-        yield from ((each, ALIKE) for each in self._plain_sets)
+        yield from ((each, SIMILAR) for each in self._plain_sets)
 
     def _new(
         self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
@@ -178,15 +251,15 @@ class Synthesis:
         """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
         context = self._context
         if self._caps and context.wanted == NEAR_ENOUGH:
-            yield from leaf_sizes.families(context.function, context.steps, context.upper)
+            yield from leaves.families(context.function, context.steps, context.upper)
 
     def _with_leaves(self, elements: tuple[Element, ...]) -> Iterator[tuple[Element, ...]]:
         """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
         context = self._context
         # Beside logarithms, with the other sign, they would hide how a lower bound grows.
-        counts = leaf_sizes.counts(context.function, context.steps) if context.upper else []
-        for leaves in islice(self._leaf_sets, 1):
-            yield distinct([*elements, *leaves, *counts])
+        counts = leaves.counts(context.function, context.steps) if context.upper else []
+        for terms in islice(self._leaf_sets, 1):
+            yield distinct([*elements, *terms, *counts])
 
     def _families(self) -> Iterator[tuple[Element, ...]]:
         """Sets of elements for any recursion, from the plain to the rich."""
@@ -210,7 +283,7 @@ class Synthesis:
         products = (
             each for each in self._plain_sets if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
         )
-        able = next((each for each in products if self._able(each, ALIKE)), None)
+        able = next((each for each in products if self._able(each, SIMILAR)), None)
         found = None if able is None else self._within_limits(self._context.written(able))
         near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
         return found if near else None

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, reduced
-from archline.recurrences.asymptotic.logspace.guards import Alternatives, LogInequality
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Number, approximate, sign
-from archline.recurrences.asymptotic.logspace.system import CaseRule
+from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality
 from archline.recurrences.asymptotic.logspace.terms import at_state
 
 ROUNDS = 240

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from archline.algebra.asymptotic.constants import OutOfReachError
-from archline.recurrences.asymptotic.logspace.compare import covered
+from archline.recurrences.asymptotic.logspace.compare import Formula, covered, equals, formula_for
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, whole
-from archline.recurrences.asymptotic.logspace.costs import PathCosts, pieces
-from archline.recurrences.asymptotic.logspace.guards import LogInequality
-from archline.recurrences.asymptotic.logspace.lattice import Formula, equals, formula_for
 from archline.recurrences.asymptotic.logspace.numbers import approximate, sign
-from archline.recurrences.asymptotic.logspace.paths import follow, regions
-from archline.recurrences.asymptotic.logspace.system import System
+from archline.recurrences.asymptotic.logspace.paths import PathCosts, follow, pieces, regions
+from archline.recurrences.asymptotic.logspace.system import LogInequality, System
 from archline.recurrences.asymptotic.logspace.text import Printer
 
 

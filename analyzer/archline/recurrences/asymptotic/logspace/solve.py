@@ -5,22 +5,296 @@ region of root sizes the recursion then moves along straight segments, from one 
 reached, or the guards give the turn to another case. What each segment and the leaves cost are products of powers of
 the root's sizes; one formula is put together from all regions, or one for each case where the growth jumps between
 them (then `regimes` holds all of them and `growth` is that of the recursion). Sizes are real and have no floor.
+
+Before an answer is given the recurrence is evaluated along the corners and through the middle of each region, at sizes
+2^s for rising s, and a little beside. The value over the growth may vary within a constant; where it drifts with the
+scale, the answer is withdrawn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum, inf, isfinite, log, log2
+
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.language import syntax as s
 from archline.language.format_expressions import format_fact
-from archline.recurrences.asymptotic.logspace.costs import PathCosts, pieces
-from archline.recurrences.asymptotic.logspace.explain import story
-from archline.recurrences.asymptotic.logspace.guards import negated
+from archline.numbers import arb
+from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.logspace.compare import Formula
+from archline.recurrences.asymptotic.logspace.cones import Vector, whole
 from archline.recurrences.asymptotic.logspace.numbers import approximate
-from archline.recurrences.asymptotic.logspace.paths import paths
+from archline.recurrences.asymptotic.logspace.paths import Cost, Path, PathCosts, Segment, paths, pieces
 from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime, regimes
-from archline.recurrences.asymptotic.logspace.system import System, read_system
+from archline.recurrences.asymptotic.logspace.system import System, negated, read_system
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 from archline.recurrences.asymptotic.logspace.text import Printer
-from archline.recurrences.asymptotic.logspace.validate import NumericCheck, check
-from archline.recurrences.asymptotic.problem import Answer, Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.problem import Answer, Definition, EquationCase, Recurrence, Refused, Solved
+
+SCALES = (24.0, 48.0, 96.0)
+FAR = (192.0, 384.0, 768.0)
+"""Where a ratio drifts, it is followed further: exponents that are nearly equal part late."""
+NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
+MAX_DIRECTIONS = 48
+STEPS = 30_000
+FLOATING = 100.0
+"""Up to which logarithm of sizes products of several of them are floats."""
+STEADY = 0.75
+"""A logarithm too many or too few adds 1 to the ratio's logarithm with every doubling of the scale."""
+SLACK = 3.0
+SPREAD = 16.0
+Point = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class NumericCheck:
+    """What the evaluation found: `trouble` is what speaks against the answer; `points` sizes were evaluated."""
+
+    trouble: str | None
+    points: int
+
+
+def check(
+    problem: Recurrence, system: System, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
+) -> NumericCheck:
+    """Compare the regimes' growth with the recurrence's own values."""
+    witness = _Witness(problem, system, found)
+    noise = _noise(system)
+    count = 0
+    for number, direction in enumerate(_directions(pieces)):
+        for scales in (SCALES, FAR):
+            drifts = []
+            for nudged in (False, True):
+                points = [_point(direction, scale, number, nudged) for scale in scales]
+                ratios = [ratio for point in points if (ratio := witness.ratio(point)) is not None]
+                count += len(ratios)
+                drifts.append(_drift(ratios, noise))
+            if max(drifts) < inf and min(drifts) <= STEADY:
+                break
+        else:
+            where = witness.shown(points[-1])
+            return NumericCheck(f"the growth found does not agree with the recurrence's own values near {where}", count)
+    if not count:
+        return NumericCheck("the recurrence could not be evaluated at any of the sizes checked, to check the answer", 0)
+    return NumericCheck(None, count)
+
+
+def _noise(system: System) -> float:
+    """How much the last level's cost varies as its sizes lie anywhere within one cut of the cut-off, in bits."""
+    cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
+    degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
+    return SLACK + max(cuts) * max(degrees, default=0.0)
+
+
+def _drift(ratios: list[float], noise: float) -> float:
+    """How much the ratio moves the same way with each doubling of the scale; infinite where it leaves every bound."""
+    moves = [after - before for before, after in pairwise(ratios)]
+    if any(not isfinite(ratio) or abs(ratio) > SPREAD + noise for ratio in ratios):
+        return inf
+    if any(abs(move) > noise for move in moves):
+        return inf
+    if len(ratios) < len(SCALES):
+        return 0.0
+    return max(min(moves), -max(moves))
+
+
+def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
+    """The root at a scale; nudged, it stands a little beside the grid of powers of 2."""
+    if not nudged:
+        return tuple(scale * x for x in direction)
+    beside = [NUDGES[(number + i) % len(NUDGES)] if x else 0.0 for i, x in enumerate(direction)]
+    return tuple(max(0.0, scale * x + shift) for x, shift in zip(direction, beside, strict=True))
+
+
+def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
+    """Corners and middles of the regions, the greatest coordinate 1."""
+    seen: set[Point] = set()
+    middles = [piece.region.inner() for piece in pieces]
+    corners = [ray for piece in pieces for ray in piece.region.rays]
+    for vector in (*middles, *corners):
+        values = [approximate(x) for x in vector]
+        point = tuple(round(x / max(values), 9) for x in values)
+        if point not in seen and len(seen) < MAX_DIRECTIONS:
+            seen.add(point)
+            yield point
+
+
+class _Witness:
+    """Values of the recurrence beside the growth claimed for them."""
+
+    def __init__(self, problem: Recurrence, system: System, found: Sequence[GrowthRegime]) -> None:
+        self._problem = problem
+        self._names = system.names.all
+        self._sorter = _sorter(problem, system)
+        self._formulas: dict[int, Formula] = {}
+        for regime in reversed(found):
+            for case in regime.cases:
+                self._formulas[case] = regime.formula
+        self._other = found[-1].formula
+
+    def ratio(self, point: Point) -> float | None:
+        """log2 of the value over the growth at sizes 2^point; None where it cannot be had or the facts exclude it."""
+        sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
+        try:
+            arithmetic = WIDE if max(point) > FLOATING else FLOATS
+            case = int(float(Evaluator(self._sorter, sizes, arithmetic).at(sizes))) - 1
+            if case < 0:
+                return None
+            value = self._log2_value(sizes, (WIDE,) if max(point) > FLOATING else (FLOATS, WIDE))
+        except (EvaluationRefusedError, NoValueError, OverflowError):
+            return None
+        expected = _value(self._formulas.get(case, self._other), point)
+        if value is None or expected is None:
+            return 0.0 if value is expected else inf
+        return value - expected
+
+    def _log2_value(self, sizes: dict[str, float], ways: Sequence[Arithmetic]) -> float | None:
+        """log2 of the recurrence's value, None where it is 0."""
+        for arithmetic in ways:
+            try:
+                value = arb(Evaluator(self._problem, sizes, arithmetic, limit=STEPS).at(sizes))
+            except (NoValueError, OverflowError):
+                continue
+            if value.is_finite():
+                return float(value.log()) / log(2) if value > 0 else None
+        raise EvaluationRefusedError("a value beyond all numbers")
+
+    def shown(self, point: Point) -> str:
+        """The sizes in words."""
+        return ", ".join(f"{name} = 2^{x:.4g}" for name, x in zip(self._names, point, strict=True))
+
+
+def _sorter(problem: Recurrence, system: System) -> Recurrence:
+    """A function that is 0 where a fact fails, else 1 + the number of the case that applies."""
+    asked = problem.asked
+    span = asked.cases[0].value.span
+    cases = [
+        EquationCase(s.Integer(0, span=span), s.Unary("not", fact, span=span))
+        for fact in problem.facts
+        if isinstance(fact, s.Binary)
+    ]
+    for number, rule in enumerate(system.rules):
+        cases.append(EquationCase(s.Integer(number + 1, span=span), rule.condition))
+    return Recurrence((Definition("case", asked.parameters, tuple(cases)),))
+
+
+def _value(formula: Formula, point: Point) -> float | None:
+    """log2 of the formula at sizes 2^point; None where it is 0."""
+    values: list[float] = [min(_term(term, point) for term in group) for group in formula]
+    if not values:
+        return None
+    top = max(values)
+    return top + log2(fsum(2.0 ** (x - top) for x in values))
+
+
+def _term(term: LogMonomial, point: Point) -> float:
+    total = _at(term.powers, point)
+    for form, power in term.logs:
+        inner = _at(form, point)
+        total += approximate(power) * log2(log2(2 + 2.0**inner) if inner < 500 else inner)
+    return total
+
+
+def _at(form: Vector, point: Point) -> float:
+    return fsum(approximate(p) * x for p, x in zip(form, point, strict=True) if p)
+
+
+_WHERE = {
+    "first": "falls from level to level: the first counts",
+    "last": "rises from level to level: the last counts",
+    "each": "is the same on every level: it counts as often as there are levels",
+}
+
+
+def story(system: System, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> tuple[str, ...]:
+    """The lines of the solution."""
+    return tuple(_Teller(system, pieces, parts).lines())
+
+
+class _Teller:
+    """Puts a solution into words."""
+
+    def __init__(self, system: System, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
+        self._system = system
+        self._pieces = pieces
+        self._parts = parts
+        self._printer = Printer(system.names.all)
+
+    def lines(self) -> Iterator[str]:
+        """All of them."""
+        piece = min(self._pieces, key=_simplest_of_the_longest)
+        path = piece.path
+        where, number = self._region(path), len(self._pieces)
+        among = f" (one of {number} regions of sizes)" if number > 1 else ""
+        yield f"Where {where}{among}:" if where else f"For all sizes{among}:"
+        for index, segment in enumerate(path.segments):
+            yield self._segment(segment)
+            yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment == index)
+        yield self._leaves(path)
+        yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment is None)
+        yield f"The greatest of these there: {self._printer.total(piece.terms)}."
+        yield from self._together()
+
+    def _region(self, path: Path) -> str:
+        """The comparisons that bound a region, those that always hold left out."""
+        names = range(len(self._system.names.all))
+        given = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
+        rows = [row for row in path.region.facets() if row not in given and len([i for i in names if row[i]]) > 1]
+        return ", ".join(self._printer.comparison(row) for row in rows)
+
+    def _segment(self, segment: Segment) -> str:
+        names = self._system.names.all
+        steps = [self._system.rules[case].step for case in segment.motion.cases]
+        calls = " and ".join(step.text for step in steps if step is not None)
+        moved = [
+            f"{name} goes from {self._printer.monomial(segment.state[i])} to {self._printer.monomial(segment.end[i])}"
+            for i, name in enumerate(names)
+            if segment.motion.direction[i]
+        ]
+        turns = " in turn, held at a tie" if len(steps) > 1 else ""
+        levels = self._printer.monomial(whole(segment.length))
+        return (
+            f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, "
+            f"at whose end there {_nodes(self._printer.monomial(segment.end_nodes))}."
+        )
+
+    def _cost(self, cost: Cost) -> str:
+        source, term = self._printer.term(cost.source), self._printer.term(cost.term)
+        if cost.segment is None:
+            return f"  {source} a leaf: {term} together."
+        return f"  {source} a node {_WHERE[cost.place]}: {term}."
+
+    def _leaves(self, path: Path) -> str:
+        names = self._system.names
+        sizes = [
+            f"{name} = {self._printer.monomial(path.state[i])}" for i, name in enumerate(names.all[: names.parameters])
+        ]
+        return f"Leaves: {self._printer.monomial(path.nodes)} of {', '.join(sizes)}."
+
+    def _together(self) -> Iterator[str]:
+        formula = self._printer.formula(self._parts[-1].formula)
+        if len(self._parts) > 1:
+            yield "The growth jumps between cases, so that each has its own."
+        elif len(self._pieces) > 1:
+            yield f"In every region the growth is that of {formula}: no term is too large in one, and all are needed."
+
+
+def _simplest_of_the_longest(piece: PathCosts) -> tuple[int, list[tuple[int, ...]]]:
+    segments = piece.path.segments
+    return -len(segments), [each.motion.cases for each in segments]
+
+
+def _nodes(count: str) -> str:
+    return "is 1 node" if count == "1" else f"are {count} nodes"
+
+
+def _distinct(costs: Sequence[Cost]) -> list[Cost]:
+    """One cost of each source and place."""
+    return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
+
 
 METHOD = "recursion followed in log space"
 

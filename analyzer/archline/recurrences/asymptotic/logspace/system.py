@@ -1,27 +1,214 @@
 """A recurrence in logarithms: each case is a leaf with a cost, or a step that moves the sizes and multiplies the nodes.
 
 Sizes are real numbers and have no floor: where the guards let a size fall below 1, it goes on falling, as n/2 does.
+Guards, cut-offs and facts are alternatives of linear rows. A sum is a max up to a constant factor: `n + m <= L` is two
+rows, `n*m <= Z + L` two alternatives. A constant moves a comparison by a constant factor, which no growth sees; it is
+kept, to tell `P >= 2` from `P <= 1`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
+from math import log2
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
+from archline.language.format_expressions import format_expression, format_fact
 from archline.language.structure import structure
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
-from archline.recurrences.asymptotic.logspace.cones import Vector
-from archline.recurrences.asymptotic.logspace.guards import Alternatives, LogInequality, alternatives
-from archline.recurrences.asymptotic.logspace.minima import without_minima
+from archline.recurrences.asymptotic.logspace.cones import Vector, plus
 from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, approximate, logarithm
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
-from archline.recurrences.asymptotic.problem import Recurrence
+from archline.recurrences.asymptotic.problem import EquationCase, Recurrence
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LogInequality:
+    """form . y + log2(factor) >= 0; compared by identity, as it stands in one condition."""
+
+    form: Vector
+    factor: float
+
+    @property
+    def shift(self) -> float:
+        """The constant beside the form."""
+        return log2(self.factor)
+
+
+Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
+MAX_ALTERNATIVES = 64
+STRICT = 1e-6
+"""How much a strict comparison asks for beyond equality, relatively: it matters where sizes are equal."""
+_NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!=", "!=": "=="}
+
+
+def alternatives(fact: s.Fact, names: Names) -> Alternatives:
+    """The fact holds where all rows of one of the alternatives hold. Raises OutOfReachError."""
+    match fact:
+        case s.Binary(op="and", left=left, right=right):
+            return _both(alternatives(left, names), alternatives(right, names))
+        case s.Binary(op="or", left=left, right=right):
+            return alternatives(left, names) + alternatives(right, names)
+        case s.Unary(op="not", operand=s.Binary(op=op, left=left, right=right, span=span)) if op in _NEGATED:
+            return alternatives(s.Binary(_NEGATED[op], left, right, span=span), names)
+        case s.Binary(op="<=" | "<" as op, left=left, right=right):
+            return _compared(left, right, names, strict=op == "<")
+        case s.Binary(op=">=" | ">" as op, left=left, right=right):
+            return _compared(right, left, names, strict=op == ">")
+        case s.Binary(op="==", left=left, right=right):
+            return _both(_compared(left, right, names), _compared(right, left, names))
+        case _:
+            raise OutOfReachError(f"the condition {format_fact(fact)} compares no sizes")
+
+
+def negated(fact: s.Fact) -> str:
+    """The opposite condition, as text."""
+    match fact:
+        case s.Binary(op=op, left=left, right=right, span=span) if op in _NEGATED:
+            return format_fact(s.Binary(_NEGATED[op], left, right, span=span))
+        case _:
+            return f"not ({format_fact(fact)})"
+
+
+_Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
+
+
+def _compared(small: s.Expr, great: s.Expr, names: Names, *, strict: bool = False) -> Alternatives:
+    """Where small <= great: for each part of the small side some part of the great side is as large."""
+    scale = 1 - STRICT if strict else 1.0
+    result: Alternatives = ((),)
+    upper = _side(great, names)
+    for least in _side(small, names):
+        reached = (
+            tuple(LogInequality(plus(high, low, fmpq(-1)), scale * b / a) for high, b in most)
+            for low, a in least
+            for most in upper
+        )
+        result = _both(result, tuple(part for rows in reached if (part := _settled(rows)) is not None))
+    return result
+
+
+def _settled(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | None:
+    """The rows without those between constants; None where such a one fails."""
+    if any(not any(row.form) and row.factor < 1 for row in rows):
+        return None
+    return tuple(row for row in rows if any(row.form))
+
+
+def _side(expr: s.Expr, names: Names) -> _Side:
+    """The expression as a max of mins of monomials, each with its constant factor."""
+    match expr:
+        case s.Binary(op="+", left=left, right=right):
+            return _side(left, names) + _side(right, names)
+        case s.Call(function="max", arguments=arguments):
+            return tuple(part for each in arguments for part in _side(each, names))
+        case s.Call(function="min", arguments=arguments):
+            result: _Side = ((),)
+            for each in arguments:
+                result = tuple(a + b for a, b in product(result, _side(each, names)))
+            return result
+        case s.Binary(op="*", left=left, right=right):
+            return tuple(
+                tuple((plus(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
+                for mine, theirs in product(_side(left, names), _side(right, names))
+            )
+        case _:
+            return _monomials(expr, names)
+
+
+def _monomials(expr: s.Expr, names: Names) -> _Side:
+    terms = names.terms(expr)
+    if any(each.logs for each in terms):
+        raise OutOfReachError(f"the logarithm in the condition on {format_expression(expr)}")
+    if not terms:
+        raise OutOfReachError("a comparison with 0")
+    if any(isinstance(x, Irrational) for each in terms for x in each.powers):
+        raise OutOfReachError(f"the irrational power in the condition on {format_expression(expr)}")
+    if not any(any(each.powers) for each in terms):
+        return (((terms[0].powers, approximate(constant(expr))),),)
+    factor = _factor(expr)
+    return tuple(((each.powers, factor),) for each in terms)
+
+
+def _factor(expr: s.Expr) -> float:
+    """The constant factor of a product, 1 where it is not plain."""
+    match expr:
+        case s.Integer() | s.Real():
+            return approximate(constant(expr))
+        case s.Binary(op="*", left=left, right=right):
+            return _factor(left) * _factor(right)
+        case s.Binary(op="/", left=left, right=right):
+            return _factor(left) / _factor(right)
+        case _:
+            return 1.0
+
+
+def _both(first: Alternatives, second: Alternatives) -> Alternatives:
+    result = tuple(tuple(dict.fromkeys(a + b)) for a, b in product(first, second))
+    if len(result) > MAX_ALTERNATIVES:
+        raise OutOfReachError("a condition of too many alternatives")
+    return result
+
+
+MAX_CASES = 32
+
+
+def without_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
+    """The cases without min: `min(a, b) when c` is `a when c and a <= b; b when c`. Raises OutOfReachError."""
+    result: list[EquationCase] = []
+    pending = list(reversed(cases))
+    while pending:
+        case = pending.pop()
+        calls = (node for node in s.nodes(case.value) if isinstance(node, s.Call))
+        least = next((call for call in calls if call.function == "min"), None)
+        if least is None:
+            result.append(case)
+        else:
+            pending.extend(reversed(_branches(case, least)))
+        if len(result) + len(pending) > MAX_CASES:
+            raise OutOfReachError("too many minima in the costs")
+    return result
+
+
+def _branches(case: EquationCase, least: s.Call) -> list[EquationCase]:
+    """One case for each argument of the min that may be the least; the last one needs no condition for it."""
+    branches = []
+    for number, chosen in enumerate(least.arguments):
+        condition = case.condition
+        others = [each for each in least.arguments if each is not chosen]
+        for other in others if number < len(others) else ():
+            condition = _joined(condition, s.Binary("<=", chosen, other, span=least.span))
+        branches.append(EquationCase(_replaced(case.value, least, chosen), condition))
+    return branches
+
+
+def _joined(condition: s.Fact | None, other: s.Expr) -> s.Fact:
+    if condition is None:
+        return other
+    if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
+        raise OutOfReachError(f"the condition {format_fact(condition)} compares no sizes")
+    return s.Binary("and", condition, other, span=other.span)
+
+
+def _replaced(expr: s.Expr, old: s.Expr, new: s.Expr) -> s.Expr:
+    """The expression with a part of it exchanged."""
+    if expr is old:
+        return new
+    match expr:
+        case s.Unary(operand=operand):
+            return replace(expr, operand=_replaced(operand, old, new))
+        case s.Binary(left=left, right=right):
+            return replace(expr, left=_replaced(left, old, new), right=_replaced(right, old, new))
+        case s.Call(arguments=arguments):
+            return replace(expr, arguments=tuple(_replaced(each, old, new) for each in arguments))
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            return expr
+
 
 RESOLUTION = 1 << 30
 """An exponent that has no closed form lies between two multiples of 1/RESOLUTION."""

@@ -1,0 +1,312 @@
+"""Terms for calls that halve their sizes, or keep an uneven part of them.
+
+`reproduced`: u*v*... * (c/2^i)^log2(w), with i sizes u, v, ... and w one, for c calls of half the sizes. With s the
+least number for which calls have v' - s <= (v - s)/2, or for a lower bound v' + s >= (v + s)/2, a call leaves at most
+(at least) a 2^i-th of the product of all v - s (v + s), and so at most (at least) a c-th of such a term: for an upper
+bound w' >= w/2 for w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other
+way round; a logarithm that is rounded up falls by 1 only from sizes of 2 on. Of two sizes, as in LCS by quadrants,
+m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
+
+`leveled`: with all n' of calls from floor(n/2) to ceil(n/2), the least size v falls to floor(v/2) at least and
+ceil(v/2) at most. So ceil(log2(ceil((v + 1)/(T + 1)))) falls by at most 1, and ceil(log2(ceil(v/T))) by at least 1
+where v > T: as many halvings as there are at least and at most. At leaves both are 0. Of two sizes 3 calls of half of
+both reproduce n*m*(3/4)^k, n*(3/2)^k, m*(3/2)^k and 3^k, of which one is near whatever the leaves add.
+
+`limited`: the largest size v is halved until it has come down to another one, w, and from there on in turn with it.
+Where each halving of v adds log2(w), that is about log2(v)*log2(min(v, w)) less half of the square of the latter.
+
+`shrinking`: a call keeps an uneven part, such as 3/4 of a sum that the data splits. A rounded logarithm falls by 1 or
+not at all there, so that it proves nothing; the real one falls by log2(4/3). Proofs are written with real logarithms,
+for which bounds are known at every call, and with indicators of conditions, which pay for calls that keep the sizes, as
+one that swaps them. What is reported is the sum with each of these rounded to the side on which the bound stays one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Atom, Poly, product, total
+from archline.algebra.prove.log_enclosures import least_fall, most_fall
+from archline.algebra.prove.residues import first
+from archline.numbers import fmpq
+from archline.recurrences.exact.at_call import Logarithm, sizes_of_call
+from archline.recurrences.exact.basis import Element, Inner, split_by_data
+from archline.recurrences.exact.halvings import counted
+from archline.recurrences.exact.transitions import Transition, least_of
+from archline.recurrences.model import Function
+
+MAX_SHIFT = 6
+MAX_COUNT = 64
+
+
+@dataclass(frozen=True)
+class Halved:
+    """A size that all calls halve: of size - above they have at most, of size + below at least half."""
+
+    place: int
+    size: Poly
+    above: int
+    below: int
+
+    @property
+    def whole(self) -> Poly:
+        """Its logarithm, rounded up, falls by 1 at each call: that of n itself does at both halves, however rounded."""
+        return self.size if self.above <= 1 else self.size - self.above
+
+    def base(self, upper: bool) -> Poly:
+        """What is at most (at least) half of itself at a call."""
+        return self.size - self.above if upper else self.size + self.below
+
+    def level(self, upper: bool) -> Poly:
+        """The logarithm that falls by at most (at least) 1 at a call."""
+        return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
+
+    def allowed(self, step: Transition, upper: bool) -> bool:
+        """Whether what a share rests on is known of a step."""
+        if not upper:
+            return _at_least(self.whole - 2, step.facts)
+        return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
+
+
+def reproduced(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[Element]:
+    """The terms, for functions of sizes all of which are about halved by all calls."""
+    halved = halved_sizes(function, steps)
+    if not all(each.allowed(step, upper) for each in halved for step in steps if step.calls):
+        return
+    whole = product(each.base(upper) for each in halved)
+    for count in counts(steps) if halved else ():
+        # The power of w nearest to the term itself: what rounding the logarithm changes is least.
+        exponent = (count - 1).bit_length()
+        if count == 1 << exponent or exponent < len(halved):
+            continue
+        for each in halved:
+            rest = each.base(upper) ** (exponent - len(halved))
+            value = whole * rest * power(count, exponent, each.level(upper))
+            yield Element(value, sign=1 if upper else -1, parts=count)
+
+
+def halved_sizes(function: Function, steps: Sequence[Transition]) -> list[Halved]:
+    """The sizes, where all calls about halve all of them; else none."""
+    calling = [step for step in steps if step.calls]
+    if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
+        return []
+    found = [each for place, _ in enumerate(function.parameters) if (each := _halved(function, place, calling))]
+    return found if len(found) == len(function.parameters) else []
+
+
+def counts(steps: Sequence[Transition]) -> list[int]:
+    """How many calls the steps make that make several."""
+    return sorted({count for step in steps if (count := _count(step)) is not None})
+
+
+def _halved(function: Function, place: int, steps: Sequence[Transition]) -> Halved | None:
+    size = Poly.symbol(function.parameters[place])
+    above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
+    return None if above is None or below is None else Halved(place, size, above, below)
+
+
+def power(count: int, exponent: int, logarithm: Poly) -> Poly:
+    """(count/2^exponent)^logarithm."""
+    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
+
+
+def _count(step: Transition) -> int | None:
+    """How many calls a step makes."""
+    made = total(factor for factor, _ in step.calls)
+    if not made.is_constant or made.constant_term.q != 1:
+        return None
+    count = int(made.constant_term.p)
+    return count if 2 <= count <= MAX_COUNT else None
+
+
+def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
+    """The least s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
+    apart = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
+    return first(MAX_SHIFT + 1, lambda s: all(_at_least(each.scaled(sign) + s, facts) for each, facts in apart))
+
+
+def _at_least(value: Poly, facts: Facts) -> bool:
+    return facts.nonnegative(facts.simplify(value))
+
+
+MOST = 1 << 10
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How often the smallest size is halved: at least and at most, in all calls."""
+
+    least: Poly
+    most: Poly
+
+    def share(self, count: int, sizes: Sequence[Halved], whole: bool) -> Element:
+        """A product of sizes, of which each of the calls has at most (`whole`) or at least one part in `count`."""
+        # What shrinks with each level needs levels that fall by no more than 1, and by no less what grows.
+        shrinks = count < 1 << len(sizes)
+        level = self.least if shrinks == whole else self.most
+        value = product(each.base(whole) for each in sizes)
+        return Element(value * power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
+
+
+def leveled(function: Function, steps: Sequence[Transition]) -> tuple[Element, ...]:
+    """The terms, those of which a call has a part at most and those of which it has one at least."""
+    sizes = halved_sizes(function, steps)
+    levels = None if len(sizes) < 2 else levels_of(sizes, [step for step in steps if step.calls])
+    if levels is None:
+        return ()
+    return tuple(
+        levels.share(count, chosen, whole)
+        for count in counts(steps)
+        for chosen in _choices(sizes)
+        if count != 1 << len(chosen)
+        for whole in (True, False)
+    )
+
+
+def _choices(sizes: Sequence[Halved]) -> Iterator[tuple[Halved, ...]]:
+    """All sizes, then some, then none."""
+    for number in range(len(sizes), -1, -1):
+        yield from combinations(sizes, number)
+
+
+def levels_of(sizes: Sequence[Halved], calling: Sequence[Transition]) -> Levels | None:
+    """Those of the steps with calls; None where one may have less than floor(n/2) or more than ceil(n/2) of a size."""
+    least = min(least_of(each.size, step.facts) or 0 for each in sizes for step in calling)
+    if not 1 < least <= MOST or any(each.above > 1 or each.below > 1 for each in sizes):
+        return None
+    end = Poly.constant(least)
+    few, many = (reduce(a.minimum, (a.floor_div(each.size - less, end - less) for each in sizes)) for less in (0, 1))
+    return Levels(a.ceil_log2(few + 1), a.ceil_log2(many + 1))
+
+
+SIZES = 2, 3
+
+
+def limited(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Element, ...]]:
+    """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
+    if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
+        return
+    paid = [step for step in steps if any(map(_grows, step.forcing.atoms()))]
+    halved = [name for name in function.sizes if any(_changes(function, step, name) for step in paid)]
+    if not halved:
+        return
+    found = [Element(ONE), *(Element(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
+    for name in halved:
+        found.extend(_limit(function, name))
+    yield tuple({each.value: each for each in found}.values())
+
+
+def _grows(atom: Atom) -> bool:
+    """Whether it is the logarithm of a size, and no number of halvings down to leaves."""
+    return isinstance(atom, a.CeilLog2) and counted(atom) is None
+
+
+def _changes(function: Function, step: Transition, name: str) -> bool:
+    """Whether calls have another value of the size."""
+    place = function.parameters.index(name)
+    return any(call.arguments[place] != Poly.symbol(name) for _, call in step.calls)
+
+
+def _limit(function: Function, name: str) -> Iterator[Element]:
+    """The products; in proofs, the logarithm of the lesser of two sizes is the lesser of the logarithms."""
+    size = Poly.symbol(name)
+    log = a.ceil_log2(size)
+    for other in (Poly.symbol(each) for each in function.sizes if each != name):
+        limit, compared = a.ceil_log2(a.minimum(size, other)), a.minimum(log, a.ceil_log2(other))
+        yield Element(limit, inner=Inner(compared))
+        yield Element(log * limit, inner=Inner(log * compared))
+        yield Element(limit * limit, inner=Inner(compared * compared))
+
+
+SHIFTS = (1, 2, 3)
+MAX_POWER = 3
+ROUNDING = 2
+"""How much more than its half a call's size may be to count as a half."""
+
+
+def shrinking(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[Element, ...]]:
+    """Sets of terms, from the plain to the rich; none where all calls halve the sizes, or a step makes several."""
+    calling = [step for step in steps if step.calls]
+    plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
+    if not plain or not on_a_path(calling) or (len(function.sizes) > 1 and not split_by_data(function)):
+        return
+    size = total(map(Poly.symbol, function.sizes))
+    if all(_halves(size, function, step) for step in calling):
+        return
+    log = _logarithm(size, function, calling, upper)
+    if log is None:
+        return
+    value = Poly.of_atom(log) if isinstance(log, a.CeilLog2) else _rounded(log, upper)
+    sign = 1 if upper else -1
+    logs = [Element(value**k, sign=sign, inner=Inner(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
+    swaps = list(_swaps(calling)) if upper else []
+    for power in range(1, MAX_POWER + 1):
+        yield (Element(ONE), *swaps, *logs[:power])
+
+
+def on_a_path(calling: Sequence[Transition]) -> bool:
+    """Whether each step makes one call: what it adds then adds up along a path, and logarithms may do."""
+    return bool(calling) and all(len(step.calls) == 1 and step.calls[0][0] == ONE for step in calling)
+
+
+def _rounded(log: a.RealFunction, upper: bool) -> Poly:
+    """An integer that the logarithm of an integer is at most, or at least."""
+    return a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
+
+
+def _swaps(steps: Sequence[Transition]) -> Iterator[Element]:
+    """Indicators of the conditions under which calls are made, in place of a 1."""
+    found = {
+        each.indicator if each.taken else ONE - each.indicator: None
+        for step in steps
+        for each in step.equation.decisions
+    }
+    yield from (Element(ONE, sign=1, inner=Inner(indicator=each)) for each in found)
+
+
+def _parts(size: Poly, function: Function, step: Transition) -> Iterator[Poly]:
+    for _, call in step.calls:
+        yield step.facts.simplify(size.substitute(sizes_of_call(function, call.arguments)))
+
+
+def _halves(size: Poly, function: Function, step: Transition) -> bool:
+    """Whether the calls' sizes are about half the caller's at most."""
+    parts = _parts(size, function, step)
+    return all(step.facts.nonnegative(size + 2 * ROUNDING - each.scaled(2)) for each in parts)
+
+
+def _logarithm(size: Poly, function: Function, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
+    """The logarithm of the size and a number that falls most at the calls (least, for a lower bound).
+
+    Rounded, where it falls by an integer: nothing is lost then.
+    """
+    best: tuple[fmpq, Logarithm] | None = None
+    for shift in SHIFTS:
+        whole = size + shift
+        falls = _falls(whole, function, steps, upper)
+        if not falls:
+            continue
+        rank = min(falls) if upper else -max(falls)
+        if (rank > 0 or not upper) and (best is None or rank > best[0]):
+            even = all(each.q == 1 for each in falls)
+            best = rank, a.CeilLog2(whole) if even else a.RealFunction("log2", whole)
+    return None if best is None else best[1]
+
+
+def _falls(whole: Poly, function: Function, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
+    """How much the logarithm falls at each call that does not keep the size; none where that is not known of all."""
+    found = []
+    for step in steps:
+        for each in _parts(whole, function, step):
+            if each == whole:
+                continue
+            fall = (least_fall if upper else most_fall)(whole, each, step.facts)
+            if fall is None:
+                return []
+            found.append(fall)
+    return found

@@ -1,1 +1,0 @@
-"""The terms that closed forms of recurrences may consist of."""

@@ -21,8 +21,6 @@ REPORTS = Path(__file__).parent.parent / "data" / "reports"
 CASES: list[dict[str, Any]] = json.loads((REPORTS / "cases.json").read_text())
 OPEN = frozenset(
     (
-        "true-at_most-endless",
-        "true-at_most-too_few",
         "true-communication-all_write",
         "true-communication-two_sends",
         "true-form-alternate",
@@ -41,11 +39,6 @@ OPEN = frozenset(
         "true-least-tiled_steps",
         "true-negative_length-pieces",
         "true-negative_length-pieces_alone",
-        "true-race-few",
-        "true-race-halves",
-        "true-race-odd_even",
-        "true-race-one_only",
-        "true-race-pairs",
         "true-side_condition-every_second",
         "true-side_condition-half_sums",
         "true-side_condition-unset",

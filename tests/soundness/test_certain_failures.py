@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from archline.analysis.checks.failures import endless_recursion, misplaced_accesses
+from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, passed_bounds
 from archline.analysis.metrics.recursion import Derivation
 from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate
@@ -260,6 +260,84 @@ def test_commands_refuse_them(tmp_path: Path, command: tuple[str, ...]) -> None:
     assert "f.algo:2:7: AL303: " in done.err
 
 
+# Bounds of loops
+WHILE = "algorithm f(n: size, x: inout real[n], k: int, q: index, t: inout int[1]):\n    local i: int = 0\n    {}\n"
+PASSED = {
+    "too few": ("while i < n at most 3 times:\n        i += 1", "n = 4"),
+    "without end": ("while i < n at most n times:\n        t[0] += 1", "n = 1"),
+    "one too few": ("while i <= n at most n times:\n        i += 1", "n = 1"),
+    "doubling": ("i = 1\n    while i < n at most log2(n) - 1 times:\n        i *= 2", "n = 2"),
+    "downwards": ("i = n\n    while i > 0 at most n//2 times:\n        i -= 1", "n = 1"),
+    "squares": ("while i*i < n at most 2 times:\n        i += 1", "n = 5"),
+    "two at a time": ("while i < n at most n//2 times:\n        i += 2", "n = 1"),
+    "in a loop": (
+        "for j in 0..n:\n        i = j\n        while i < n at most n - 1 times:\n            i += 1",
+        "n = 1",
+    ),
+    "in the last iteration": (
+        "for j in 0..n:\n        i = 0\n        while i < j at most 4 times:\n            i += 1",
+        "n = 6",
+    ),
+    "after a loop": ("for j in 0..n:\n        i += 1\n    while i > 0 at most 3 times:\n        i -= 1", "n = 4"),
+    "in a branch of sizes": ("if n > 2:\n        while i < n at most 1 times:\n            i += 1", "n = 3"),
+    "after a branch of data": (
+        "if x[0] > 0.0:\n        t[0] = 1\n    while i < n at most 3 times:\n        i += 1",
+        "n = 4",
+    ),
+    "by another loop": (
+        "while i < 4 at most 4 times:\n        local j: int = 0\n        while j < i at most 2 times:\n            j += 1\n        i += 1",
+        "n = 1",
+    ),
+    "in a call": ("g(x)", "n = 4"),
+    "whatever is behind and": ("while i < n and n > 2 at most n - 1 times:\n        i += 1", "n = 3"),
+    "min and max": ("while i < n at most 3 times:\n        i max= min(i + 1, n)", "n = 4"),
+}
+KEPT = {
+    "enough": "while i < n at most n times:\n        i += 1",
+    "doubling": "i = 1\n    while i < n at most ceil(log2(n)) times:\n        i *= 2",
+    "data decides": "while i < n and x[min(i, n - 1)] < 9.0 at most 2 times:\n        i += 1",
+    "an int of the data": "while i < k at most 2 times:\n        i += 1",
+    "an element": "t[0] = 0\n    while t[0] < n and t[0] < 3 at most 3 times:\n        t[0] += 1",
+    "a step by the data": "while i < n at most 2 times:\n        i += k + 1",
+    "a branch by the data": "while i < n at most 2 times:\n        if x[0] > 0.0:\n            i = n\n        i += 1",
+    "an index": "while i < q at most 2 times:\n        i += 1",
+    "reached by the data": "if x[0] > 9.0:\n        while i < n at most 3 times:\n            i += 1",
+    "behind a broken promise": "assume n < 4\n    while i < n at most 3 times:\n        i += 1",
+    "set by a loop of data": "while x[0] > 0.0 at most 3 times:\n        i = n\n        x[0] -= 1.0\n    while i < n at most 3 times:\n        i += 1",
+    "never entered": "while i > n at most 0 times:\n        i += 1",
+}
+BOUNDED = "\nalgorithm g(y: real[m]):\n    local j: int = 0\n    while j < m at most 3 times:\n        j += 1\n"
+
+
+@pytest.mark.parametrize(("body", "sizes"), PASSED.values(), ids=PASSED)
+def test_bounds_that_the_sizes_break_are_refused(body: str, sizes: str) -> None:
+    found = refused(WHILE.format(body) + BOUNDED)
+    assert found.rule.code == "AL508"
+    assert found.message.endswith(f"at {sizes}")
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
+def test_bounds_that_some_data_breaks_are_not(body: str) -> None:
+    subject(WHILE.format(body)).cost()
+
+
+def test_bounds_on_grids() -> None:
+    text = (
+        "algorithm f(n: size) on grid(r: P):\n    where {}\n    local i: int = 0\n    local x: int = 0\n"
+        "    shift x along r by 1\n    while {} at most 3 times:\n        i += 1\n"
+    )
+    for facts, condition, sizes in (("n >= 1", "i < n", "n = 4, P = 4"), ("P >= 5", "i < P", "n = 5, P = 5")):
+        found = refused(text.format(facts, condition))
+        assert (found.rule.code, found.message.rpartition(" at ")[2]) == ("AL508", sizes)
+    for condition in ("i < r", "i < x"):
+        subject(text.format("n >= 1", condition)).cost()
+
+
+def test_an_extern_does_not_hide_a_failure() -> None:
+    text = "extern e(a: real) -> real costs c flops\n\nalgorithm f(x: inout real[n]):\n    x[0] = e(x[0])\n    x[n] = 1.0\n"
+    assert refused(text).rule.code == "AL303"
+
+
 # No false alarms
 def test_the_standard_library_has_none() -> None:
     for name in stdlib_modules():
@@ -267,6 +345,7 @@ def test_the_standard_library_has_none() -> None:
         for algorithm in module.algorithms.values():
             assert endless_recursion(module, algorithm) is None
             assert misplaced_accesses(module, algorithm) == ()
+            assert not list(passed_bounds(module, algorithm))
 
 
 @settings(max_examples=drawn(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -283,3 +362,4 @@ def test_recursion_that_ends_is_never_refused(program: RecursiveProgram) -> None
 def test_programs_that_run_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)
     assert not any(misplaced_accesses(module, algorithm) for algorithm in module.algorithms.values())
+    assert not any(list(passed_bounds(module, algorithm)) for algorithm in module.algorithms.values())

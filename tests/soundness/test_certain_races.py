@@ -2,9 +2,14 @@
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from archline.analysis.checks.races import certain_races
+from archline.execution.data import generate
+from archline.execution.run import execute
+from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target, load_text, stdlib_modules
+from archline.language.model import Module
 from effort import drawn
 from programs import GeneratedProgram, programs
 
@@ -26,6 +31,13 @@ RACY = {
     "read by a function": "x[i] = max(1.0, x[i + 1])",
     "read left of an operator": "x[i] = x[i + 1]*2.0",
     "read as an argument": "x[i] = 1.0\n        g(x[i + 1])",
+    "an inner loop of unknown length": "for k in 1..n:\n            t[k] = x[i]",
+    "every other element": "for k in 0..n step 2:\n            t[k] = x[i]",
+    "two inner loops": "x[i] = 1.0\n        for k in 0..3:\n            t[i] = x[i + k]",
+    "a guard that several pass": "if i >= 1 and i < 4:\n            t[0] = x[i]",
+    "a sum of two variables": "for k in 0..n:\n            x[i + k] = 1.0",
+    "a remainder": "x[i % 3] = 1.0",
+    "a count": "local k: int = 1\n        k += 1\n        if k > 1:\n            t[0] = x[i]",
     "an inner loop that an assume lets run": "assume n > 1\n        for k in 1..n:\n            t[k] = x[i]",
 }
 CLEAN = {
@@ -36,8 +48,12 @@ CLEAN = {
     "an inner loop that differs": "for k in i..i+1:\n            t[k] = x[i]",
     "a descending loop without iterations": "for k in 0 downto 1:\n            t[k] = x[i]",
     "an ascending loop without iterations": "for k in n..n:\n            t[k] = x[i]",
-    "an ascending loop of unknown length": "for k in 1..n:\n            t[k] = x[i]",
-    "every other element": "for k in 0..n step 2:\n            t[k] = x[i]",
+    "a guard of two parts": "if i >= 1 and i < 2:\n            t[0] = x[i]",
+    "a guard of data": "if x[i] > 1.0:\n            t[0] = 1.0",
+    "inner loops of one name": (
+        "for k in 1..2:\n            t[i] = x[2*i + k]\n        for k in 0..1:\n            x[2*i + k] = 0.0"
+    ),
+    "a count that the guard excludes": "local k: int = 0\n        if k > 1:\n            t[0] = x[i]",
     "its own register": "local r: real = x[i]\n        r += 1.0\n        x[i] = r",
     "its own array": "local w: real[4] = 0\n        w[0] = x[i]\n        x[i] = w[0]",
     "a view of its own": "let v = x[2*i ..+ 2]\n        v[0] = t[i]",
@@ -54,9 +70,144 @@ algorithm g(v: real):
 """
 
 
+HEADERS = {
+    "pairs": ("parallel for i in 0..n - 1 step 2:\n        x[i] = x[i + 1]", False),
+    "every third, two further": ("parallel for i in 0..n - 2 step 3:\n        x[i + 2] = x[i]", False),
+    "every third, three further": ("parallel for i in 0..n - 3 step 3:\n        x[i + 3] = x[i]", True),
+    "two iterations": ("parallel for i in 0..2:\n        x[i + 2] = x[i]", False),
+    "three iterations": ("parallel for i in 0..3:\n        x[i + 2] = x[i]", True),
+    "one iteration": ("parallel for i in 0..1:\n        x[0] = 0.0", False),
+    "one iteration of a step": ("parallel for i in 0..n step n:\n        x[0] = 0.0", False),
+    "one iteration downwards": ("parallel for i in n downto n:\n        x[0] = 0.0", False),
+    "starts that change": (
+        "for r in 0..n:\n        parallel for i in r % 2..n - 1 step 2:\n            x[i] = x[i + 1]",
+        False,
+    ),
+    "starts that change, all": (
+        "for r in 0..n:\n        parallel for i in r % 2..n - 1:\n            x[i] = x[i + 1]",
+        True,
+    ),
+    "a guard around it": ("if n < 2:\n        parallel for i in 0..n:\n            x[0] = 1.0", False),
+    "a guard that large sizes pass": ("if n > 5:\n        parallel for i in 0..n:\n            x[0] = 1.0", True),
+    "a guard of data around it": ("if x[0] > 1.0:\n        parallel for i in 0..n:\n            x[0] = 1.0", True),
+    "a count around it": (
+        "local k: int = 0\n    if k > 0:\n        parallel for i in 0..n:\n            x[0] = 1.0",
+        False,
+    ),
+    "one segment of several entries": ("parallel for i in rows[0]..rows[1]:\n        x[0] = 1.0", True),
+    "a range of data": ("local k: int = key[0]\n    parallel for i in 0..k:\n        x[0] = 1.0", False),
+    "an index in the way": ("parallel for i in 0..n:\n        x[i % q] = 1.0", False),
+    "whatever the index is": ("parallel for i in 0..n:\n        x[0] = real_of(q)", True),
+}
+"""Loops, and whether they race."""
+
+
 def found(body: str) -> list[str]:
     module = load_text(FRAME.format(body))
     return [each.rule.code for each in certain_races(module, module.algorithms["f"])]
+
+
+@pytest.mark.parametrize(("body", "races"), HEADERS.values(), ids=HEADERS)
+def test_ranges_steps_and_guards_count(body: str, races: bool) -> None:
+    types = "x: inout real[2*n + 8], key: index[n] below n, rows: offsets[n] into nz longest nr, q: index"
+    module = load_text(f"algorithm f({types}):\n    where nz >= n\n    {body}\n")
+    assert bool(certain_races(module, module.algorithms["f"])) is races
+
+
+SIZES = range(1, 9)
+ARRAY = "real[6*n + 40]"
+
+
+@st.composite
+def looping_programs(draw: st.DrawFn) -> str:
+    """A program of nested loops with ranges, steps and guards that sizes and coordinates decide; some race."""
+    grid = draw(st.booleans())
+    lines = ["local s: real = 0"]
+
+    def chosen(*options: str) -> str:
+        return draw(st.sampled_from(options))
+
+    def place(names: tuple[str, ...]) -> str:
+        terms = [f"{draw(st.integers(0, 3))}*{name}" for name in names] + [str(draw(st.integers(0, 5)))]
+        return chosen(" + ".join(terms), f"({' + '.join(terms)}) % {draw(st.integers(1, 9))}")
+
+    def guard(names: tuple[str, ...]) -> str:
+        sizes = ("n", *(("P", "r") if grid else ()))
+        sides = (*names, *sizes, str(draw(st.integers(0, 4))))
+        parts = [
+            f"{chosen(*sides)}{chosen('', ' + 1', ' % 2', '*2')} {chosen('<', '<=', '==', '!=', '>')} {chosen(*sides)}"
+            for _ in range(draw(st.integers(1, 3)))
+        ]
+        return f" {chosen('and', 'or')} ".join(parts)
+
+    def statements(names: tuple[str, ...], depth: int, inside: bool) -> None:
+        indent = "    " * depth
+        for _ in range(draw(st.integers(1, 2))):
+            kind = chosen("loop", "loop", "guard", "access") if depth < 4 else "access"
+            if kind == "loop":
+                variable = chosen("i", "j", "k")
+                if variable in names:
+                    kind = "access"
+                else:
+                    lo = chosen("0", "0", "1", "n % 2", *names)
+                    hi = chosen("n", "n", "n - 1", "2", "1", f"{lo} + 2", f"{lo} + 1")
+                    step = chosen("", "", " step 2", " step 3")
+                    parallel = draw(st.booleans()) or depth == 0
+                    range_ = f"{lo}..{hi}{step}" if draw(st.booleans()) else f"{hi} downto {lo}{step}"
+                    lines.append(f"{indent}{'parallel ' if parallel else ''}for {variable} in {range_}:")
+                    statements((*names, variable), depth + 1, inside or parallel)
+            if kind == "guard":
+                lines.append(f"{indent}if {guard(names)}:")
+                statements(names, depth + 1, inside)
+            if kind == "access":
+                one, other = (f"{chosen('x', 'y')}[{place(names)}]" for _ in range(2))
+                texts = (f"{one} = {other}", f"{one} = 1.0", f"{one} += {other}", f"atomic {one} += 1.0", "s += 1.0")
+                lines.append(indent + chosen(*texts, *texts[:3]))
+
+    statements((), 0, False)
+    body = "\n    ".join(lines)
+    if not grid:
+        return f"algorithm f(n: size, x: inout {ARRAY}, y: inout {ARRAY}):\n    {body}\n"
+    arrays = f"    local x: {ARRAY} = 0\n    local y: {ARRAY} = 0\n"
+    return f"algorithm f(n: size) on grid(r: P):\n{arrays}    {body}\n"
+
+
+def races_when_run(module: Module, sizes: dict[str, int]) -> bool:
+    algorithm = module.algorithms["f"]
+    try:
+        execute(module, algorithm, generate(module, algorithm, sizes), compiled=False)
+    except ArchlineError as stopped:
+        return stopped.diagnostics[0].rule.code == "AL516"
+    return False
+
+
+@settings(max_examples=drawn(300), deadline=None, suppress_health_check=list(HealthCheck))
+@given(looping_programs())
+def test_refused_programs_race_in_a_run_and_others_run_without(text: str) -> None:
+    module = load_text(text)
+    found = certain_races(module, module.algorithms["f"])
+    for race in found:
+        at = dict(each.split(" = ") for each in race.message.rpartition(", at ")[2].split(", "))
+        assert races_when_run(module, {name: int(value) for name, value in at.items()}), (text, race)
+    if not found:
+        for n in SIZES:
+            sizes = {"n": n, "P": n % 3 + 1} if "grid" in text else {"n": n}
+            assert not races_when_run(module, sizes), (text, n)
+
+
+def test_coordinates_count() -> None:
+    text = (
+        "algorithm f(n: size, Y: out real[P]) on grid(r: P):\n    local x: real[n] = 0\n    {}:\n"
+        "        parallel for i in 0..n:\n            x[0] = 1.0\n    output Y[r] = x[0]\n"
+    )
+    for guard, sizes in (
+        ("if r > 0 and r + 1 < P", "n = 3, P = 3"),
+        ("if r == P", ""),
+        ("if n < 2 or r + 2 < P", "n = 3, P = 3"),
+    ):
+        module = load_text(text.format(guard))
+        races = certain_races(module, module.algorithms["f"])
+        assert [each.message.endswith(f", at {sizes}") for each in races] == [True][: len(sizes)]
 
 
 @pytest.mark.parametrize("body", RACY.values(), ids=RACY)
@@ -77,15 +228,14 @@ def test_every_racing_loop_is_reported_once() -> None:
 
 
 def test_the_message_names_both_places() -> None:
-    for body, other in (
-        ("x[i] = x[i + 1]", ": another iteration reads what this one writes (line 4)"),
-        ("x[i] = 1.0\n        x[i + 1] = 2.0", ": another iteration writes what this one writes (line 5)"),
-        ("t[0] = x[i]", ""),
+    for body, expected in (
+        ("x[i] = x[i + 1]", "`x[1]`: i = 1 writes it, i = 0 reads it on line 4"),
+        ("x[i] = 1.0\n        x[i + 1] = 2.0", "`x[1]`: i = 1 writes it, i = 0 writes it on line 5"),
+        ("t[0] = x[i]", "`t[0]`: i = 0 and i = 1 write it"),
     ):
         module = load_text(FRAME.format(body))
         (race,) = certain_races(module, module.algorithms["f"])
-        name = body[0]
-        assert race.message == f"iterations of `parallel for i` race on `{name}`{other}"
+        assert race.message == f"iterations of `parallel for i` race on {expected}, at n = 2"
         assert race.span.line == 4
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.asymptotic import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.checks.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses
+from archline.analysis.checks.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses, passed_bounds
 from archline.analysis.checks.races import certain_races
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
@@ -24,11 +25,13 @@ from archline.ir.call_invariants import inherited
 from archline.ir.scope import declared
 from archline.language import model, name_rules
 from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import machine_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
 from archline.language.loader import Read, load_path, load_target, load_text
 from archline.language.parser import parse_facts
+from archline.language.type_rules import SHAPE
 
 if TYPE_CHECKING:
     from archline.api.messages import Messages
@@ -262,8 +265,9 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
     endless = endless_recursion(module, algorithm)
     if endless is not None:
         return (endless,)
-    accesses = misplaced_accesses(module, algorithm)[:MAX_CONFIRMED]
-    failure = next((each for each in accesses if _confirmed(module, algorithm, each)), None)
+    kinds = misplaced_accesses(module, algorithm), passed_bounds(module, algorithm)
+    failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
+    failure = next((each for each in failures if _confirmed(module, algorithm, each)), None)
     return certain_races(module, algorithm) if failure is None else (failure.diagnostic,)
 
 
@@ -273,14 +277,16 @@ def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -
     from archline.execution.data import generate
     from archline.execution.run import execute
 
+    sizes = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **failure.sizes}
+    symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
     try:
-        execute(module, algorithm, generate(module, algorithm, failure.sizes), compiled=False, progress=False)
+        execute(module, algorithm, {**generate(module, algorithm, sizes), **symbols}, compiled=False, progress=False)
     except ArchlineError as stopped:
         found = stopped.diagnostics[0]
         if failure.rule is OUTSIDE:
             outside = found.rule in (run_rules.OUT_OF_BOUNDS, run_rules.SLICE_OUT_OF_BOUNDS)
             return outside and found.span == failure.node.span
-        return found.rule is run_rules.SHAPE
+        return found.rule is (run_rules.SHAPE if failure.rule is SHAPE else failure.rule)
     return False
 
 

@@ -1,5 +1,6 @@
 """Rules about running a program on data (AL501 to AL549)."""
 
+from archline.language.call_rules import TOO_MANY_ITERATIONS as TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Rule
 
 OUT_OF_BOUNDS = Rule(
@@ -64,11 +65,6 @@ NOT_EXACT = Rule(
     let k = log2(n)          # n = 7; write floor(log2(n)) or ceil(log2(n)), or say `where n is power of 2`
     ```
     """,
-)
-TOO_MANY_ITERATIONS = Rule(
-    "AL508",
-    "`at most` exceeded",
-    "A `while` loop began more iterations than its `at most` allows. The bound is evaluated once, on entry.",
 )
 ASSUMPTION = Rule(
     "AL509",

@@ -1,4 +1,4 @@
-"""Rules about calls, contracts and distributed statements (AL251 to AL289)."""
+"""Rules about calls, contracts and distributed statements (AL251 to AL289, AL508)."""
 
 from archline.language.diagnostics import Rule
 
@@ -205,6 +205,20 @@ MIXED = Rule(
         reduce x along r onto 0 with +
     else:
         reduce y along r onto 0 with +   # no processor is in the same `reduce`
+    ```
+    """,
+)
+TOO_MANY_ITERATIONS = Rule(
+    "AL508",
+    "`at most` exceeded",
+    """
+    A `while` loop began more iterations than its `at most` allows. The bound is evaluated once, on entry. It is a
+    declared fact: where the data decides how often a loop goes round, the run that breaks it stops. Where the sizes
+    alone decide it, `check` and `cost` refuse a bound that some small sizes break.
+
+    ```
+    while i < n at most 3 times:     # n = 4; write: at most n times
+        i += 1
     ```
     """,
 )

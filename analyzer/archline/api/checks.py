@@ -10,6 +10,7 @@ from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
+from archline.algebra.lp import failures
 from archline.api import check_cache
 from archline.api.check_cache import Task
 from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -108,7 +109,8 @@ def _outcome(task: Task, cached: bool) -> Outcome:
         view = _decided(task, read)
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
-    if cached:
+    # Where the solver failed, another run may find more.
+    if cached and not failures:
         check_cache.store(task, read, view)
     return view
 

@@ -15,6 +15,7 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
+from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.guards import guard
@@ -68,6 +69,7 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
             for claim, verdict in zip(written, found, strict=True)
         ]
     found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
+    found = [replace(each, reason=blamed(each.reason)) if each.outcome == "unknown" else each for each in found]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
 
 

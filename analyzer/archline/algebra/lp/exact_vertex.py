@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from archline.algebra.evaluate.floats import Array, as_float
-from archline.algebra.lp.highs import FREE, LinearProgram, dense
+from archline.algebra.lp.highs import FREE, LinearProgram, SolverError, dense
 from archline.numbers import fmpq, fmpq_mat
 
 NEAR = 1e-7
@@ -44,7 +44,10 @@ def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | No
     height, width = matrix.shape
     aim = -goal / max(np.abs(goal).max(), 1e-300)
     low = np.full(height, -np.inf)
-    found = LinearProgram(aim, dense(matrix, width), low, limits, [FREE] * width).solve()
+    try:
+        found = LinearProgram(aim, dense(matrix, width), low, limits, [FREE] * width).solve()
+    except SolverError:
+        return None
     return None if found is None else (found, limits - matrix @ found)
 
 

@@ -4,17 +4,25 @@ method, 2018), which goes on from its last corner where only bounds of variables
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from archline.algebra.evaluate.floats import Array
+from archline.algebra.lp import failures
 
 Places = npt.NDArray[np.int32]
 MAX_ITERATIONS = 20_000
 """More are a sign of numbers too far apart, with which the solver does not end."""
+NOTHING_FOUND = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible", "kIterationLimit", "kUnknown")
+"""How the solver ends where it works and has no best point; `kUnknown`: numbers too far apart to tell."""
 Ends = tuple[float, float]
 FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 
@@ -51,34 +59,76 @@ def dense(matrix: Array, width: int) -> Matrix:
     return Matrix(rows.astype(np.int32), columns.astype(np.int32), matrix[rows, columns], (len(matrix), width))
 
 
+class SolverError(Exception):
+    """The solver is not there, or does not work."""
+
+
+def _failed(problem: Exception) -> None:
+    """Remember how the solver failed."""
+    try:
+        release = f"highspy {version('highspy')}"
+    except PackageNotFoundError:
+        release = "highspy"
+    failures[f"the solver of linear programs, {release}, failed: {str(problem) or type(problem).__name__}"] = None
+
+
+@cache
+def _library() -> Any:
+    """The module, which takes long to import and few programs need, after what its first solver prints."""
+    import highspy
+
+    # From 1.16 on that is a banner on the standard output of the process, where JSON may be expected.
+    with suppress(OSError):  # Without an output there is nothing to keep it from.
+        kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        try:
+            highspy.Highs()  # type: ignore[no-untyped-call]
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+            os.close(nowhere)
+    return highspy
+
+
 class LinearProgram:
-    """aim.x is to be least where low <= matrix*x <= high, and every x lies between its ends."""
+    """aim.x is to be least where low <= matrix*x <= high, and every x lies between its ends. Raises SolverError."""
 
     def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:
-        import highspy  # It takes long to import, and few programs need it.
+        try:
+            self._load(_library(), aim, matrix, low, high, ends)
+        except Exception as problem:
+            _failed(problem)
+            raise SolverError from problem
 
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    def _load(self, highspy: Any, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:
+        self._solver = highspy.Highs()
         # Little of what is asked for here gets smaller beforehand.
         for option, value in (
             ("output_flag", False), ("simplex_iteration_limit", MAX_ITERATIONS), ("threads", 1), ("presolve", "off"),
         ):  # fmt: skip
             self._solver.setOptionValue(option, value)
         height, width = matrix.shape
-        lower, upper = np.array(ends).T
+        # Contiguous, since releases before 1.8 take no others for what they are.
+        lower, upper = np.array(ends).T.copy()
         starts, rows, numbers = matrix.by_columns()
         form, sense = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize)
         self._solver.passModel(
             width, height, len(numbers), form, sense, 0.0, aim, lower, upper, low, high, starts, rows, numbers,
             np.zeros(width, dtype=np.int32),
         )  # fmt: skip
-        self._optimal = highspy.HighsModelStatus.kOptimal
 
     def solve(self) -> Array | None:
         """The best x, or None where there is none or it is not found."""
-        self._solver.run()
-        if self._solver.getModelStatus() != self._optimal:
-            return None
-        return np.array(self._solver.getSolution().col_value)
+        try:
+            self._solver.run()
+            status = self._solver.getModelStatus().name
+            if status == "kOptimal":
+                return np.array(self._solver.getSolution().col_value)
+            if status not in NOTHING_FOUND:
+                raise RuntimeError(f"its status is {status}")
+        except Exception as problem:
+            _failed(problem)
+        return None
 
     def bound(self, column: int, ends: Ends) -> None:
         """Other ends for one x."""

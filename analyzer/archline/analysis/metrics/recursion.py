@@ -11,6 +11,7 @@ from typing import Self
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
+from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cost import Ends, Regime
 from archline.analysis.metrics.between import may_exceed
@@ -131,7 +132,7 @@ class Recursions:
             f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
             "`decreases` in its header says what does"
         )
-        return Unknown(reason, algorithm.span)
+        return Unknown(blamed(reason), algorithm.span)
 
     def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
         system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
@@ -338,9 +339,8 @@ class Recursions:
             return by_layers
         top = self._most(algorithm, metric) if high is None else high.value
         if top is None:
-            return by_levels or Closed(
-                Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
-            )
+            reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
+            return by_levels or Closed(Unknown(blamed(reason), algorithm.span))
         bottom = _clamped(lower, low)
         proofs = (
             Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),

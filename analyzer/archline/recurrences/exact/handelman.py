@@ -19,7 +19,7 @@ from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.facts import Facts
 from archline.algebra.lp.columns import program
 from archline.algebra.lp.entries import Entries, places
-from archline.algebra.lp.highs import FREE, POSITIVE, Ends, LinearProgram, Matrix, Places, dense
+from archline.algebra.lp.highs import FREE, POSITIVE, Ends, LinearProgram, Matrix, Places, SolverError, dense
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor
@@ -90,7 +90,7 @@ class ProductCone:
                 if monomial not in rows:
                     return None
                 level[rows[monomial]] = as_float(number)
-        except OverflowError:
+        except (OverflowError, SolverError):
             return None
         sums.level(level)
         return sums.solve()
@@ -265,7 +265,7 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     ends = [_ends(sign) for sign in (signs or [0] * count)]
     try:
         search = _program(parts, goal, ends)
-    except OverflowError:
+    except (OverflowError, SolverError):
         # Numbers beyond those of floating point.
         return None
     best = search.solve()

@@ -31,7 +31,7 @@ def started(ranks: int, arguments: Sequence[str]) -> subprocess.CompletedProcess
     paths = os.pathsep.join(path or os.getcwd() for path in (*sys.path, str(SUPPORT.parent)))
     command = [str(MPIEXEC), "-n", str(ranks), sys.executable, *arguments]
     return subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=120, check=False
+        command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=600, check=False
     )
 
 

@@ -266,7 +266,7 @@ def test_the_script_runs() -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT / "analyzer")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -45,7 +45,7 @@ def process(*arguments: str, stdin: bytes = b"", cwd: Path = ROOT) -> Result:
         capture_output=True,
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT / "analyzer")},
-        timeout=120,
+        timeout=600,
         check=False,
     )
     return Result(ran.returncode, ran.stdout.decode(), ran.stderr.decode())

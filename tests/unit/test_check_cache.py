@@ -209,7 +209,7 @@ def test_an_interrupt_ends_all_processes(here: Path) -> None:
     ) as run:
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
         started: list[str] = []
-        for _ in range(600):
+        for _ in range(6000):
             time.sleep(0.1)
             started = children.read_text().split() if children.exists() else []
             if len(started) == 2:
@@ -217,7 +217,7 @@ def test_an_interrupt_ends_all_processes(here: Path) -> None:
         # Python loses an interrupt that comes in the hooks of a fork.
         time.sleep(2)
         run.send_signal(signal.SIGINT)
-        _, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=600)
         assert run.returncode == 130
         assert err == "interrupted\n"
         assert not [each for each in started if Path(f"/proc/{each}").exists()]

@@ -65,7 +65,7 @@ def output(copy: Path, program: str, *arguments: str) -> str:
         env={**os.environ, "PYTHONPATH": str(copy / "analyzer"), "NO_COLOR": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, ""), arguments

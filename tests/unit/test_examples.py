@@ -42,7 +42,7 @@ def run(command: str) -> tuple[str, int]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     return ran.stdout, ran.returncode

@@ -133,6 +133,11 @@ class Facts:
             facts = facts._before[1]
         return facts
 
+    def unproved(self) -> Facts:
+        """The same, nothing kept of what was proved under them."""
+        before = self._before and (self._before[0], self._before[1].unproved())
+        return Facts(self.bounds, self.rewrites, self.quotients, self.powers, _before=before)
+
     def _rewriting(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
         return Facts(self.bounds, rewrites, quotients, powers)
 

@@ -38,7 +38,8 @@ from archline.language.diagnostics import error
 from archline.language.metrics import DERIVABLE
 from archline.language.printer import format_fact
 from archline.report.communication import CommunicationView
-from archline.report.view import CostView, LruView, cost_view, values_at
+from archline.report.cost_view import cost_view, values_at
+from archline.report.view import CostView, LruView
 
 if TYPE_CHECKING:
     import sympy

@@ -28,8 +28,9 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED
 from archline.report.communication import CommunicationView
+from archline.report.cost_view import values_at
 from archline.report.paths import ExecutedPath
-from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values, values_at
+from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values
 from archline.report.view import Counts as CountsView
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from archline.execution import run_rules as stops
 from archline.execution.data import generate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.report.view import Place, Stop, values_at
+from archline.report.cost_view import values_at
+from archline.report.view import Place, Stop
 
 SIZES = (1, 2, 3, 5, 10)
 MAX_WORK = 10_000

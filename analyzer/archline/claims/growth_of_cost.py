@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
-from itertools import combinations, product
+from functools import lru_cache, reduce
+from itertools import product
 
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import proves
@@ -22,7 +22,6 @@ from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
@@ -74,8 +73,8 @@ class Growth:
         return ", ".join([*known, *([self.tight.text] if self.tight is not None else [])]) or None
 
 
-LEAST, MOST_RAISED = (2, 3, 4), 3
-"""From which sizes on a cost is compared that may vanish at smaller ones, and of how many sizes that is said."""
+LEAST = (2, 3, 4)
+"""From which sizes on a cost is compared that may vanish at smaller ones."""
 MAX_COMPARED = 24
 """Of lower bounds with more terms it is not tried from which sizes on they suffice, which takes long."""
 TALL = "Z >= L^2"
@@ -171,20 +170,33 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 def _from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
 ) -> Under | None:
-    """What a cost that may vanish at the least sizes is Theta of from the least sizes on from which that is proved."""
+    """Theta of a cost that may vanish at the least sizes: all are raised, then each is let go that need not be."""
     assert cost.lower is not None
-    names = [name for name in sizes if name in cost.lower.names]
+    bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
+    never_negative = scope.facts.nonnegative
+
+    def search(raised: Sequence[str]) -> _Search | None:
+        added = tuple(fact for each in raised for fact in parse_facts(each))
+        where = (*facts, *added)
+        if not added or domain_of(where) is None:
+            return None
+        return _search(costs, cost, sizes, where, with_all(scope.facts, added, scope))
+
     for start in LEAST:
-        low = [name for name in names if not scope.facts.nonnegative(scope.values[name] - start)]
-        for count in range(1, min(len(low), MOST_RAISED) + 1):
-            for chosen in combinations(low, count):
-                raised = tuple(fact for name in chosen for fact in parse_facts(f"{name} >= {start}"))
-                where = (*facts, *raised)
-                if domain_of(where) is None:
-                    continue
-                found = _growth(costs, cost, sizes, where, with_all(scope.facts, raised, scope))
-                if found.upper is not None and found.upper == found.lower:
-                    return Under(" and ".join(map(format_fact, raised)), found.upper, tight=True)
+        free = [
+            name
+            for name, value in bounds
+            if not never_negative(value - start) and not never_negative(start - 1 - value)
+        ]
+        raised = [f"{name} >= {start}" for name in free]
+        whole = search(raised)
+        if whole is None or not (found := whole.growth()).known:
+            continue
+        for each in reversed(tuple(raised)):
+            fewer = [other for other in raised if other != each]
+            if (less := search(fewer)) is not None and less.proves(found):
+                raised = fewer
+        return Under(" and ".join(raised), str(found.upper), tight=True)
     return None
 
 
@@ -215,18 +227,25 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
+    search = _search(costs, cost, sizes, facts, known)
+    return Growth(None, None) if search is None else search.growth()
+
+
+def _search(
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+) -> _Search | None:
+    """What finds the growth; None for a closed form or facts that have none."""
     if cost.lower is None or cost.upper is None:
-        return Growth(None, None)
+        return None
     names = cost.lower.names | cost.upper.names
     sizes = (*(each for each in sizes if each != "P" or "P" in names), *(each for each in ("Z", "L") if each in names))
     if not names <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
-        return Growth(None, None)
+        return None
     try:
-        return _Search(_without_powers(cost, known), sizes, facts, pieces(costs, cost, facts, known)).growth()
+        return _Search(_without_powers(cost, known), sizes, facts, pieces(costs, cost, facts, known))
     except ArchlineError:
-        # A closed form or a fact that has no growth.
-        return Growth(None, None)
+        return None
 
 
 def _without_powers(cost: Cost, known: Facts) -> Cost:
@@ -243,9 +262,14 @@ class _Search:
     ) -> None:
         self._cost, self._sizes, self._pieces = cost, sizes, known
         self._facts = facts
-        self._domains = [domain_of(each.facts) for each in known]
+        self._domains, self._everywhere = [domain_of(each.facts) for each in known], domain_of(facts)
+
+    def proves(self, found: Growth) -> bool:
+        """Whether the cost is Theta of what was found where more is known."""
+        return found.upper is not None and self._above(found.upper) and self._below(found.upper)
 
     def growth(self) -> Growth:
+        """What the cost is O of and Omega of."""
         uppers = [upper for _, upper in self._bounds]
         upper: str | None = None
         for each in dict.fromkeys(self._proposed(uppers)):
@@ -286,10 +310,6 @@ class _Search:
         return self._everywhere is not None and _holds(
             written([shape], self._sizes), written(rest, self._sizes), self._everywhere
         )
-
-    @cached_property
-    def _everywhere(self) -> Domain | None:
-        return domain_of(self._facts)
 
     def _above(self, text: str) -> bool:
         """Whether the cost is O of it."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
@@ -109,7 +110,6 @@ class _Search:
     least: str | None
     factors: tuple[str, ...]
     _trials: int = field(default=0)
-    _parsed: dict[str, s.Expr] = field(default_factory=dict)
 
     def regimes(self) -> Iterator[OptimalityRegime]:
         """From few lines to many, as the factor becomes smaller."""
@@ -135,21 +135,24 @@ class _Search:
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
-        found = []
+        found, rank = [], 0
         for each in (each for each in reversed(self.cost.alternatives) if each.told):
             when = "" if each.when == "Z >= L" else each.when
-            found.append(self._of_alternative(when, each))
-        rank = len(self.factors) + 1
-        for regime in reversed(found):
+            regime = self._of_alternative(when, each, rank)
+            # In smaller caches no smaller factor holds: this one's bound would be within it too.
             own = len(self.factors) if regime.factor is None else self.factors.index(regime.factor)
-            if own < rank:
-                rank = own
+            rank = rank if regime.factor is None else own
+            found.append((own, regime))
+        least = len(self.factors) + 1
+        for own, regime in reversed(found):
+            if own < least:
+                least = own
                 yield regime
 
-    def _of_alternative(self, when: str, each: Alternative) -> OptimalityRegime:
+    def _of_alternative(self, when: str, each: Alternative, first: int) -> OptimalityRegime:
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
-        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
+        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)), first)
 
     def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
         """What is known where an alternative fits; the growth prover knows no common divisors."""
@@ -163,20 +166,19 @@ class _Search:
         known = self.scope.facts
         return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
 
-    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> OptimalityRegime:
-        domain, above = Domain(facts), parse_expression(upper)
-        for factor in self.factors:
+    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact], first: int = 0) -> OptimalityRegime:
+        assert self.least is not None
+        domain, above, below = Domain(facts), parse_expression(upper), parse_expression(self.least)
+        for factor in self.factors[first:]:
             self._trials += 1
             if self._trials > MAX_TRIALS:
                 return OptimalityRegime(when, None, "there are too many candidate factors")
-            if proves(above, self._times(factor), domain):
+            if proves(above, below, domain, _parsed(factor)):
                 return OptimalityRegime(when, factor)
         return OptimalityRegime(when, None, "no candidate factor is proved")
 
-    def _times(self, factor: str) -> s.Expr:
-        if factor not in self._parsed:
-            self._parsed[factor] = parse_expression(f"({factor})*({self.least})")
-        return self._parsed[factor]
+
+_parsed = lru_cache(256)(parse_expression)
 
 
 def _factors(found: Orderless, sizes: Sequence[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from math import lcm
 
 from archline.algebra import atoms as a
@@ -314,7 +314,16 @@ def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
 
 # Declarations
 def declared(module: Module, algorithm: s.Algorithm) -> Scope:
-    """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises."""
+    """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises.
+
+    What is proved there is found anew, so that no answer depends on what was asked before.
+    """
+    scope = _declared(module, algorithm)
+    return scope.with_facts(scope.facts.unproved())
+
+
+@lru_cache(maxsize=128)
+def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
     signature = module.signatures[algorithm]
     facts = Facts()
     values: dict[str, Poly] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias, TypeVar, dataclass_transform
 
 from archline.language.source import Source, Span
@@ -593,6 +593,7 @@ def evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return (parts,)
 
 
+@lru_cache(maxsize=2048)
 def set_names(value: object) -> frozenset[str]:
     """The names that statements in a part of a program give values, variables of loops among them."""
     found: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from archline.language.diagnostics import Diagnostic
-from archline.report.text import reasons
+from archline.report.contracts import reasons
 from archline.report.view import CheckReport, Contract, Place, Stop, relative
 
 RULES = {

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from archline.analysis.cost import FEW_LINES, InFull, Reached
-from archline.claims.optimality import Attained
-from archline.claims.published import Published
-from archline.report import communication, lru, paths
 from archline.report.numbers import exact
 from archline.report.view import CacheView, Contract, CostView, Number, Row, RunView, Values
+
+if TYPE_CHECKING:
+    from archline.analysis.cost import InFull, Reached
+    from archline.claims.optimality import Attained
+    from archline.claims.published import Published
 
 VERSION = 1
 
@@ -24,6 +25,8 @@ def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 def costs(view: CostView) -> dict[str, Any]:
     """`archline cost`."""
+    from archline.report import communication, lru
+
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
@@ -88,6 +91,8 @@ def _in_full(view: CostView, found: InFull) -> dict[str, Any]:
 
 def _reached(view: CostView, found: Reached) -> dict[str, Any]:
     """What calls by indices work on, half open, and their io at most where few lines fit."""
+    from archline.analysis.cost import FEW_LINES
+
     arrays = {
         array: [{"from": view.text(low), "to": view.text(high + 1)} for low, high in box] for array, box in found.parts
     }
@@ -146,6 +151,8 @@ def contract(contract: Contract) -> dict[str, Any]:
 
 def run(view: RunView) -> dict[str, Any]:
     """`archline run`. `checked` tells whether every derived metric was held against its bounds and lies within."""
+    from archline.report import communication, paths
+
     counts = view.counts
     document: dict[str, Any] = {
         "version": VERSION,

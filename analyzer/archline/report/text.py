@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.energy.units import format_si
 from archline.report import io, lower_bounds, lru, paths
 from archline.report.communication import replicated
+from archline.report.contracts import contracts
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import point_text, readable
-from archline.report.view import CacheView, Contract, CostView, MatrixView, Number, Row, RunView, Values
+from archline.report.view import CacheView, CostView, MatrixView, Number, Row, RunView, Values
 
 
 def costs(view: CostView, width: int) -> str:
@@ -103,45 +103,6 @@ def _value_cells(values: Values | None, reason: str | None) -> list[str]:
     if values is None:
         return [reason or "unknown", ""]
     return [readable(values.lower), readable(values.upper)]
-
-
-def contracts(found: Sequence[Contract], width: int) -> list[str]:
-    """Each `ensures` with its outcome, and why it fails or is not decided."""
-    rows: list[list[str]] = []
-    for each in found:
-        rows += [[each.outcome, each.text], *(["", line] for line in reasons(each))]
-    return table(rows, width) if rows else []
-
-
-_OUTCOMES = {
-    "holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is unknown", "are unknown"),
-    "not decided yet": ("is not decided yet", "are not decided yet"),
-}  # fmt: skip
-
-
-def tally(found: Iterable[Contract]) -> str:
-    """`4 claims hold, 1 fails`; empty for no claims."""
-    counts = Counter(each.outcome for each in found)
-    parts = [(count, said[count > 1]) for each, said in _OUTCOMES.items() if (count := counts[each])]
-    nouns = ["claims " if count > 1 else "claim " for count, _ in parts[:1]] + [""] * len(parts)
-    return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
-
-
-MAX_DERIVED = 180
-"""Characters of a derived cost that are shown beside a claim."""
-
-
-def reasons(contract: Contract) -> list[str]:
-    """Why a contract fails or is not decided, and the guard under which it holds."""
-    if contract.outcome not in ("fails", "unknown"):
-        return []
-    at = f"at {point_text(contract.point)}: " if contract.point else ""
-    derived = contract.derived if len(contract.derived) <= MAX_DERIVED else "(long: see cost --all)"
-    lines = [f"derived: {derived}"] if derived else []
-    lines.append(at + contract.reason)
-    if contract.suggestion:
-        lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")
-    return lines
 
 
 def run(view: RunView, width: int) -> str:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.algebra.evaluate.exact import EvaluationError
-from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.printing import to_text
-from archline.analysis.analyse import costs_symbols
-from archline.analysis.cache.lru.distribution import LruCounts
-from archline.analysis.cache.lru.sleator_tarjan import FromLru
-from archline.analysis.cache.parallel import Schedule
-from archline.analysis.cost import Cost, Costs, InFull, Kept, Orderless, Reached, Tell, ends_at
-from archline.analysis.metrics.derivation import Step
-from archline.claims.optimality import Attained
-from archline.claims.published import Published
-from archline.claims.verdict import Verdict
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic
-from archline.language.metrics import WHOLE
 from archline.language.printer import format_expression, format_fact
-from archline.language.source import Span
-from archline.report.communication import CommunicationView
 from archline.report.numbers import point_text
 from archline.resources import resource
 
 if TYPE_CHECKING:
+    from archline.algebra.polynomial import Poly
+    from archline.analysis.cache.lru.distribution import LruCounts
+    from archline.analysis.cache.lru.sleator_tarjan import FromLru
+    from archline.analysis.cache.parallel import Schedule
+    from archline.analysis.cost import InFull, Kept, Orderless, Reached, Tell
+    from archline.analysis.metrics.derivation import Step
+    from archline.claims.optimality import Attained
+    from archline.claims.published import Published
+    from archline.claims.verdict import Verdict
+    from archline.language.diagnostics import Diagnostic
+    from archline.language.source import Span
+    from archline.report.communication import CommunicationView
     from archline.report.paths import ExecutedPath
 
 Number = int | Fraction
@@ -193,9 +188,9 @@ class CostView:
     kinds: tuple[Row, ...]
     contracts: tuple[Contract, ...]
     at: Point | None
-    derivation: tuple[Step, ...] = ()
-    text: Callable[[Poly], str] = to_text
+    text: Callable[[Poly], str]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
+    derivation: tuple[Step, ...] = ()
     lru: LruView | None = None
     shapes: Mapping[str, tuple[s.Expr, ...]] = field(default_factory=dict)
     """The extents of the arrays among the parameters."""
@@ -359,108 +354,6 @@ class RunView:
     communication: CommunicationView | None = None
     replicated: bool = False
     path: ExecutedPath | None = None
-
-
-def cost_view(
-    algorithm: s.Algorithm,
-    costs: Costs,
-    verdicts: tuple[Verdict, ...] = (),
-    at: Point | None = None,
-    growth: Callable[[Cost], str | None] = lambda _: None,
-    near: Callable[[Cost], tuple[Attained | None, Published | None]] = lambda _: (None, None),
-    more: Sequence[Cost] = (),
-) -> CostView:
-    """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each.
-
-    `near` tells how near each is to the least of any order, and what is published of it. `more` are shown beside them,
-    without growth.
-    """
-    return CostView(
-        algorithm=costs.algorithm,
-        place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
-        doc=algorithm.doc,
-        parameters=costs.parameters,
-        text=costs.text,
-        symbols=tuple(sorted(costs_symbols(costs))),
-        assumptions=costs.assumptions,
-        rows=(
-            *(_row(cost, at, growth(cost), *near(cost)) for cost in costs),
-            *(_row(cost, at, None) for cost in more),
-        ),
-        kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
-        contracts=tuple(map(contract, verdicts)),
-        at=at,
-        derivation=costs.derivation,
-        shapes={
-            each.name: each.type.shape
-            for each in algorithm.parameters
-            if isinstance(each.type, s.ArrayType | s.IndexArrayType)
-        },
-        on_grid=bool(algorithm.grid),
-    )
-
-
-def _row(
-    cost: Cost,
-    at: Point | None,
-    growth: str | None,
-    attained: Attained | None = None,
-    published: Published | None = None,
-) -> Row:
-    values: Values | None = None
-    least: Number | None = None
-    reason = cost.reason
-    if at is not None:
-        try:
-            values = values_at(cost, at)
-            least = None if cost.orderless is None else cost.orderless.at(at)
-        except EvaluationError as problem:
-            reason = str(problem)
-    place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
-    metric = cost.metric.removeprefix("flops.")
-    regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
-    alternatives = tuple(
-        AlternativeRow(each.when, cost.lower or ZERO, each.upper, each.kept, each.needs)
-        for each in cost.alternatives
-        if each.told
-    )
-    return Row(
-        metric,
-        cost.status,
-        cost.lower,
-        cost.upper,
-        values,
-        reason,
-        place,
-        cost.declared,
-        regimes,
-        alternatives,
-        cost.lowers,
-        cost.tell,
-        growth,
-        attained,
-        cost.orderless,
-        least,
-        published,
-        cost.reached,
-        cost.touched,
-    )
-
-
-def values_at(cost: Cost, at: Point) -> Values | None:
-    """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
-    if cost.lower is None or cost.upper is None:
-        return None
-    lower, upper = ends_at(cost, at)
-    if cost.status == "bounded" and cost.metric in WHOLE:
-        lower, upper = _inwards(lower, upper)
-    return Values(lower, upper)
-
-
-def _inwards(lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
-    """The least and the largest whole number between two bounds; the bounds where there is none."""
-    least, most = math.ceil(lower), math.floor(upper)
-    return (Fraction(least), Fraction(most)) if least <= most else (lower, upper)
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:

@@ -21,7 +21,14 @@ from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS
 from archline.algebra.asymptotic.log_domain import Domain, names_of
 from archline.algebra.asymptotic.normal_form import exponents
 from archline.algebra.asymptotic.prove import SLOW, Search, Tree, bounds_logs
-from archline.algebra.asymptotic.tropical import Clause, Lattice, largest_of_smallest, smallest_of_largest
+from archline.algebra.asymptotic.tropical import (
+    ONE,
+    Clause,
+    Lattice,
+    largest_of_smallest,
+    product,
+    smallest_of_largest,
+)
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
@@ -118,15 +125,17 @@ def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict
         return _refutable(question, refuter, str(problem))
 
 
-def proves(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
-    """Whether f = O(g) is proved at the first attempt: `is_O` without what it does about questions that fail."""
-    names = names_of(f) | names_of(g) | domain.names
-    reader = domain.reader(names, exponents(f) | exponents(g))
+def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
+    """Whether f = O(g), or O(factor*g), is proved at once: `is_O` without what it does about questions that fail."""
+    both = (f, g) if factor is None else (f, g, factor)
+    names = domain.names.union(*map(names_of, both))
+    reader = domain.shared_reader(names, frozenset[str]().union(*map(exponents, both)))
     try:
         upper, lower = _checked(f, reader.read(f)), reader.read(g).lower
-        if lower is None:
+        times = ONE if factor is None else reader.read(factor).lower
+        if lower is None or times is None:
             return False
-        sides = largest_of_smallest(upper), smallest_of_largest(lower)
+        sides = largest_of_smallest(upper), smallest_of_largest(product(lower, times))
         return Search(domain, names, None, *FIRST).prove(*sides) is not None
     except OutOfReachError:
         return False

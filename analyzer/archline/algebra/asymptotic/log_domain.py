@@ -54,6 +54,8 @@ class Domain:
         for number in _against_numbers(comparisons):
             raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
         self._cones: dict[tuple[bool, fmpq], Cone] = {}
+        self._absorptions: dict[bool, Absorption] = {}
+        self._readers: dict[tuple[bool, frozenset[str]], Reader] = {}
         self.bounds: list[DominanceBound] = []
         for each in comparisons:
             self.bounds.extend(_bounds(each))
@@ -64,10 +66,17 @@ class Domain:
 
     def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
         """What reads expressions in these names under the facts; some of them are exponents."""
-        bounds = [*self.bounds]
-        if self.has_cache(names):
-            bounds.append(_cache_bound())
-        return Reader(Absorption(bounds), exponents | self._exponents)
+        cached = self.has_cache(names)
+        if cached not in self._absorptions:
+            self._absorptions[cached] = Absorption([*self.bounds, *([_cache_bound()] if cached else [])])
+        return Reader(self._absorptions[cached], exponents | self._exponents)
+
+    def shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> Reader:
+        """A reader kept from one question to the next, with the steps of all: for questions without certificates."""
+        key = (self.has_cache(names), exponents)
+        if key not in self._readers:
+            self._readers[key] = self.reader(names, exponents)
+        return self._readers[key]
 
     def has_cache(self, names: Iterable[str]) -> bool:
         """Whether Z >= L is understood."""

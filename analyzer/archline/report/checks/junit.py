@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from archline.language.diagnostics import Diagnostic
-from archline.report.text import reasons
+from archline.report.contracts import reasons
 from archline.report.view import CheckReport, CheckView, Contract, relative
 
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

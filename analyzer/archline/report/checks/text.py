@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from archline.report.growth import proof_text
+from archline.report.contracts import reasons, tally
 from archline.report.layout import MIN_WIDTH, indented, wrap
-from archline.report.text import reasons, tally
 from archline.report.view import CheckReport, Contract
 
 
@@ -36,5 +35,7 @@ def _group(found: Sequence[Contract], width: int, *, certificates: bool) -> Iter
         first, *rest = wrap(each.text, max(MIN_WIDTH, width - len(head)))
         more = [line for reason in reasons(each) for line in wrap(reason, width - 4)]
         if certificates:
+            from archline.report.growth import proof_text
+
             more += [line for proof in each.certificates for line in proof_text(proof, width - 4)]
         yield from (head + first, *indented([*rest, *more], 4))

@@ -16,6 +16,7 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
+from archline.report.contracts import tally
 from archline.report.costs import lower_bounds
 from archline.report.costs.forms import FULL, LEADING, LONG, short_form
 from archline.report.costs.line import Line
@@ -23,7 +24,6 @@ from archline.report.costs.regimes import PART, extent_of
 from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
 from archline.report.io import factors
 from archline.report.numbers import point_text, readable, short
-from archline.report.text import tally
 from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
 
 SHORT = 30

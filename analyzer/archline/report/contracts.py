@@ -1,0 +1,49 @@
+"""Claims and their outcomes in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from archline.report.layout import table
+from archline.report.numbers import point_text
+from archline.report.view import Contract
+
+
+def contracts(found: Sequence[Contract], width: int) -> list[str]:
+    """Each `ensures` with its outcome, and why it fails or is not decided."""
+    rows: list[list[str]] = []
+    for each in found:
+        rows += [[each.outcome, each.text], *(["", line] for line in reasons(each))]
+    return table(rows, width) if rows else []
+
+
+_OUTCOMES = {
+    "holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is unknown", "are unknown"),
+    "not decided yet": ("is not decided yet", "are not decided yet"),
+}  # fmt: skip
+
+
+def tally(found: Iterable[Contract]) -> str:
+    """`4 claims hold, 1 fails`; empty for no claims."""
+    counts = Counter(each.outcome for each in found)
+    parts = [(count, said[count > 1]) for each, said in _OUTCOMES.items() if (count := counts[each])]
+    nouns = ["claims " if count > 1 else "claim " for count, _ in parts[:1]] + [""] * len(parts)
+    return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
+
+
+MAX_DERIVED = 180
+"""Characters of a derived cost that are shown beside a claim."""
+
+
+def reasons(contract: Contract) -> list[str]:
+    """Why a contract fails or is not decided, and the guard under which it holds."""
+    if contract.outcome not in ("fails", "unknown"):
+        return []
+    at = f"at {point_text(contract.point)}: " if contract.point else ""
+    derived = contract.derived if len(contract.derived) <= MAX_DERIVED else "(long: see cost --all)"
+    lines = [f"derived: {derived}"] if derived else []
+    lines.append(at + contract.reason)
+    if contract.suggestion:
+        lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")
+    return lines

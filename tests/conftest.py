@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import Phase, settings
 
+from archline.api import result_cache
 from effort import drawn
 
 # A test run judges the change that is made, so it draws the same examples each time; `explore` draws others.
@@ -26,3 +27,11 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands compute in this process, whatever a test plants there; the tests of the cache read and write theirs."""
+    if request.path.stem != "test_result_cache":
+        monkeypatch.setattr(result_cache, "find", lambda asked: None)
+        monkeypatch.setattr(result_cache, "store", lambda asked, read, found: None)

@@ -29,7 +29,7 @@ from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import machine_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
-from archline.language.loader import Read, load_path, load_target, load_text
+from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
 from archline.language.type_rules import SHAPE
 
@@ -363,10 +363,7 @@ def algorithm(target: str) -> Algorithm:
     return Algorithm(module, node)
 
 
-def algorithms(target: str, read: Read | None = None) -> tuple[Algorithm, ...]:
-    """The algorithm a target names, or all of its file; adds to `read` what files were looked for.
-
-    Raises ArchlineError.
-    """
-    module, node = load_target(target, read)
+def algorithms(target: str) -> tuple[Algorithm, ...]:
+    """The algorithm a target names, or all of its file. Raises ArchlineError."""
+    module, node = load_target(target)
     return tuple(Algorithm(module, each) for each in ([node] if node is not None else module.algorithms.values()))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from archline.algebra.lp import failures
-from archline.api import check_cache
-from archline.api.check_cache import Task
+from archline.api import result_cache
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.loader import Read
-from archline.report.view import CheckView, Group, claims, contract
+from archline.language.source import Source, is_path, recorded
+from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -26,12 +26,36 @@ Outcome = CheckView | tuple[Diagnostic, ...]
 """What a target ensures, or why it cannot be checked."""
 
 
+@dataclass(frozen=True)
+class Task:
+    """A target to check, under further facts, with the certificates of growth that holds or without.
+
+    `source` is the program itself where it was read from standard input; its outcome is not cached.
+    """
+
+    target: str
+    where: str | None = None
+    certificates: bool = False
+    source: Source | None = None
+
+    @property
+    def asked(self) -> object:
+        """What its outcome is kept for."""
+        return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
+
+    def known(self) -> CheckView | None:
+        """What was decided of it before."""
+        with suppress(LookupError, TypeError, AttributeError):
+            return None if self.source is not None else _view(result_cache.find(self.asked))
+        return None
+
+
 def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = True) -> list[Outcome]:
     """The outcome of each task, in order, by so many processes (None: one a processor).
 
     `cached`: outcomes are read from the user's cache where it has them, and written there.
     """
-    known = {task: view for task in tasks if (view := check_cache.find(task)) is not None} if cached else {}
+    known = {task: view for task in tasks if (view := task.known()) is not None} if cached else {}
     left = [task for task in dict.fromkeys(tasks) if task not in known]
     jobs = min(jobs or _processors(), len(left))
     found = _by_processes(left, jobs, cached) if jobs > 1 else [_outcome(task, cached) for task in left]
@@ -104,26 +128,25 @@ def _work(connection: Connection, cached: bool, parent: int) -> None:
 
 
 def _outcome(task: Task, cached: bool) -> Outcome:
-    read: Read = {}
     try:
-        view = _decided(task, read)
+        with recorded() as read:
+            view = _decided(task)
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
-    # Where the solver failed, another run may find more.
-    if cached and not failures:
-        check_cache.store(task, read, view)
+    if cached and task.source is None:
+        result_cache.store(task.asked, read, asdict(view))
     return view
 
 
-def _decided(task: Task, read: Read) -> CheckView:
-    """What a target ensures; adds to `read` what files were looked for. Raises ArchlineError."""
-    subjects = [each.assuming(task.where) for each in _algorithms(task, read)]
+def _decided(task: Task) -> CheckView:
+    """What a target ensures. Raises ArchlineError."""
+    subjects = [each.assuming(task.where) for each in _algorithms(task)]
     found = tuple(_group(each, task.certificates) for each in subjects)
     whole = "::" not in task.target
     return CheckView(task.target, found, claims(subjects[0].module.program) if whole and subjects else ())
 
 
-def _algorithms(task: Task, read: Read) -> Sequence[Algorithm]:
+def _algorithms(task: Task) -> Sequence[Algorithm]:
     from archline.api.algorithms import algorithms, loads
     from archline.language import input_rules
     from archline.language.diagnostics import error
@@ -133,7 +156,7 @@ def _algorithms(task: Task, read: Read) -> Sequence[Algorithm]:
         return [module[name] for name in module]
     if os.path.isdir(task.target):
         raise error(input_rules.DIRECTORY, f"the folder `{task.target}` has no `.algo` file", path=task.target)
-    return algorithms(task.target, read)
+    return algorithms(task.target)
 
 
 def _group(subject: Algorithm, certificates: bool) -> Group:
@@ -150,3 +173,18 @@ def _group(subject: Algorithm, certificates: bool) -> Group:
     contracts = tuple(contract(each, certificates) for each in subject.report().ensures)
     holds = any(each.outcome == "holds" for each in contracts)
     return Group(subject.name, contracts, stop(subject) if holds else None, messages.text if messages else "")
+
+
+def _view(data: Any) -> CheckView:
+    """What was decided, from JSON. Raises LookupError, TypeError or AttributeError where it is nothing of the kind."""
+    return CheckView(data["target"], tuple(map(_kept_group, data["algorithms"])), tuple(map(_kept, data["claims"])))
+
+
+def _kept_group(data: Any) -> Group:
+    stop = data["stop"]
+    found = None if stop is None else Stop(**{**stop, "place": Place(**stop["place"])})
+    return Group(data["name"], tuple(map(_kept, data["contracts"])), found, data["messages"])
+
+
+def _kept(data: Any) -> Contract:
+    return Contract(**{**data, "place": Place(**data["place"]), "certificates": tuple(data["certificates"])})

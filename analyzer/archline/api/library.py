@@ -8,8 +8,8 @@ from pathlib import Path
 from archline.language import input_rules, name_rules
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.headers import headers
-from archline.language.loader import is_path, stdlib_modules
-from archline.language.source import read_source
+from archline.language.loader import stdlib_modules
+from archline.language.source import is_path, read_source
 from archline.report.library import Listed
 from archline.resources import resource
 

@@ -28,15 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="check so many targets at a time (default: one for each processor)",
     )
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache of earlier outcomes")
+    shared.add_no_cache(parser)
     shared.add_format(parser, formats())
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api import rules
-    from archline.api.check_cache import Task
-    from archline.api.checks import outcomes
+    from archline.api.checks import Task, outcomes
     from archline.language.diagnostics import ArchlineError, Diagnostic, error
     from archline.report.layout import terminal_width
     from archline.report.view import CheckReport, CheckView

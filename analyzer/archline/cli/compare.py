@@ -7,7 +7,6 @@ of the model decide; `depends on the data` where executions go both ways; `execu
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib import import_module
 
 from archline.cli import options as shared
@@ -39,11 +38,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="growth that holds with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
+    shared.add_no_cache(parser)
     shared.add_format(parser, FORMATS)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    return shared.printed(options, lambda: _text(options), kept=options.matrix is None and options.out is None)
+
+
+def _text(options: argparse.Namespace) -> str:
     from archline.api.comparisons import comparison
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
@@ -77,5 +81,5 @@ def execute(options: argparse.Namespace) -> int:
 
         save_comparison(found, options.out)
     renderer = import_module(f"archline.report.comparisons.{options.format}")
-    sys.stdout.write(renderer.render(found, terminal_width(), certificates=options.certificates, growth=options.growth))
-    return 0
+    page = renderer.render(found, terminal_width(), certificates=options.certificates, growth=options.growth)
+    return str(page)

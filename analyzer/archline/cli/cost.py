@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n), "
         "strassen(n), lu(n)",
     )
+    shared.add_no_cache(parser)
     shared.add_format(parser, FORMATS)
 
 
@@ -67,6 +67,10 @@ def processors(text: str) -> int | str:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    return shared.printed(options, lambda: _text(options), kept=options.lru is None)
+
+
+def _text(options: argparse.Namespace) -> str:
     from archline.api import rules
     from archline.language.diagnostics import error
 
@@ -84,8 +88,7 @@ def execute(options: argparse.Namespace) -> int:
     given = _given(options)
     points = _points(options, reports, given)
     assumed = given is not None and _without_cache(given)
-    sys.stdout.write(_rendered(options, reports, points, assumed))
-    return 0
+    return _rendered(options, reports, points, assumed)
 
 
 def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:

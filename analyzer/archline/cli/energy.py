@@ -7,7 +7,6 @@ A target is an algorithm, whose inputs are derived (executed with --measured or 
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib import import_module
 
 from archline.cli import options as shared
@@ -29,11 +28,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--measured", action="store_true", help="inputs as a run counts them, instead of derived bounds"
     )
     parser.add_argument("--all", action="store_true", help="of a grid in symbols: all forms in full, for all sizes")
+    shared.add_no_cache(parser)
     shared.add_format(parser, FORMATS)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    return shared.printed(options, lambda: _text(options), kept=options.matrix is None)
+
+
+def _text(options: argparse.Namespace) -> str:
     from archline.api.energies import energies
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
@@ -53,5 +57,4 @@ def execute(options: argparse.Namespace) -> int:
     ]
     results = [each.result for row in found for each in row]
     renderer = import_module(f"archline.report.energies.{options.format}")
-    sys.stdout.write(renderer.render(results, terminal_width()))
-    return 0
+    return str(renderer.render(results, terminal_width()))

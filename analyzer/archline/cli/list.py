@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from archline.cli import options as shared
 
@@ -16,16 +15,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="a family (`dense`) or module (`dense.lu`) of the library, a file or a folder (default: the library)",
     )
+    shared.add_no_cache(parser)
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    from archline.language.source import is_path
+
+    # What is in folders of the user's may change without a file that was read.
+    own = any(is_path(target.partition("::")[0]) for target in options.targets)
+    return shared.printed(options, lambda: _text(options), kept=not own)
+
+
+def _text(options: argparse.Namespace) -> str:
     from archline.api.library import listed
-    from archline.report import json, library
+    from archline.report import library
     from archline.report.layout import terminal_width
 
     found = listed(options.targets)
-    as_json = options.format == "json"
-    sys.stdout.write(json.render(library.document(found)) if as_json else library.text(found, terminal_width()))
-    return 0
+    if options.format == "json":
+        from archline.report import json
+
+        return json.render(library.document(found))
+    return library.text(found, terminal_width())

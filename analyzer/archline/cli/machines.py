@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from archline.cli import options as shared
 
@@ -16,11 +15,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--year", type=shared.natural, metavar="YEAR", help="carry its trends on to a year (Czechowski et al., Table 1)"
     )
+    shared.add_no_cache(parser)
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    return shared.printed(options, lambda: _text(options))
+
+
+def _text(options: argparse.Namespace) -> str:
     from archline.api import rules
     from archline.energy.machines import machine, machines
     from archline.energy.models import models
@@ -33,15 +37,14 @@ def execute(options: argparse.Namespace) -> int:
         chosen = machine(options.name)
         if options.year is not None:
             chosen = chosen.in_year(options.year)
-        document = json.render(report.document(chosen, models()))
-        text = report.one(chosen, models(), terminal_width())
-        sys.stdout.write(document if options.format == "json" else text)
-        return 0
+        if options.format == "json":
+            return json.render(report.document(chosen, models()))
+        return report.one(chosen, models(), terminal_width())
     if options.year is not None:
         raise error(
             rules.OPTIONS_CLASH, "`--year` is for one machine", hint="archline machines fermi-c2050 --year 2020"
         )
     known = machines()
-    document = json.render([report.document(each, models()) for each in known])
-    sys.stdout.write(document if options.format == "json" else report.listed(known, models(), terminal_width()))
-    return 0
+    if options.format == "json":
+        return json.render([report.document(each, models()) for each in known])
+    return report.listed(known, models(), terminal_width())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -130,6 +131,26 @@ def add_at(parser: argparse.ArgumentParser) -> None:
 def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """--format."""
     parser.add_argument("--format", choices=formats, default="text", help="how to print the result (default: text)")
+
+
+def add_no_cache(parser: argparse.ArgumentParser) -> None:
+    """--no-cache."""
+    parser.set_defaults(command=parser.prog)
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache of earlier results")
+
+
+def printed(options: argparse.Namespace, make: Callable[[], str], *, kept: bool = True) -> int:
+    """Print the text that a command makes, or made before of the same options and files; returns the exit code."""
+    if options.no_cache or not kept:
+        text = make()
+    else:
+        from archline.api import result_cache
+        from archline.report.layout import terminal_width
+
+        targets = getattr(options, "targets", None) or [getattr(options, "target", "")]
+        text = result_cache.kept((sorted(vars(options).items()), terminal_width()), targets, make)
+    sys.stdout.write(text)
+    return 0
 
 
 def natural(text: str) -> int:

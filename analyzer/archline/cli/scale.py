@@ -8,7 +8,6 @@ within a factor of what it is on the fewest processors, energy while it does its
 from __future__ import annotations
 
 import argparse
-import sys
 from fractions import Fraction
 
 from archline.cli import options as shared
@@ -34,11 +33,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measured", action="store_true", help="inputs as runs on simulated processors count them, not derived bounds"
     )
+    shared.add_no_cache(parser)
     shared.add_format(parser, ("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
+    return shared.printed(options, lambda: _text(options))
+
+
+def _text(options: argparse.Namespace) -> str:
     from archline.api.scaling import scale
     from archline.api.subjects import Settings, subject
     from archline.report import scaling
@@ -48,9 +52,7 @@ def execute(options: argparse.Namespace) -> int:
     chosen = subject(options.target, options.where)
     settings = Settings(measured=options.measured)
     found = scale(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings)
-    text = scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
-    sys.stdout.write(text)
-    return 0
+    return scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
 
 
 def _factor(text: str) -> Fraction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -12,14 +11,11 @@ from archline.language.checking import check
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.model import Module
 from archline.language.parser import parse
-from archline.language.source import Source, decode_source, read_source
+from archline.language.source import Source, decode_source, exists, is_path, read_source, record
 from archline.resources import resource
 
-_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 # Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
 _RECURSION_LIMIT = 20_000
-Read = dict[Path, str | None]
-"""The files that were looked for, and the text of each; None where there is none."""
 
 
 def load_path(path: Path) -> Module:
@@ -32,13 +28,13 @@ def load_text(text: str, name: str = "<text>") -> Module:
     return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogatepass")), None)
 
 
-def load_target(target: str, read: Read | None = None) -> tuple[Module, s.Algorithm | None]:
-    """The module that a target names, and the algorithm where it names one; adds to `read` what files were looked for.
+def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
+    """The module that a target names, and the algorithm where it names one.
 
     A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`. Raises ArchlineError.
     """
     place, separator, name = target.partition("::")
-    module = _Loader(read).load_file(_path_of(place))
+    module = _Loader().load_file(_path_of(place))
     if not separator:
         return module, None
     if name not in module.algorithms:
@@ -59,15 +55,10 @@ def _path_of(place: str) -> Path:
     if is_path(place):
         return Path(place)
     file = _module_file(resource("stdlib"), tuple(place.split(".")))
-    if not _exists(file):
+    if not exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
         raise error(input_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
     return file
-
-
-def is_path(place: str) -> bool:
-    """Whether a target's place is a path, rather than a module of the standard library."""
-    return place.endswith(".algo") or not _MODULE.fullmatch(place) or _exists(Path(place))
 
 
 def _place_hint(place: str) -> str:
@@ -80,13 +71,6 @@ def _place_hint(place: str) -> str:
     return next(iter(ending), None) or did_you_mean(place, modules) or "a file is named with its `.algo`"
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
-
-
 def _module_file(root: Path, path: tuple[str, ...]) -> Path:
     return root.joinpath(*path).with_suffix(".algo")
 
@@ -94,8 +78,7 @@ def _module_file(root: Path, path: tuple[str, ...]) -> Path:
 class _Loader:
     """Loads each file once, and notices files that use each other."""
 
-    def __init__(self, read: Read | None = None) -> None:
-        self._read: Read = {} if read is None else read
+    def __init__(self) -> None:
         self._modules: dict[Path, Module] = {}
         self._loading: list[Path] = []
         # Once for every pass that will read the program, not for loading alone.
@@ -105,7 +88,6 @@ class _Loader:
         """The module of a file."""
         source = read_source(path)
         key = path.resolve()
-        self._read[path] = source.text
         if key not in self._modules:
             self._loading.append(key)
             try:
@@ -124,8 +106,8 @@ class _Loader:
         roots = [resource("stdlib")] if folder is None else [folder, resource("stdlib")]
         for root in roots:
             file = _module_file(root, use.path)
-            if not _exists(file):
-                self._read[file] = None
+            if not exists(file):
+                record(file, None)
                 continue
             key = file.resolve()
             if key in self._loading:

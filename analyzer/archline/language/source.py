@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 MAX_BYTES = 256 * 1024
+Read = dict[Path, str | None]
+"""The files that were looked for, and the text of each; None where there is none."""
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_read: ContextVar[Read | None] = ContextVar("read", default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +44,37 @@ class Span:
         return f"{self.source.path}:{self.line}:{self.column}"
 
 
+@contextmanager
+def recorded() -> Iterator[Read]:
+    """Collects which files the block looks for."""
+    found: Read = {}
+    token = _read.set(found)
+    try:
+        yield found
+    finally:
+        _read.reset(token)
+
+
+def record(path: Path, text: str | None) -> None:
+    """Say that a file is looked for, to the block of `recorded` around."""
+    read = _read.get()
+    if read is not None:
+        read[path] = text
+
+
+def is_path(place: str) -> bool:
+    """Whether a target's place is a path, rather than a module of the standard library."""
+    return place.endswith(".algo") or not _MODULE.fullmatch(place) or exists(Path(place))
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file, or anything else, of this name."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read_source(path: Path) -> Source:
     """Read a UTF-8 `.algo` file.
 
@@ -60,7 +99,9 @@ def read_source(path: Path) -> Source:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise error(rules.UNREADABLE, f"`{name}` cannot be read: {reason}", path=name) from None
-    return decode_source(name, data)
+    source = decode_source(name, data)
+    record(path, source.text)
+    return source
 
 
 def decode_source(name: str, data: bytes) -> Source:

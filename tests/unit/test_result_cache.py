@@ -1,4 +1,4 @@
-"""`archline check`: several processes, and the cache of outcomes."""
+"""The cache of results, and the several processes of `archline check`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.api import check_cache, checks
+from archline.api import checks, result_cache
 from cli_support import ROOT, cli
 
 # One addition an iteration.
@@ -46,7 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def entry(here: Path) -> Path:
     """The only entry of the cache."""
-    (found,) = (here / "cache" / "archline" / "check").iterdir()
+    (found,) = (here / "cache" / "archline" / "results").iterdir()
     return found
 
 
@@ -69,6 +69,66 @@ def test_a_second_run_reads_the_cache_until_the_file_changes(here: Path) -> None
     assert cli("check", "sum.algo", "--no-cache") == first
     file.write_text(SUM.format("2*n"))
     assert "derived: n" in cli("check", "sum.algo").out
+
+
+MACHINE = """title = "A desktop"
+
+[quantity.peak]
+value = "{}"
+unit = "Gflop/s"
+kind = "peak"
+source = {{ note = "an example" }}
+"""
+COMMANDS = {
+    "cost": ("cost", "sum.algo"),
+    "cost --at": ("cost", "sum.algo", "--at", "n=8", "--format", "json"),
+    "energy": ("energy", "sum.algo", "--machine", "ice/xeon-e5-2650l-v3", "--at", "n=8"),
+    "compare": ("compare", "sum.algo", "dense.gemv::gemv"),
+    "scale": ("scale", "linear:F=n^3/P,W=n^2/P,S=1,M=n", "--machine", "jaketown", "--at", "n=64", "--vary", "P=2..8"),
+    "list": ("list",),
+    "machines": ("machines", "desk.toml"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_what_a_command_prints_is_kept(here: Path, command: tuple[str, ...]) -> None:
+    (here / "sum.algo").write_text(SUM.format("n"))
+    (here / "desk.toml").write_text(MACHINE.format(100))
+    first = cli(*command)
+    assert (first.code, first.err) == (0, "")
+    assert cli(*command) == first
+    entry(here).write_text(planted("kept"))
+    assert cli(*command).out == "kept"
+    assert cli(*command, "--no-cache") == first
+
+
+def planted(text: str) -> str:
+    """An entry that depends on no file."""
+    whole = json.dumps({"read": {}, "found": text})
+    return f"{sha256(whole.encode()).hexdigest()}\n{whole}"
+
+
+def test_a_page_is_made_anew_once_a_file_that_it_read_changes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "using.algo").write_text(USING)
+    (here / "helper.algo").write_text(HELPER.format(""))
+    assert "2*n" in cli("cost", "using.algo", "--metric", "flops").out
+    (here / "helper.algo").write_text(HELPER.format("2.0*"))
+    assert "4*n" in cli("cost", "using.algo", "--metric", "flops").out
+    (here / "desk.toml").write_text(MACHINE.format(100))
+    assert "100 Gflop/s" in cli("machines", "desk.toml").out
+    (here / "desk.toml").write_text(MACHINE.format(300))
+    assert "300 Gflop/s" in cli("machines", "desk.toml").out
+    wide = cli("cost", "using.algo").out
+    monkeypatch.setenv("COLUMNS", "40")
+    assert cli("cost", "using.algo").out != wide
+
+
+def test_what_is_wrong_is_not_kept(here: Path) -> None:
+    assert cli("cost", "sum.algo").refused("AL001")
+    (here / "sum.algo").write_text(SUM.format("n"))
+    assert cli("cost", "sum.algo").code == 0
+    assert cli("cost", "sum.algo", "--at", "m=1").code == 2
+    assert cli("cost", "sum.algo", "--at", "m=1").code == 2
 
 
 def test_options_and_the_current_folder_have_entries_of_their_own(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +181,7 @@ def test_an_entry_of_another_form_or_program_is_ignored(here: Path, monkeypatch:
     plant(entry(here), '"contracts"', '"treaties"')
     assert cli("check", "sum.algo") == first
     plant(entry(here), '"holds"', '"fails"')
-    monkeypatch.setattr(check_cache, "_program", lambda: "changed")
+    monkeypatch.setattr(result_cache, "_program", lambda: "changed")
     assert cli("check", "sum.algo") == first
 
 
@@ -148,11 +208,11 @@ def test_certificates_and_stops_are_the_same_from_the_cache(here: Path) -> None:
 
 
 def test_few_entries_are_left_where_there_are_many(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_cache, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(result_cache, "MAX_ENTRIES", 4)
     for number in range(9):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
         assert cli("check", f"s{number}.algo").code == 0
-    assert 1 <= len(list((here / "cache" / "archline" / "check").iterdir())) <= 4
+    assert 1 <= len(list((here / "cache" / "archline" / "results").iterdir())) <= 4
 
 
 def test_the_order_is_that_of_the_targets_whatever_the_processes(here: Path) -> None:
@@ -175,9 +235,7 @@ def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.M
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
     decided = checks._decided
-    monkeypatch.setattr(
-        checks, "_decided", lambda task, read: os._exit(1) if "s1" in task.target else decided(task, read)
-    )
+    monkeypatch.setattr(checks, "_decided", lambda task: os._exit(1) if "s1" in task.target else decided(task))
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3
     assert "AL999" in result.err
@@ -188,7 +246,7 @@ def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.M
 def test_a_defect_in_a_process_is_reported(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
-    monkeypatch.setattr(checks, "_decided", lambda task, read: 1 // 0)
+    monkeypatch.setattr(checks, "_decided", lambda task: 1 // 0)
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3
     assert "ZeroDivisionError" in result.err

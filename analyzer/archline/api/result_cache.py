@@ -1,0 +1,114 @@
+"""A cache of results in the user's cache folder: what commands print, and what is decided of targets.
+
+An entry is for what is asked (a command and its options), the current folder, and the state of this program. It has the
+digests of all files that were looked for, and is ignored once one of them has another text, or appears. It begins with
+its own digest: a damaged entry is ignored. Where the folder cannot be written, nothing is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from archline import __version__
+from archline.algebra.lp import failures
+from archline.language.diagnostics import ArchlineError
+from archline.language.source import Read, is_path, read_source, recorded
+from archline.resources import PACKAGE, cache_folder, resource
+
+FORMAT = 3
+"""The format of entries; a change of it needs another number."""
+MAX_ENTRIES = 2_000
+SHIPPED = ("grammar", "bounds", "machines", "stdlib")
+"""Folders that results depend on: in the two last new files may hide others."""
+
+
+def kept(asked: object, targets: Iterable[str], make: Callable[[], str]) -> str:
+    """The text that was made before for what is asked of some targets, if it is still valid; else it is made now."""
+    whole = asked, [(target, is_path(target.partition("::")[0])) for target in targets]
+    found = find(whole)
+    if not isinstance(found, str):
+        with recorded() as read:
+            found = make()
+        store(whole, read, found)
+    return found
+
+
+def find(asked: object) -> Any:
+    """What was stored for what is asked, as JSON gives it, if it is still valid; else None."""
+    try:
+        digest, _, text = _place(asked).read_text(encoding="utf-8").partition("\n")
+        if digest != _digest(text):
+            return None
+        entry = json.loads(text)
+        return None if any(_current(path) != known for path, known in entry["read"].items()) else entry["found"]
+    except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def store(asked: object, read: Read, found: object) -> None:
+    """Write an entry for what was found with these files; not where the solver failed, as another run may find more."""
+    if failures:
+        return
+    digests = {str(path): None if text is None else _digest(text) for path, text in read.items()}
+    text = json.dumps({"read": digests, "found": found})
+    with suppress(OSError, RuntimeError):
+        place = _place(asked)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=place.parent, delete=False) as stream:
+            stream.write(f"{_digest(text)}\n{text}")
+        os.replace(stream.name, place)
+        _forget_oldest(place.parent)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _current(path: str) -> str | None:
+    """The digest of a file as it is now; None where there is none, or nothing that can be read."""
+    try:
+        return _digest(read_source(Path(path)).text)
+    except ArchlineError:
+        return None
+
+
+def _place(asked: object) -> Path:
+    """The file of an entry. Raises RuntimeError or OSError where there can be none."""
+    name = _digest(repr((FORMAT, __version__, sys.version_info[:3], _program(), os.getcwd(), asked)))
+    return cache_folder() / "results" / f"{name}.json"
+
+
+@cache
+def _program() -> str:
+    """A digest of the state of this program's files, which may change without its version, and of the solvers'."""
+    solver = find_spec("flint")
+    site = os.stat(Path(solver.origin).parents[1]).st_mtime_ns if solver and solver.origin else 0
+    return _digest(repr((site, sorted(_states((PACKAGE, *map(resource, SHIPPED)))))))
+
+
+def _states(folders: Iterable[Path]) -> Iterable[tuple[str, int, int]]:
+    """The files of folders, with their sizes and times."""
+    for folder in folders:
+        for root, _, names in os.walk(folder):
+            for name in names:
+                if not name.endswith(".pyc"):
+                    state = os.stat(os.path.join(root, name))
+                    yield os.path.join(root, name), state.st_size, state.st_mtime_ns
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Delete the older half of the entries where there are too many."""
+    entries = list(folder.iterdir())
+    if len(entries) > MAX_ENTRIES:
+        for each in sorted(entries, key=lambda each: each.stat().st_mtime_ns)[: len(entries) // 2]:
+            each.unlink(missing_ok=True)

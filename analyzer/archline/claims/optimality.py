@@ -83,7 +83,7 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
     try:
         scope = scope.with_facts(with_all(scope.facts, facts, scope))
         known = scope.facts
-        search = _Search(costs, cost, scope, facts, least(costs, cost, known), tuple(_factors(cost.orderless, sizes)))
+        search = _Search(costs, cost, scope, facts, least(costs, cost, known), _factors(cost.orderless, sizes))
         regimes = tuple(search.regimes())
         floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
     except ArchlineError as problem:
@@ -108,7 +108,7 @@ class _Search:
     scope: Scope
     facts: tuple[s.Fact, ...]
     least: str | None
-    factors: tuple[str, ...]
+    factors: dict[str, str]
     _trials: int = field(default=0)
 
     def regimes(self) -> Iterator[OptimalityRegime]:
@@ -135,24 +135,21 @@ class _Search:
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
-        found, rank = [], 0
+        found = []
         for each in (each for each in reversed(self.cost.alternatives) if each.told):
             when = "" if each.when == "Z >= L" else each.when
-            regime = self._of_alternative(when, each, rank)
-            # In smaller caches no smaller factor holds: this one's bound would be within it too.
-            own = len(self.factors) if regime.factor is None else self.factors.index(regime.factor)
-            rank = rank if regime.factor is None else own
-            found.append((own, regime))
-        least = len(self.factors) + 1
-        for own, regime in reversed(found):
-            if own < least:
-                least = own
+            found.append(self._of_alternative(when, each))
+        rank = len(self.factors) + 1
+        for regime in reversed(found):
+            own = len(self.factors) if regime.factor is None else list(self.factors).index(regime.factor)
+            if own < rank:
+                rank = own
                 yield regime
 
-    def _of_alternative(self, when: str, each: Alternative, first: int) -> OptimalityRegime:
+    def _of_alternative(self, when: str, each: Alternative) -> OptimalityRegime:
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
-        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)), first)
+        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
 
     def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
         """What is known where an alternative fits; the growth prover knows no common divisors."""
@@ -166,14 +163,21 @@ class _Search:
         known = self.scope.facts
         return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
 
-    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact], first: int = 0) -> OptimalityRegime:
+    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> OptimalityRegime:
         assert self.least is not None
         domain, above, below = Domain(facts), parse_expression(upper), parse_expression(self.least)
-        for factor in self.factors[first:]:
-            self._trials += 1
-            if self._trials > MAX_TRIALS:
-                return OptimalityRegime(when, None, "there are too many candidate factors")
-            if proves(above, below, domain, _parsed(factor)):
+        within: dict[str, bool] = {}
+        for factor, largest in self.factors.items():
+            # Where the largest of a kind is not proved, no smaller one is.
+            for each in (largest, factor) if factor != OPTIMAL else (factor,):
+                if each not in within:
+                    self._trials += 1
+                    if self._trials > MAX_TRIALS:
+                        return OptimalityRegime(when, None, "there are too many candidate factors")
+                    within[each] = proves(above, below, domain, _parsed(each))
+                if not within[each]:
+                    break
+            else:
                 return OptimalityRegime(when, factor)
         return OptimalityRegime(when, None, "no candidate factor is proved")
 
@@ -181,10 +185,12 @@ class _Search:
 _parsed = lru_cache(256)(parse_expression)
 
 
-def _factors(found: Orderless, sizes: Sequence[str]) -> Iterator[str]:
-    """Products of 1 or L with a power of Z, in order where Z >= L^2; then sizes."""
+def _factors(found: Orderless, sizes: Sequence[str]) -> dict[str, str]:
+    """Products of 1 or L with a power of Z, in order where Z >= L^2, then sizes: each with the largest of its kind."""
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
-    for _, power, lines in sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1)):
-        yield "*".join(filter(None, ("L" if lines else "", power_of_words(power)))) or OPTIMAL
-    for form in ("log2({})", "L*log2({})", "{}", "L*{}"):
-        yield from map(form.format, sizes)
+    ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
+    of_cache = [
+        "*".join(filter(None, ("L" if lines else "", power_of_words(power)))) or OPTIMAL for _, power, lines in ordered
+    ]
+    of_sizes = {form.format(size): f"L*{size}" for form in ("log2({})", "L*log2({})", "{}", "L*{}") for size in sizes}
+    return {**dict.fromkeys(of_cache, of_cache[-1]), **of_sizes}

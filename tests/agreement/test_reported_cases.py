@@ -36,7 +36,6 @@ OPEN = frozenset(
         "true-guard-window",
         "true-io_claim-ikj",
         "true-least-rotating_roots",
-        "true-least-tiled_steps",
         "true-negative_length-pieces",
         "true-negative_length-pieces_alone",
         "true-side_condition-every_second",

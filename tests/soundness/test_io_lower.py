@@ -28,6 +28,7 @@ from archline.language.model import Module
 from effort import drawn
 from programs import program_from_seed
 from stdlib_cases import CASES, load
+from time_tile_programs import time_tile_program_from_seed
 
 LINES = (1, 2, 4, 8, 16)
 KERNELS = sorted(CASES)
@@ -100,6 +101,24 @@ def test_generated_programs(seed: int) -> None:
         assert_below(lower, module, algorithm, program.arguments(sizes, seed), line)
 
     check()
+
+
+@pytest.mark.parametrize("seed", range(drawn(16)))
+def test_generated_sweeps_in_time(seed: int) -> None:
+    """By leaning tiles, skewed, in blocks: all that is swept counts, or what is swept where a guard surely holds."""
+    program, guarded = time_tile_program_from_seed(seed)
+    module = load_text(program.text)
+    algorithm = module.algorithms["main"]
+    lower = derived(module, algorithm)
+    random = Random(seed)
+    for _ in range(3):
+        n = random.randint(3, 20)
+        given = {"T": random.randint(1, 5), "W": random.randint(2, 9), "B": random.randint(1, 4)}
+        line = random.choice((1, 2, 4))
+        arguments = {**given, "a": np.random.default_rng(seed).random((2, n))}
+        assert_below(lower, module, algorithm, arguments, line)
+        swept = ceil((n - 2) / line)
+        assert guarded or lower.at({**given, "n": n, "L": line, "Z": 10**6}) >= swept, (program.text, given, n, line)
 
 
 # Values from mathematics.
@@ -213,13 +232,34 @@ def test_nothing_is_touched_for_certain(body: str) -> None:
 
 @pytest.mark.parametrize(
     ("condition", "expected"),
-    [("i >= 4", 6), ("i == 4", 1), ("i < 4 and i > 1", 2), ("not i < 7", 3), ("n > 9", 10), ("i == 40", 0)],
+    [
+        *(("i >= 4", 6), ("i == 4", 1), ("i < 4 and i > 1", 2), ("not i < 7", 3), ("n > 9", 10), ("i == 40", 0)),
+        *(("i != 4", 9), ("i < 2 or i > 4", 7), ("not (i >= 2 and i <= 4)", 7), ("i != 0 and i != 9", 8)),
+        ("not (i < 3 or i == n - 1)", 6),
+    ],
 )
 def test_a_guard_that_sizes_decide(condition: str, expected: int) -> None:
     """Only the iterations in which it holds count, all of them."""
     text = f"algorithm some(y: inout real[n]):\n    for i in 0..n:\n        if {condition}:\n            y[i] = 1\n"
     lower, _, _ = of(text)
     assert lower.at({"n": 10, "L": 1, "Z": 100}) == expected
+
+
+def test_the_guards_of_shortest_paths() -> None:
+    """In the first step alone all is written but its row and its column, and the row is read."""
+    lower, module, algorithm = of(
+        """
+algorithm floyd(d: inout real[n, n]):
+    for k in 0..n:
+        for i in 0..n:
+            for j in 0..n:
+                if i != k and j != k:
+                    d[i, j] += d[i, k]*d[k, j]
+"""
+    )
+    for n, line in ((1, 1), (2, 4), (9, 1), (9, 4)):
+        assert lower.at({"n": n, "L": line, "Z": 10**6}) >= (n - 1) * ceil((n - 1) / line)
+        assert_below(lower, module, algorithm, {"d": np.ones((n, n))}, line)
 
 
 def test_iterations_of_an_empty_loop_touch_nothing() -> None:

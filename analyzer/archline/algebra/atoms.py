@@ -286,6 +286,21 @@ def minimum(left: Poly, right: Poly) -> Poly:
     return left - positive_part(left - right)
 
 
+def options(value: Poly, greatest: bool) -> tuple[Poly, ...]:
+    """The values of which a value is the greatest, or the least: itself where it is no max, or no min."""
+    # What stands in other atoms comes after them: it may cancel.
+    for atom in sorted(value.atoms(), key=lambda each: -len(each.key)):
+        if not isinstance(atom, PositivePart):
+            continue
+        parts = value.coefficients(atom)
+        factor = parts.get(1, ZERO)
+        if set(parts) <= {0, 1} and factor.is_constant and (factor.constant_term > 0) == greatest:
+            rest = parts.get(0, ZERO)
+            ends = rest, rest + factor * atom.argument
+            return tuple(dict.fromkeys(each for end in ends for each in options(end, greatest)))
+    return (value,)
+
+
 def at_least_zero(value: Poly) -> Poly:
     """1 where the integer `value` is >= 0, else 0."""
     return positive_part(value + 1) - positive_part(value)

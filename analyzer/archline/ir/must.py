@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly
@@ -130,15 +131,7 @@ class Followed(Bodies):
 
 def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
     """What is at least 0 where a condition holds: more ways than one where two sizes differ either way."""
-    known = wanted(condition, scope)
-    match condition:
-        case s.Binary(op="!=", left=left, right=right) if known is None:
-            first, second = static(left, scope), static(right, scope)
-            if first is not None and second is not None and a.is_integral(first - second):
-                return [(first - second - 1,), (second - first - 1,)]
-        case _:
-            pass
-    return [known or ()]
+    return [tuple(each) for each in product(*(a.options(need, True) for need in wanted(condition, scope) or ()))]
 
 
 def _knowing(place: Place, condition: s.Expr) -> Place:

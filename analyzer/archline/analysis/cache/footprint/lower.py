@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import islice, zip_longest
 
 from archline.algebra import atoms as a
 from archline.algebra import effort, polynomial
@@ -25,9 +26,9 @@ from archline.analysis.cache.footprint.windows import (
     Spot,
     Turn,
     Windows,
-    at_least_zero,
     inside,
     slope_of,
+    ways_all_at_least_zero,
 )
 from archline.ir.layout import LINE
 
@@ -47,12 +48,17 @@ class Least:
 
     @cached_property
     def _taking(self) -> Taking:
-        return Taking(self.spot.array)
+        return Taking(self.spot.array, frozenset(turn.variable for turn in self._turns))
+
+    @property
+    def along(self) -> int | None:
+        """The dimension along which places share lines, if there is one."""
+        return self._taking.along
 
     @cached_property
     def _turns(self) -> tuple[Turn, ...]:
         windows = self.windows
-        inner = (Turn(loop.variable, loop.lo, loop.hi) for loop in self.spot.chain[windows.depth :])
+        inner = (Turn(loop.variable, loop.lo, _end(loop.lo, loop.hi)) for loop in self.spot.chain[windows.depth :])
         return (*windows.outer, *windows.first, *inner)
 
     @cached_property
@@ -61,55 +67,32 @@ class Least:
         return [self.windows.known(self._turns[:place]) for place in range(len(self._turns) + 1)]
 
     @cached_property
-    def hull(self) -> list[HalfOpenInterval | None]:
-        """Subscripts outside of which the spot has no place in a window; None where that is not known."""
-        return [None if interval is None else self._ends(interval) for interval in self.spot.box]
+    def parts(self) -> list[LeastPart]:
+        """What is touched in every way that loops and conditions are taken away."""
+        turns, known = self._turns, self._known
+        needs = ways_all_at_least_zero(self.spot.when, known[-1])
+        ways = [Seen(self.spot.box, each) for each in islice(needs, MAX_WAYS)]
+        for place in reversed(range(len(self.windows.outer), len(turns))):
+            after = [self._taking.without(way, turns[place], known[place]) for way in ways]
+            # The first of each way, then the second ones.
+            ways = [each for row in zip_longest(*after) for each in row if each is not None and each.possible]
+            ways = ways[:MAX_WAYS]
+        return [LeastPart(self, way) for way in ways]
 
-    def _ends(self, interval: HalfOpenInterval) -> HalfOpenInterval | None:
-        low, high = interval
-        for place in reversed(range(len(self.windows.outer), len(self._turns))):
-            turn, facts = self._turns[place], self._known[place]
-            least, most = _at_end(low, turn, facts, False), _at_end(high, turn, facts, True)
-            if least is None or most is None:
-                return None
-            low, high = least, most
-        return low, high
-
-    def apart_from(self, other: Least, rows: bool) -> bool:
-        """Whether the two have no place in common in any window, or even no row."""
-        facts = self._known[len(self.windows.outer)]
-        for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
-            if one is None or two is None or (rows and dimension == self._taking.along):
-                continue
-            if facts.nonnegative(two[0] - one[1]) or facts.nonnegative(one[0] - two[1]):
-                return not rows or self._taking.along is not None
-        return False
-
-    @cached_property
-    def totals(self) -> list[Poly]:
-        """The lines of each window, added up over all: every one is a lower bound."""
-        return list(self._totals(False))
-
-    @cached_property
-    def words(self) -> list[Poly]:
-        """The places of each window over L, added up over all."""
-        return list(self._totals(True))
-
-    def _totals(self, words: bool) -> Iterator[Poly]:
-        windows, turns, known = self.windows, self._turns, self._known
-        needs = tuple(flat for each in self.spot.when for flat in at_least_zero(each, known[-1]))
-        ways = [Seen(self.spot.box, needs)]
-        for place in reversed(range(len(windows.outer), len(turns))):
-            after = [each for way in ways for each in self._taking.without(way, turns[place], known[place])]
-            ways = after[:MAX_WAYS]
-        found = dict.fromkeys(bound for way in ways for bound in self._bounds(way, words))
-        yield from (each for each in found if each)
-
-    def _bounds(self, seen: Seen, only_words: bool) -> Iterator[Poly]:
-        """The lines summed over rows and windows: whole lines if there is a closed form, else words/L, and rows."""
+    def around(self, seen: Seen) -> list[Facts]:
+        """What holds around each of the rows, from the outside in, and in the last."""
         around = [self._known[len(self.windows.outer)]]
         for row in reversed(seen.rows):
             around.append(inside(Turn(row.variable, row.lo, row.hi), around[-1]))
+        return around
+
+    def totals(self, seen: Seen, words: bool) -> list[Poly]:
+        """The lines of each window, or its places over L, added up over all: every one is a lower bound."""
+        return [each for each in dict.fromkeys(self._bounds(seen, words)) if each]
+
+    def _bounds(self, seen: Seen, only_words: bool) -> Iterator[Poly]:
+        """The lines summed over rows and windows: whole lines if there is a closed form, else words/L, and rows."""
+        around = self.around(seen)
         rows, words = self._amount(seen, around[-1])
         if not only_words:
             whole = self._over(seen, rows * _lines(seen, words), around, _exact)
@@ -117,7 +100,7 @@ class Least:
                 yield whole
             if whole is not None or words == ONE:
                 return
-        bounded = self._over(seen, rows * words * (ONE if self._taking.along is None else PER_LINE), around, _below)
+        bounded = self._over(seen, rows * words * (ONE if self.along is None else PER_LINE), around, _below)
         if bounded is not None:
             yield bounded
         if not only_words and not any(row.variable in words.names for row in seen.rows):
@@ -133,7 +116,7 @@ class Least:
             if interval is None:
                 continue
             width = facts.positive_part(a.as_gaps(interval[1] - interval[0]))
-            if dimension == self._taking.along:
+            if dimension == self.along:
                 words = width
             else:
                 rows = rows * width
@@ -145,7 +128,7 @@ class Least:
             with effort.budget(BUDGET):
                 for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
                     each = add(each, Turn(row.variable, row.lo, row.hi), facts)
-                if self._taking.along is None:
+                if self.along is None:
                     each = self._elements(each)
                 total = self._over_windows(seen.needs, each, add)
                 return total if len(total.terms) <= MAX_TERMS else None
@@ -175,11 +158,60 @@ class Least:
         return self._known[: len(self.windows.outer)]
 
 
+@dataclass(frozen=True, eq=False)
+class LeastPart:
+    """Places of a spot that windows touch for certain."""
+
+    least: Least
+    seen: Seen
+
+    @cached_property
+    def hull(self) -> list[HalfOpenInterval | None]:
+        """Subscripts outside of which there is no place of any row in a window; None where that is not known."""
+        rows = {row.dimension: (row.place, row.place + 1) for row in self.seen.rows}
+        return [self._ends(each or rows.get(dimension)) for dimension, each in enumerate(self.seen.box)]
+
+    def _ends(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
+        for row, facts in zip(self.seen.rows, reversed(self.least.around(self.seen)[:-1]), strict=True):
+            if interval is None:
+                return None
+            turn = Turn(row.variable, row.lo, row.hi)
+            low, high = _at_end(interval[0], turn, facts, False), _at_end(interval[1], turn, facts, True)
+            interval = None if low is None or high is None else (low, high)
+        return interval
+
+    def apart_from(self, other: LeastPart, rows: bool) -> bool:
+        """Whether the two have no place in common in any window, or even no row."""
+        along, facts = self.least.along, self.least.around(self.seen)[0]
+        for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
+            if one is None or two is None or (rows and dimension == along):
+                continue
+            if facts.nonnegative(two[0] - one[1]) or facts.nonnegative(one[0] - two[1]):
+                return not rows or along is not None
+        return False
+
+    @cached_property
+    def lines(self) -> list[Poly]:
+        """The lines of each window, added up over all: every one is a lower bound."""
+        return self.least.totals(self.seen, False)
+
+    @cached_property
+    def words(self) -> list[Poly]:
+        """The places of each window over L, added up over all."""
+        return self.least.totals(self.seen, True)
+
+
 def _lines(seen: Seen, words: Poly) -> Poly:
     if seen.spaced is None:
         return a.ceil_div(words, LINE)
     count, step = seen.spaced
     return a.ceil_div(count, a.ceil_div(LINE, step))
+
+
+def _end(lo: Poly, hi: Poly) -> Poly:
+    """The end of a range as it is where the range is not empty: a simpler one, which may lie before its beginning."""
+    some = [each for each in a.options(hi - lo, True) if each]
+    return lo + reduce(a.maximum, some) if some else hi
 
 
 def _at_end(value: Poly, turn: Turn, facts: Facts, greatest: bool) -> Poly | None:

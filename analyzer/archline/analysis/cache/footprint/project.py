@@ -19,6 +19,7 @@ from archline.ir.tree import Array, contiguous_dimension
 class RowsAlongLoop:
     """Rows at the subscript `place` of a dimension, another for each lo <= variable < hi."""
 
+    dimension: int
     variable: str
     lo: Poly
     hi: Poly
@@ -37,6 +38,11 @@ class Seen:
     rows: tuple[RowsAlongLoop, ...] = ()
     spaced: HalfOpenInterval | None = None
 
+    @property
+    def possible(self) -> bool:
+        """Whether it holds anywhere, as far as that is seen at once."""
+        return not any(each.is_constant and each.constant_term < 0 for each in self.needs)
+
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
         """The dimensions, the rows, and whether there are spaced places that mention a name."""
         dimensions = [place for place, interval in enumerate(self.box) if interval and _mentions(interval, name)]
@@ -54,7 +60,8 @@ class Seen:
             tuple(each and moved(each) for each in self.box),
             tuple(each.substitute(values) for each in self.needs),
             tuple(
-                RowsAlongLoop(row.variable, *moved((row.lo, row.hi)), row.place.substitute(values)) for row in self.rows
+                RowsAlongLoop(row.dimension, row.variable, *moved((row.lo, row.hi)), row.place.substitute(values))
+                for row in self.rows
             ),
             self.spaced and moved(self.spaced),
         )
@@ -66,9 +73,10 @@ def _mentions(interval: HalfOpenInterval, name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Taking:
-    """Takes away loops around places of an array."""
+    """Takes away loops around places of an array; `variables` are those of all loops."""
 
     array: Array
+    variables: frozenset[str]
 
     @property
     def along(self) -> int | None:
@@ -76,6 +84,7 @@ class Taking:
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
     def without(self, seen: Seen, turn: Turn, facts: Facts) -> Iterator[Seen]:
+        """What all iterations touch together, or what one of them does."""
         kept = clipped(seen.needs, turn, facts)
         if kept is not None:
             turn, needs = kept
@@ -85,21 +94,23 @@ class Taking:
             if not dimensions and not rows and not spaced:
                 yield replace(seen, needs=(*needs, *some))
                 return
-            if turn.variable not in self.array.within and not spaced:
-                way = self._joined(seen, turn, some, facts) or self._row(seen, turn, facts)
-                way = way or self._by_rows(seen, turn, facts)
-                way = way or (self._apart(seen, turn, facts) if not rows else None)
-                if way is not None:
-                    yield way
+            if turn.variable not in self.array.within and not spaced and not _alternates(seen, turn):
+                joined = tuple(self._joined(seen, turn, some, facts))
+                way = None if joined else self._row(seen, turn, facts) or self._by_rows(seen, turn, facts)
+                way = way or (None if joined or rows else self._apart(seen, turn, facts))
+                ways = joined or ((way,) if way else ())
+                if ways:
+                    yield from ways
                     return
-        else:
-            some = at_least_zero(turn.hi - turn.lo - 1, facts)
-        for value in self._iterations(seen, turn, facts) if kept else (turn.hi - 1, turn.lo):
+        for value, trips in self._iterations(seen, turn, facts):
             fixed = seen.at(turn.variable, value)
-            yield replace(fixed, needs=(*fixed.needs, *some))
+            yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
 
-    def _iterations(self, seen: Seen, turn: Turn, facts: Facts) -> tuple[Poly, ...]:
-        """The iterations that may touch most: the last, the first, or one between them."""
+    def _iterations(self, seen: Seen, turn: Turn, facts: Facts) -> Iterator[tuple[Poly, int]]:
+        """The iterations that may touch most, each with how many there have to be for it to be one.
+
+        That is the last one, the first, or one between them; where it alternates, the one beside it as well.
+        """
         dimensions, rows, spaced = seen.uses(turn.variable)
         ends = [interval for place in dimensions if (interval := seen.box[place])]
         ends += [(seen.rows[place].lo, seen.rows[place].hi) for place in rows]
@@ -108,35 +119,38 @@ class Taking:
         inside = within(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
-        if all(inside.nonnegative(step) for step in steps):
-            return (turn.hi - 1,)
-        if all(inside.nonnegative(-step) for step in steps):
-            return (turn.lo,)
-        return turn.hi - 1, turn.lo, turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2))
+        shrinks, grows = (all(inside.nonnegative(each.scaled(sign)) for each in steps) for sign in (-1, 1))
+        beside = int(_alternates(seen, turn))
+        if not grows or shrinks:
+            yield from ((turn.lo + place, place + 1) for place in range(1 + beside))
+        if not shrinks:
+            yield from ((turn.hi - place, place) for place in range(1, 2 + beside))
+        if not shrinks and not grows:
+            yield turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2)), 1
 
-    def _joined(self, seen: Seen, turn: Turn, some: tuple[Poly, ...], facts: Facts) -> Seen | None:
+    def _joined(self, seen: Seen, turn: Turn, some: tuple[Poly, ...], facts: Facts) -> Iterator[Seen]:
         """Intervals that overlap or touch, one behind the other, are one."""
         dimensions, rows, _ = seen.uses(turn.variable)
         if len(dimensions) + len(rows) != 1:
-            return None
+            return
         if dimensions:
             interval = seen.box[dimensions[0]]
         elif turn.variable in seen.rows[rows[0]].place.names:
-            return None
+            return
         else:
             interval = seen.rows[rows[0]].lo, seen.rows[rows[0]].hi
         assert interval is not None
         joint = union(interval, turn, _with_rows(facts, turn, seen, interval))
         if joint is None:
-            return None
-        # An empty loop gives an interval without places only where every iteration adds one.
-        needs = seen.needs if joint[1] - joint[0] == turn.hi - turn.lo else (*seen.needs, *some)
-        if dimensions:
-            box = tuple(joint if place == dimensions[0] else each for place, each in enumerate(seen.box))
-            return replace(seen, box=box, needs=needs)
-        ranges = list(seen.rows)
-        ranges[rows[0]] = replace(ranges[rows[0]], lo=joint[0], hi=joint[1])
-        return replace(seen, rows=tuple(ranges), needs=needs)
+            return
+        low, high = joint
+        more = high - low - turn.hi + turn.lo
+        # An empty loop gives an interval without places only where every iteration adds one: where loops around
+        # decide, so many places come first.
+        if not more or (any(self.variables & each.names for each in some) and facts.nonnegative(more)):
+            yield _with_interval(seen, dimensions, rows, (low, high - more), ())
+        if more:
+            yield _with_interval(seen, dimensions, rows, joint, some)
 
     def _row(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
         """Each iteration has a row of its own."""
@@ -148,7 +162,7 @@ class Taking:
             if slope is None or others or not (facts.positive(slope) or facts.positive(-slope)):
                 continue
             box = tuple(None if place == dimension else each for place, each in enumerate(seen.box))
-            row = RowsAlongLoop(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
+            row = RowsAlongLoop(dimension, turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
             return replace(seen, box=box, rows=(*seen.rows, row))
         return None
 
@@ -178,7 +192,7 @@ class Taking:
         low, high = (column[0].substitute({turn.variable: end}) for end in ends)
         box = list(seen.box)
         box[self.along or 0], box[other[0]] = (low, high + 1), None
-        row = RowsAlongLoop(name, first, facts.maximum(first, last), Poly.symbol(name))
+        row = RowsAlongLoop(other[0], name, first, facts.maximum(first, last), Poly.symbol(name))
         return replace(seen, box=tuple(box), rows=(*seen.rows, row))
 
     def _apart(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
@@ -195,6 +209,29 @@ class Taking:
             return None
         box = tuple(None if place == dimensions[0] else each for place, each in enumerate(seen.box))
         return replace(seen, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
+
+
+def _alternates(seen: Seen, turn: Turn) -> bool:
+    """Whether what an iteration touches jumps to and fro."""
+    return any(
+        isinstance(atom, a.Floor) and turn.variable in atom.names
+        for interval in seen.box
+        if interval is not None
+        for atom in interval[0].atoms()
+    )
+
+
+def _with_interval(
+    seen: Seen, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
+) -> Seen:
+    """With an interval in place of that of the only dimension, or the only row."""
+    needs = (*seen.needs, *needs)
+    if dimensions:
+        box = tuple(interval if place == dimensions[0] else each for place, each in enumerate(seen.box))
+        return replace(seen, box=box, needs=needs)
+    ranges = list(seen.rows)
+    ranges[rows[0]] = replace(ranges[rows[0]], lo=interval[0], hi=interval[1])
+    return replace(seen, rows=tuple(ranges), needs=needs)
 
 
 def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: HalfOpenInterval) -> Facts:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.algebra.polynomial import Poly, Symbol
 from archline.ir.tree import Access, Array, Chain
 
 MAX_SPOTS = 6
@@ -119,10 +121,35 @@ def within(turn: Turn, facts: Facts, before: int) -> Facts:
 def union(interval: HalfOpenInterval, turn: Turn, facts: Facts) -> HalfOpenInterval | None:
     """The places of a moving interval, where each touches the next.
 
-    Of any place from the first start to the last end, take the last iteration that starts no later: the place is in its
-    interval, as the next one, which starts later, starts no later than this one ends.
+    Ends that stand still cut the whole as they cut each part: tiles that end with the row make up the row.
     """
     low, high = interval
+    whole = _chained(low, high, turn, facts)
+    if whole is not None:
+        return whole
+    (still, starts), (stops, ends) = _still_and_moving(low, turn, True), _still_and_moving(high, turn, False)
+    if not starts or not ends or not (still or stops):
+        return None
+    whole = _chained(reduce(facts.maximum, starts), reduce(facts.minimum, ends), turn, facts)
+    if whole is None:
+        return None
+    return reduce(facts.maximum, still, whole[0]), reduce(facts.minimum, stops, whole[1])
+
+
+def _still_and_moving(end: Poly, turn: Turn, greatest: bool) -> tuple[list[Poly], list[Poly]]:
+    """The values of which an end is the greatest or least: those that are the same in all iterations, and others."""
+    values = a.options(end, greatest)
+    moving = [each for each in values if turn.variable in each.names]
+    return [each for each in values if each not in moving], moving
+
+
+def _chained(low: Poly, high: Poly, turn: Turn, facts: Facts) -> HalfOpenInterval | None:
+    """From the first start to the last end, where each interval touches the next.
+
+    Of any place between, take the last iteration that starts no later: the place is in its interval, as the next one,
+    which starts later, starts no later than this one ends.
+    """
+    ends = low, high
     after = {turn.variable: Poly.symbol(turn.variable) + 1}
     first, last = {turn.variable: turn.lo}, {turn.variable: turn.hi - 1}
     moving = low if turn.variable in low.names else high
@@ -131,7 +158,7 @@ def union(interval: HalfOpenInterval, turn: Turn, facts: Facts) -> HalfOpenInter
         low, high = low.substitute(after), high.substitute(after)
         first, last, after = last, first, {turn.variable: Poly.symbol(turn.variable) - 1}
     if facts.nonnegative(facts.simplify(high - low.substitute(after))):
-        return interval[0].substitute(first), interval[1].substitute(last)
+        return ends[0].substitute(first), ends[1].substitute(last)
     return None
 
 
@@ -146,21 +173,29 @@ def slope_of(value: Poly, name: str) -> Poly | None:
 
 def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
     """Amounts without a max or min that are at least 0 only where the value is; none where it always is."""
+    return next(iter(ways_at_least_zero(value, facts)), (value,))
+
+
+def ways_at_least_zero(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
+    """Each way gives such amounts; where the value is at least 0, those of some way are."""
     if facts.nonnegative(value):
-        return ()
-    for atom in value.atoms():
-        if not isinstance(atom, a.PositivePart):
-            continue
-        parts = value.coefficients(atom)
-        if set(parts) - {0, 1}:
-            continue
-        rest = parts.get(0, ZERO)
-        if parts[1] == -ONE:
-            return (*at_least_zero(rest, facts), *at_least_zero(rest - atom.argument, facts))
-        if parts[1] == ONE:
-            grown = rest + atom.argument
-            return at_least_zero(rest if grown.is_constant and grown.constant_term < 0 else grown, facts)
-    return (value,)
+        yield ()
+        return
+    least = a.options(value, False)
+    if len(least) > 1:
+        yield from ways_all_at_least_zero(least, facts)
+        return
+    for each in reversed(a.options(value, True)):
+        if each == value:
+            yield (value,)
+        elif not facts.positive(-each):
+            yield from ways_at_least_zero(each, facts)
+
+
+def ways_all_at_least_zero(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
+    """The same for several values."""
+    for parts in product(*(tuple(ways_at_least_zero(each, facts)) for each in values)):
+        yield tuple(dict.fromkeys(each for part in parts for each in part))
 
 
 def is_known(value: Poly) -> bool:

@@ -24,7 +24,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.footprint.lower import Least
+from archline.analysis.cache.footprint.lower import Least, LeastPart
 from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
@@ -158,10 +158,10 @@ class _Builder:
         sampled = _Sampled(self.facts, self.points, Family(kind.name, count, (), (), kind.trips, part).whole)
         amounts: dict[Array, Alternatives] = {}
         for array in dict.fromkeys(spot.array for spot in found):
-            least = [Least(spot, windows) for spot in found if spot.array is array]
-            best = sampled.best([each for one in least for each in one.totals])
-            if len(least) > 1:
-                best = sampled.best([*best, *_together(least, sampled)])
+            parts = [part for spot in found if spot.array is array for part in Least(spot, windows).parts]
+            # What is touched at all sizes may be less than what is at most of them.
+            always = [part for part in parts if not part.seen.needs]
+            best = tuple(dict.fromkeys((*_most_of(parts, sampled), *_most_of(always, sampled)[:1])))
             if best:
                 amounts[array] = tuple(self.facts.restore(each) for each in best)
         if not amounts:
@@ -267,22 +267,28 @@ class _Sampled:
         return found
 
 
-def _together(least: Sequence[Least], sampled: _Sampled) -> Iterator[Poly]:
-    """The lines of spots that share no row, and the words over L of those that share no place."""
-    rows = _apart(least, sampled, True)
-    places = _apart(least, sampled, False)
+def _most_of(parts: Sequence[LeastPart], sampled: _Sampled) -> Alternatives:
+    """The best bounds on what is touched in all of the parts."""
+    best = sampled.best([each for part in parts for each in part.lines])
+    return sampled.best([*best, *_together(parts, sampled)]) if len(parts) > 1 else best
+
+
+def _together(parts: Sequence[LeastPart], sampled: _Sampled) -> Iterator[Poly]:
+    """The lines of parts that share no row, and the words over L of those that share no place."""
+    rows = _apart(parts, sampled, True)
+    places = _apart(parts, sampled, False)
     if len(rows) > 1:
-        yield sum((sampled.best(each.totals)[0] for each in rows), ZERO)
+        yield sum((sampled.best(each.lines)[0] for each in rows), ZERO)
     if len(places) > len(rows):
         words = [sampled.best(each.words)[:1] for each in places]
         yield sum((value for each in words for value in each), ZERO)
 
 
-def _apart(least: Sequence[Least], sampled: _Sampled, rows: bool) -> list[Least]:
-    """Spots that share no row, or no place: those with the most lines first."""
-    most = {each: best[0] for each in least if (best := sampled.best(each.totals))}
+def _apart(parts: Sequence[LeastPart], sampled: _Sampled, rows: bool) -> list[LeastPart]:
+    """Parts that share no row, or no place: those with the most lines first."""
+    most = {each: best[0] for each in parts if (best := sampled.best(each.lines))}
     order = sampled.best(list(most.values()), True)
-    chosen: list[Least] = []
+    chosen: list[LeastPart] = []
     for each in sorted(most, key=lambda one: order.index(most[one])):
         if all(each.apart_from(other, rows) for other in chosen):
             chosen.append(each)

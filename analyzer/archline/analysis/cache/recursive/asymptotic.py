@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import inf
 
+from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import beyond, real
-from archline.analysis.cache.footprint.windows import at_least_zero
 from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Recursions, Repeated, StraightLinePart
 from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cache.recursive.square_root import Rooted
@@ -213,7 +213,7 @@ class _Writer:
                 here = with_fact(known, branch.condition, scope)
                 for need in wanted(branch.condition, scope) or ():
                     # Of max(n, m) <= 16 both n <= 16 and m <= 16.
-                    here = reduce(Facts.with_nonnegative, at_least_zero(need, known), here)
+                    here = reduce(Facts.with_nonnegative, a.options(need, False), here)
             if not any(map(_calls_itself, parts)):
                 sizes = sorted(_sizes(parts) & scope.values.keys())
                 large = [name for name in sizes if not here.nonnegative(SMALL - scope.values[name])]

@@ -182,7 +182,7 @@ TARGETS = {
             "arrays.py": ("test_energy_arrays.py", *_ENERGY),
             "compare/*.py": ("test_compare.py", "test_compare_soundness.py"),
             **dict.fromkeys(
-                ("machines.py", "machine_files.py", "quantities.py", "units.py", "toml_places.py"),
+                ("machines.py", "machine_files.py", "quantities.py", "units.py"),
                 ("test_machines.py", "test_energy_models.py"),
             ),
         },
@@ -197,7 +197,7 @@ TARGETS = {
                 ("test_executor_runtime.py", *_EXECUTOR),
             ),
             **dict.fromkeys(
-                ("binding.py", "data.py", "sparse_form.py", "externs.py"),
+                ("binding.py", "data.py", "externs.py"),
                 ("test_executor_data.py", "test_executor_runs.py", "test_executor_diagnostics.py"),
             ),
             **dict.fromkeys(

@@ -10,7 +10,7 @@ from flint import arb, fmpq
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic import validate as checking
+from archline.recurrences.asymptotic import solve as checking
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic import exponents
+from archline.recurrences.asymptotic import terms as exponents
 from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
@@ -23,11 +23,10 @@ from archline.recurrences.asymptotic.logspace import system as multi_system
 from archline.recurrences.asymptotic.normal_form import branches_of
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.read_terms import TermReader
-from archline.recurrences.asymptotic.solve import _System
+from archline.recurrences.asymptotic.solve import _System, check_answer
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
 from archline.recurrences.asymptotic.univariate import Spectrum
-from archline.recurrences.asymptotic.validate import check_answer
-from archline.recurrences.closed.c_finite import ClosedTerm, fibonacci, solve_sequence
+from archline.recurrences.closed.geometric import ClosedTerm, fibonacci, solve_sequence
 from effort import drawn
 
 

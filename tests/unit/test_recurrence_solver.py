@@ -16,7 +16,7 @@ from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate, value_
 from archline.recurrences.asymptotic.problem import Answer, Exponential, Refused, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
-from archline.recurrences.closed.c_finite import fibonacci
+from archline.recurrences.closed.geometric import fibonacci
 
 
 def answer(text: str) -> Answer:

@@ -76,73 +76,18 @@ PLAIN: dict[str, Callable[..., Any]] = {
 
 
 # The compiled twins: numba's own functions follow IEEE 754 and do not raise.
-@helper
-def _divide(a: float, b: float) -> float:
-    return a / b
-
-
-@helper
-def _power(a: float, b: float) -> float:
-    return math.pow(a, b)
-
-
-@helper
-def _sqrt(x: float) -> float:
-    return math.sqrt(x)
-
-
-@helper
-def _rsqrt(x: float) -> float:
-    return 1.0 / math.sqrt(x)
-
-
-@helper
-def _exp(x: float) -> float:
-    return math.exp(x)
-
-
-@helper
-def _log(x: float) -> float:
-    return math.log(x)
-
-
-@helper
-def _log2(x: float) -> float:
-    return math.log2(x)
-
-
-@helper
-def _sin(x: float) -> float:
-    return math.sin(x)
-
-
-@helper
-def _cos(x: float) -> float:
-    return math.cos(x)
-
-
-@helper
-def _floor(x: float) -> float:
-    return float(np.floor(x))
-
-
-@helper
-def _ceil(x: float) -> float:
-    return float(np.ceil(x))
-
-
 COMPILED: dict[str, Callable[..., Any]] = {
-    "divide": _divide,
-    "power": _power,
-    "real_sqrt": _sqrt,
-    "real_rsqrt": _rsqrt,
-    "real_exp": _exp,
-    "real_log": _log,
-    "real_log2": _log2,
-    "real_sin": _sin,
-    "real_cos": _cos,
-    "real_floor": _floor,
-    "real_ceil": _ceil,
+    "divide": helper(lambda a, b: a / b),
+    "power": helper(lambda a, b: math.pow(a, b)),
+    "real_sqrt": helper(lambda x: math.sqrt(x)),
+    "real_rsqrt": helper(lambda x: 1.0 / math.sqrt(x)),
+    "real_exp": helper(lambda x: math.exp(x)),
+    "real_log": helper(lambda x: math.log(x)),
+    "real_log2": helper(lambda x: math.log2(x)),
+    "real_sin": helper(lambda x: math.sin(x)),
+    "real_cos": helper(lambda x: math.cos(x)),
+    "real_floor": helper(lambda x: float(np.floor(x))),
+    "real_ceil": helper(lambda x: float(np.ceil(x))),
 }
 
 

@@ -92,16 +92,12 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 
 @helper
-def parallel(parents: Words, bags: Words, other: int, task: int) -> bool:
-    """Whether the access of an entry of the shadow is parallel to the running task."""
-    return other > 0 and other != task + 1 and bags[find(parents, other - 1)] == PARALLEL
-
-
-@helper
-def clash(state: Words, shadow: Words, entry: int, site: int) -> None:
-    """Report a race with the access in this entry of the shadow."""
-    state[OTHER_SITE] = shadow[entry + 1]
-    fail(state, site)
+def exclude(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
+    """Report a race where the access of an entry of the shadow is parallel to the running task."""
+    other = shadow[entry]
+    if other > 0 and other != task + 1 and bags[find(parents, other - 1)] == PARALLEL:
+        state[OTHER_SITE] = shadow[entry + 1]
+        fail(state, site)
 
 
 @helper
@@ -117,10 +113,8 @@ def keep(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site
 def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task reads an element."""
     entry = SHADOW * address
-    if parallel(parents, bags, shadow[entry + WRITER], task):
-        clash(state, shadow, entry + WRITER, site)
-    if parallel(parents, bags, shadow[entry + ATOMIC], task):
-        clash(state, shadow, entry + ATOMIC, site)
+    exclude(state, shadow, parents, bags, entry + WRITER, task, site)
+    exclude(state, shadow, parents, bags, entry + ATOMIC, task, site)
     keep(shadow, parents, bags, entry + READER, task, site)
 
 
@@ -128,12 +122,9 @@ def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address:
 def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task writes an element."""
     entry = SHADOW * address
-    if parallel(parents, bags, shadow[entry + WRITER], task):
-        clash(state, shadow, entry + WRITER, site)
-    if parallel(parents, bags, shadow[entry + READER], task):
-        clash(state, shadow, entry + READER, site)
-    if parallel(parents, bags, shadow[entry + ATOMIC], task):
-        clash(state, shadow, entry + ATOMIC, site)
+    exclude(state, shadow, parents, bags, entry + WRITER, task, site)
+    exclude(state, shadow, parents, bags, entry + READER, task, site)
+    exclude(state, shadow, parents, bags, entry + ATOMIC, task, site)
     shadow[entry + WRITER] = task + 1
     shadow[entry + WRITER + 1] = site
 
@@ -142,8 +133,6 @@ def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address
 def race_atomic(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task updates an element atomically."""
     entry = SHADOW * address
-    if parallel(parents, bags, shadow[entry + WRITER], task):
-        clash(state, shadow, entry + WRITER, site)
-    if parallel(parents, bags, shadow[entry + READER], task):
-        clash(state, shadow, entry + READER, site)
+    exclude(state, shadow, parents, bags, entry + WRITER, task, site)
+    exclude(state, shadow, parents, bags, entry + READER, task, site)
     keep(shadow, parents, bags, entry + ATOMIC, task, site)

@@ -165,14 +165,10 @@ def _block(body: Sequence[s.Stmt]) -> Iterator[Unit]:
             arms = [(branch, level, position > 0) for position, branch in enumerate(node.branches)]
             stack.extend(reversed(arms))
             continue
-        inner = _inner(node)
+        inner = node.body if isinstance(node, s.Loop | s.While | s.Split | s.Branch) else ()
         text = _branch(node, later) if isinstance(node, s.Branch) else _statement(node)
         yield Unit(level, text, opens=bool(inner), continues=later)
         stack.extend((statement, level + 1, False) for statement in reversed(inner))
-
-
-def _inner(node: s.Stmt | s.Branch) -> tuple[s.Stmt, ...]:
-    return node.body if isinstance(node, s.Loop | s.While | s.Split | s.Branch) else ()
 
 
 def _branch(branch: s.Branch, later: bool) -> str:

@@ -1,18 +1,310 @@
-"""The whole program: one Python function for each algorithm and each form of its arguments."""
+"""The whole program: a Python function (contract, body, the way back) for each algorithm and form of arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from archline.execution.codegen.algorithms import measured_names, write_algorithm
-from archline.execution.codegen.layout import Layout, plan
+from archline.execution import run_rules as rules
+from archline.execution.codegen.arrays import Allocation, release, spawns
+from archline.execution.codegen.calls import synchronise
+from archline.execution.codegen.conditions import fact
+from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.layout import Layout, names_in_fact, plan
+from archline.execution.codegen.messages import check_grid, define_grid, numbered
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.sites import Site, Tables
+from archline.execution.codegen.statements import block, scalar, statement
+from archline.execution.codegen.values import Operator, Register, Static, View, view_parameter
 from archline.execution.codegen.writer import Options
+from archline.execution.slots import (
+    CALL,
+    DEPTH,
+    MAX_DEPTH,
+    MEM_BAGS,
+    MEM_INTS,
+    MEM_PARENTS,
+    MEM_REALS,
+    MEM_SHADOW,
+    MEM_STATE,
+    MEM_TRACE,
+    NAME_LIMIT,
+    SPAN,
+    SYMBOLS,
+    TRACE,
+)
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable
-from archline.language.model import Module
+from archline.language.format_expressions import format_expression, format_fact, format_list
+from archline.language.model import BoundBy, Kind, Module
+
+
+def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tuple[str, ...]) -> str:
+    """The source of the function that runs an algorithm on arguments of these forms."""
+    fn.grid = bool(algorithm.grid)
+    fn.algorithm_axes = tuple(axis.name for axis in algorithm.grid)
+    parameters = _parameters(fn, algorithm, forms)
+    forks = spawns(algorithm.body)
+    fn.frame = replace(fn.frame, pending="q" if forks else "", bag="bag" if forks and fn.options.races else "")
+    fn.fuel("1")
+    with fn.uncounted():
+        if fn.grid:
+            fn.numbers.update(numbered(algorithm))
+            define_grid(fn, algorithm)
+        _bind_sizes(fn, algorithm)
+        check_grid(fn, algorithm)
+        _check_parameters(fn, algorithm)
+        _check_where(fn, algorithm)
+        measure = _enter(fn, algorithm)
+    result = _body(fn, algorithm)
+    fn.finish()
+    _leave(fn, algorithm, measure)
+    common = ["mem", "top", "alive", *(["task"] if fn.options.races else []), *(["grid"] if fn.grid else [])]
+    header = f"def {name}({', '.join([*common, *parameters])}):"
+    tail = [f" K[{counter}] += x{counter}" for counter in fn.counters]
+    tail.append(f" K[{SPAN}] = s")
+    if fn.options.trace and fn.options.compiled:
+        tail.append(f" K[{TRACE}] = now")
+    if result:
+        tail.append(f" return {result}")
+    return "\n".join([header, *_opening(fn), *fn.lines, *tail, ""])
+
+
+def _opening(fn: Function) -> Iterator[str]:
+    if fn.grid:
+        # A generator even where nothing communicates. Python indexes the processor's views faster than the arrays.
+        yield " if False: yield"
+        yield " R = grid.processor.reals"
+        yield " I = grid.processor.ints"
+        yield f" GR = grid.processor.shared[{MEM_REALS}]"
+        yield f" GI = grid.processor.shared[{MEM_INTS}]"
+        yield " K = grid.processor.counts"
+    else:
+        yield f" R = mem[{MEM_REALS}]"
+        yield f" I = mem[{MEM_INTS}]"
+        yield f" K = mem[{MEM_STATE}]"
+    yield f" call = K[{CALL}]"
+    if fn.options.trace:
+        yield f" T = mem[{MEM_TRACE}]"
+        if fn.options.compiled:
+            yield f" now = K[{TRACE}]"
+    if fn.options.races:
+        yield f" S = mem[{MEM_SHADOW}]"
+        yield f" U = mem[{MEM_PARENTS}]"
+        yield f" B = mem[{MEM_BAGS}]"
+    yield " s = 0"
+    if fn.frame.pending:
+        yield " q = 0"
+    if fn.frame.bag:
+        yield " bag = -1"
+    for counter in fn.counters:
+        yield f" x{counter} = 0"
+
+
+def _parameters(fn: Function, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
+    """Define the parameters' names; the names of the Python function's parameters."""
+    names: list[str] = []
+    shapes = iter(forms)
+    fn.element = next(
+        (Kind.REAL if form[0] == "R" else Kind.INT for form in forms if ":" in form and form[0] in "RI"), Kind.REAL
+    )
+    for number, parameter in enumerate(algorithm.parameters):
+        stem = f"p{number}"
+        match parameter.type:
+            case s.SizeType() | s.IndexType():
+                fn.define(parameter.name, Static(stem))
+                names.append(stem)
+                continue
+            case s.ScalarType(element=element):
+                fn.define(parameter.name, Register(stem, Kind.REAL if element == "real" else Kind.INT, fixed=True))
+                names.append(stem)
+                continue
+            case s.OperatorType():
+                fn.define(parameter.name, Operator(next(shapes)))
+                continue
+            case s.ArrayType(element=element):
+                given = view_parameter(stem, fn.array_kind(element), next(shapes).rpartition(":")[2], 0)
+            case s.OffsetsType():
+                given = view_parameter(stem, Kind.INT, next(shapes), 2)
+            case s.IndexArrayType():
+                given = view_parameter(stem, Kind.INT, next(shapes), 1)
+        fn.define(parameter.name, replace(given, shared=fn.grid and not parameter.local))
+        names += given.atoms
+    return names
+
+
+def _bind_sizes(fn: Function, algorithm: s.Algorithm) -> None:
+    signature = fn.module.signatures[algorithm]
+    for binding in signature.sizes:
+        parameter = algorithm.parameters[binding.parameter]
+        least = signature.at_least[binding.name]
+        if binding.by is BoundBy.VALUE:
+            code = fn.static(binding.name).code
+        else:
+            code = _measured(fn, fn.view(parameter.name), binding.by, binding.dimension)
+        fn.define(binding.name, Static(code, NAME_LIMIT, max(least, 0)))
+        message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {least}"
+        _refuse(fn, f"{code} < {least}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
+    if fn.options.compiled:
+        for name in (*signature.size_names, *signature.indices):
+            code = fn.static(name).code
+            fn.wide(f"{code} > {NAME_LIMIT} or {code} < -{NAME_LIMIT}")
+
+
+def _measured(fn: Function, given: View, by: BoundBy, dimension: int) -> str:
+    match by:
+        case BoundBy.COUNT:
+            return fn.temp(f"{given.extents[0]} - 1", "w")
+        case BoundBy.TOTAL:
+            return given.facts[0]
+        case BoundBy.LONGEST:
+            return given.facts[1]
+        case _:
+            return given.extents[dimension]
+
+
+def _refuse(fn: Function, failed: str, site: int, *values: str) -> None:
+    """Stop, with the place of the call beside that of the rule, if a condition is true."""
+    fn.check(failed, site, *values, "call=call")
+
+
+def _check_parameters(fn: Function, algorithm: s.Algorithm) -> None:
+    for parameter in algorithm.parameters:
+        match parameter.type:
+            case s.ArrayType(shape=shape):
+                _check_shape(fn, parameter, shape)
+            case s.IndexArrayType(shape=shape, below=below):
+                _check_shape(fn, parameter, shape)
+                bound, limit = fn.view(parameter.name).facts[0], atom(fn, integer(fn, below))
+                message = f"an entry of `{parameter.name}` is not below {{1}}: the largest is {{0}}"
+                site = fn.site(rules.INDICES, parameter.span, message)
+                _refuse(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
+            case s.OffsetsType() as type_:
+                _check_offsets(fn, parameter, type_)
+            case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
+                pass
+
+
+def _check_shape(fn: Function, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:
+    given = fn.view(parameter.name)
+    extents = []
+    for dimension, entry in enumerate(shape):
+        extent, wanted = given.extents[dimension], atom(fn, integer(fn, entry))
+        if wanted != extent:
+            message = (
+                f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
+            )
+            site = fn.site(rules.SHAPE, parameter.span, message)
+            _refuse(fn, f"{extent} != {wanted}", site, extent, wanted)
+        # The two are equal from here on; loops up to the one need no check against the other.
+        extents.append(wanted)
+    fn.define(parameter.name, replace(given, extents=tuple(extents)))
+
+
+def _check_offsets(fn: Function, parameter: s.Parameter, type_: s.OffsetsType) -> None:
+    given = fn.view(parameter.name)
+    name = parameter.name
+    count, total, longest = fn.temp(f"{given.extents[0]} - 1", "w"), *given.facts
+    parts = [
+        (type_.count, count, "!=", f"`{name}` has {{0}} segments, and `{{expr}}` is {{1}}"),
+        (type_.into, total, "!=", f"`{name}` ends at {{0}}, and `{{expr}}` is {{1}}"),
+    ]
+    if type_.longest is not None:
+        text = f"the longest gap of `{name}` is {{0}}, and `{{expr}}` is {{1}}"
+        parts.append((type_.longest, longest, ">", text))
+    for expr, actual, relation, text in parts:
+        wanted = atom(fn, integer(fn, expr))
+        if wanted != actual:
+            site = fn.site(rules.OFFSETS, parameter.span, text.replace("{expr}", format_expression(expr)))
+            _refuse(fn, f"{actual} {relation} {wanted}", site, actual, wanted)
+
+
+def _check_where(fn: Function, algorithm: s.Algorithm) -> None:
+    machine = SYMBOLS.keys() - fn.names.keys()
+    for each in algorithm.where:
+        # What a fact says of the machine is not known to a run.
+        if machine.isdisjoint(names_in_fact(each)):
+            message = f"`where {format_fact(each)}` of `{algorithm.name}` is false"
+            _refuse(fn, f"not {fact(fn, each)}", fn.site(rules.WHERE, each.span, message))
+
+
+def _enter(fn: Function, algorithm: s.Algorithm) -> list[tuple[str, int]]:
+    """Check that the recursion decreases; what to restore on the way back, and where."""
+    slot = fn.layout.measures.get(algorithm)
+    if slot is None:
+        return []
+    fn.emit(f"K[{DEPTH}] += 1")
+    message = f"`{algorithm.name}` is {MAX_DEPTH} calls deep"
+    site = fn.site(rules.TOO_DEEP_RECURSION, algorithm.name_span, message)
+    _refuse(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
+    values = _measure(fn, algorithm)
+    before = [fn.temp(f"K[{slot + place}]", "o") for place in range(len(values) + 1)]
+    _check_decrease(fn, algorithm, values, before)
+    for place, value in enumerate(["1", *values]):
+        fn.emit(f"K[{slot + place}] = {value}")
+    return [(name, slot + place) for place, name in enumerate(before)]
+
+
+def _measure(fn: Function, algorithm: s.Algorithm) -> list[str]:
+    if not algorithm.decreases:
+        return [fn.static(name).code for name in measured_names(fn.module, algorithm)]
+    values = []
+    for expr in algorithm.decreases:
+        value = atom(fn, integer(fn, expr))
+        message = f"`decreases {format_expression(expr)}` of `{algorithm.name}` is {{0}}, below 0"
+        _refuse(fn, f"{value} < 0", fn.site(rules.NOT_DECREASING, expr.span, message), value)
+        values.append(value)
+    return values
+
+
+def _check_decrease(fn: Function, algorithm: s.Algorithm, values: list[str], before: list[str]) -> None:
+    active, *old = before
+    pairs = list(zip(values, old, strict=True))
+    if algorithm.decreases:
+        smaller = "False"
+        for value, last in reversed(pairs):
+            smaller = f"({value} < {last} or {value} == {last} and {smaller})"
+        span, what = algorithm.decreases[0].span, f"`decreases {format_list(algorithm.decreases)}`"
+        message = f"{what} of `{algorithm.name}` does not decrease: it is {{0}} in a call within one where it is {{1}}"
+    else:
+        smaller = " or ".join(f"{value} < {last}" for value, last in pairs) or "False"
+        span = algorithm.name_span
+        message = f"no size of `{algorithm.name}` is smaller in a recursive call"
+    shown = [values[0], old[0]] if values else []
+    _refuse(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
+
+
+def measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+    """What decreases in a recursion that declares nothing: one of the sizes, or the number of processors."""
+    names = module.signatures[algorithm].size_names
+    return (*names, "P") if algorithm.grid else names
+
+
+def _body(fn: Function, algorithm: s.Algorithm) -> str:
+    """The statements; the name of the result, which is evaluated before the last sync."""
+    last = algorithm.body[-1]
+    result = ""
+    if not isinstance(last, s.Return):
+        block(fn, algorithm.body)
+    else:
+        allocations: list[Allocation] = []
+        for each in algorithm.body[:-1]:
+            statement(fn, each, allocations)
+        kind = Kind.REAL if algorithm.result == "real" else Kind.INT
+        result = fn.temp(scalar(fn, last.value, kind).text, "v")
+        fn.flush()
+        if allocations:
+            synchronise(fn)
+        release(fn, allocations)
+    synchronise(fn)
+    return result
+
+
+def _leave(fn: Function, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:
+    for name, slot in measure:
+        fn.emit(f"K[{slot}] = {name}")
+    if algorithm in fn.layout.measures:
+        fn.emit(f"K[{DEPTH}] -= 1")
 
 
 @dataclass(frozen=True, eq=False)

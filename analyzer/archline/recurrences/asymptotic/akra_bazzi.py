@@ -10,17 +10,17 @@ from decimal import Decimal
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.recurrences.asymptotic.arithmetic import exact_root
-from archline.recurrences.asymptotic.exponents import (
+from archline.recurrences.asymptotic.terms import (
     ONE,
     ZERO,
     Exponent,
     Root,
+    Term,
     compare,
     log_ratio,
     primitive,
     rational,
 )
-from archline.recurrences.asymptotic.terms import Term
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
 """Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""

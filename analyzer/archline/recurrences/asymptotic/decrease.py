@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nine_digits
-from archline.recurrences.asymptotic.exponents import ONE, ZERO, compare, rational
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum, WeightedCall, check_terms
-from archline.recurrences.asymptotic.terms import Term, dominates, leading
+from archline.recurrences.asymptotic.terms import ONE, ZERO, Term, compare, dominates, leading, rational
 
 Terms = tuple[Term, ...]
 Strides = tuple[tuple[fmpq, int], ...]

@@ -10,10 +10,9 @@ from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.evaluate import default_base
-from archline.recurrences.asymptotic.exponents import ONE
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader, negated, number
-from archline.recurrences.asymptotic.terms import Term, multiplied, nonnegative_from, summed
+from archline.recurrences.asymptotic.terms import ONE, Term, multiplied, nonnegative_from, summed
 
 MAX_BRANCHES = 32
 MAX_CALLS = 64

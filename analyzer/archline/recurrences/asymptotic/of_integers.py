@@ -94,7 +94,8 @@ class OneSide:
         changed = {
             name
             for equation in function.equations
-            for call in _own_calls(function, equation)
+            for call in calls(equation.value)
+            if call.function == function.name
             for name, value in zip(function.parameters, call.arguments, strict=True)
             if value != Poly.symbol(name)
         }
@@ -174,7 +175,8 @@ class OneSide:
         return found
 
     def _most(self, branches: Sequence[BoundingSum]) -> s.Expr:
-        values = [each.expression(self.size) for each in branches if not _below_another(each, branches)]
+        needed = [x for x in branches if not any(x != each and x.below(each) for each in branches)]
+        values = [each.expression(self.size) for each in needed]
         return values[0] if len(values) == 1 else s.Call("max", tuple(values), span=_HERE)
 
     @staticmethod
@@ -218,14 +220,6 @@ class OneSide:
             known.nonnegative(factor - 1) and never_negative(call.arguments[place] - least, known)
             for factor, call in step.calls
         )
-
-
-def _below_another(branch: BoundingSum, branches: Sequence[BoundingSum]) -> bool:
-    return any(each != branch and branch.below(each) for each in branches)
-
-
-def _own_calls(function: Function, equation: Equation) -> Iterable[a.Applied]:
-    return (call for call in calls(equation.value) if call.function == function.name)
 
 
 def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:

@@ -181,15 +181,11 @@ class _Reader:
             hint = "the case before it has no `when`"
             raise error(rules.INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
         value = self._expression(start, when.start() if when else end)
-        draft.cases.append(EquationCase(value, self._condition(when.end(), end) if when else None))
+        draft.cases.append(EquationCase(value, self._parsed(parse_facts, when.end(), end)[0] if when else None))
 
     def _outside(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]
         return sum(before.count(each) for each in "([") <= sum(before.count(each) for each in ")]")
-
-    def _condition(self, start: int, end: int) -> s.Fact:
-        # No comma is left at this depth, so that there is one fact.
-        return self._parsed(parse_facts, start, end)[0]
 
     def _base(self, call: s.Call, value: s.Expr, span: Span) -> None:
         draft = self._drafts.get(call.function)

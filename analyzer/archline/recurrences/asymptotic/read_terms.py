@@ -10,8 +10,17 @@ from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import value_at
-from archline.recurrences.asymptotic.exponents import ONE, Exponent, log_ratio, rational
-from archline.recurrences.asymptotic.terms import Term, leading, multiplied, order, summed
+from archline.recurrences.asymptotic.terms import (
+    ONE,
+    Exponent,
+    Term,
+    leading,
+    log_ratio,
+    multiplied,
+    order,
+    rational,
+    summed,
+)
 
 Terms = tuple[Term, ...]
 MAX_EXPANDED = 8

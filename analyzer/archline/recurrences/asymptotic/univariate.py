@@ -23,9 +23,20 @@ from archline.recurrences.asymptotic.akra_bazzi import (
 )
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
 from archline.recurrences.asymptotic.decrease import Summed, by_steps
-from archline.recurrences.asymptotic.exponents import ZERO, Exponent, Root, compare, log_ratio, primitive, rational
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of
-from archline.recurrences.asymptotic.terms import Term, dominates, leading, order
+from archline.recurrences.asymptotic.terms import (
+    ZERO,
+    Exponent,
+    Root,
+    Term,
+    compare,
+    dominates,
+    leading,
+    log_ratio,
+    order,
+    primitive,
+    rational,
+)
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
 from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits, closed_by_steps
 

@@ -36,7 +36,9 @@ def peak_form(function: Function) -> tuple[Poly, bool] | None:
             elif not _is_smaller_call(each, equation, function):
                 return None
     needed = [each for each in own if each]
-    if not all(map(_grows, needed)):
+    terms = [term for value in needed for term in value.terms.items()]
+    if any(number <= 0 or any(not isinstance(x, Symbol) or k <= 0 for x, k in monomial) for monomial, number in terms):
+        # A size is subtracted or divided by.
         return None
     levels = [each for each in function.equations if each.recursive]
     return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in alternatives(levels[0].value)
@@ -52,14 +54,6 @@ def _is_smaller_call(value: Poly, equation: Equation, function: Function) -> boo
             equation.facts.nonnegative((Poly.symbol(name) - argument).substitute(equation.facts.rewrites))
             for name, argument in zip(function.parameters, call.arguments, strict=True)
         )
-    )
-
-
-def _grows(value: Poly) -> bool:
-    """Whether it is a sum of products of sizes, none of which is subtracted or divided by."""
-    return all(
-        coefficient > 0 and all(isinstance(atom, Symbol) and power > 0 for atom, power in monomial)
-        for monomial, coefficient in value.terms.items()
     )
 
 
@@ -268,7 +262,7 @@ class _Search:
         found: dict[Relation, Poly] = {}
         for guess in map(expanded, self._guesses()):
             for side in Relation:
-                if side not in found and self._proved(guess, side):
+                if side not in found and all(self._in_step(guess, step, side) for step in self._steps):
                     found[side] = guess
             if Relation.EXACT in found:
                 break
@@ -374,10 +368,6 @@ class _Search:
         if step in self._down:
             arguments[LEVEL] = Poly.symbol(LEVEL) - 1
         return expanded(value.substitute({**arguments, **step.given}))
-
-    def _proved(self, guess: Poly, side: Relation) -> bool:
-        """Whether a guess is the function, or a bound of it, by induction over its calls."""
-        return all(self._in_step(guess, step, side) for step in self._steps)
 
     def _at_leaf(self, guess: Poly, side: Relation, given: Mapping[str, Poly] | None = None) -> bool:
         """Whether it is one in the leaf too, where a call gives some sizes."""

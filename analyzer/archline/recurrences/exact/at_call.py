@@ -165,7 +165,7 @@ class Caller:
             if facts.nonnegative(argument):
                 # That of 0 is 0, as that of 1 is.
                 level = max(0, least - 1) if self.tangents else 0
-                upper.append(_tangent(argument, level) if facts.nonnegative(argument - 1) else argument)
+                upper.append(level + (argument - 1) / (1 << level) if facts.nonnegative(argument - 1) else argument)
             if (most := self._most(argument)) is not None:
                 upper.append(Poly.constant(most))
             self._with_ordered(atom, lower, upper)
@@ -319,11 +319,6 @@ class Caller:
             if below is not None and not smaller:
                 break
         return above, below
-
-
-def _tangent(argument: Poly, level: int) -> Poly:
-    """What ceil(log2(v)) is at most for an integer v >= 1: level + (v - 1)/2^level, which is it at v = 2^level + 1."""
-    return level + (argument - 1) / (1 << level)
 
 
 def _counts_halvings(atom: Atom) -> bool:

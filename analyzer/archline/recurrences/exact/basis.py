@@ -129,7 +129,7 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
         yield distinct(low)
         yield distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
-    powers = [Element(each) for each in _powers(function, max(map(_degree, monomials)))]
+    powers = [Element(each) for each in _powers(function, max(sum(power for _, power in each) for each in monomials))]
     yield distinct(plain)
     shared = [Element(each) for each in shares(function)]
     if shared:
@@ -265,7 +265,7 @@ def sizes_in(value: Poly, function: Function) -> Poly:
             case a.Floor():
                 return sizes_in(atom.argument, function) + 1
             case a.PositivePart():
-                return sizes_in(_positive(atom.argument), function) + 1
+                return sizes_in(absolute(atom.argument), function) + 1
             case Symbol() if atom.name not in function.parameters and atom.name not in function.facts.quotients:
                 return ONE
             case _:
@@ -274,7 +274,7 @@ def sizes_in(value: Poly, function: Function) -> Poly:
     return value.map_atoms(plain)
 
 
-def _positive(value: Poly) -> Poly:
+def absolute(value: Poly) -> Poly:
     """The same monomials, none of which cancels another."""
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
@@ -338,10 +338,6 @@ def _counts(function: Function) -> set[int]:
         if count.q == 1 and 2 <= count <= MAX_COUNT:
             counts.add(int(count.p))
     return counts
-
-
-def _degree(monomial: Monomial) -> int:
-    return sum(power for _, power in monomial)
 
 
 def _growth(monomial: Monomial) -> int:

@@ -12,7 +12,7 @@ from archline.algebra import atoms as a
 from archline.algebra.index_range import IndexRange, index_range
 from archline.algebra.polynomial import Atom, Poly, total
 from archline.language import syntax as s
-from archline.recurrences.model import Decision, Equation, Function
+from archline.recurrences.model import Equation, Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +76,11 @@ class _Reduction:
         moved = map(self._indices.moved, equation.known)
         return replace(
             equation,
-            decisions=tuple(self._decision(each) for each in equation.decisions),
+            decisions=tuple(replace(each, indicator=self._free(each.indicator)) for each in equation.decisions),
             facts=self._indices.facts(equation.facts),
             value=self._free(self._mapped(equation.value, self._called)),
             known=tuple(each for each in moved if self._indices.low not in each.names),
         )
-
-    def _decision(self, decision: Decision) -> Decision:
-        return replace(decision, indicator=self._free(decision.indicator))
 
     def _called(self, call: a.Applied) -> Poly:
         """A call of the function itself, given the distance of its indices."""

@@ -262,7 +262,7 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     if not parts:
         return None
     count = len(goal.mean)
-    ends = [_ends(sign) for sign in (signs or [0] * count)]
+    ends = [(0.0 if sign > 0 else -np.inf, 0.0 if sign < 0 else np.inf) for sign in (signs or [0] * count)]
     try:
         search = _program(parts, goal, ends)
     except (OverflowError, SolverError):
@@ -284,10 +284,6 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
             search.bound(index, ends[index])
             search.back()
     return _proposal(best, parts, goal)
-
-
-def _ends(sign: int) -> Ends:
-    return 0.0 if sign > 0 else -np.inf, 0.0 if sign < 0 else np.inf
 
 
 def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> LinearProgram:

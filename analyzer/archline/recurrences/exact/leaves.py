@@ -21,7 +21,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
 from archline.numbers import fmpq
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.exact.basis import Element, Inner, distinct, divisors, rank, sided, sizes_in, times
+from archline.recurrences.exact.basis import Element, Inner, absolute, distinct, divisors, rank, sided, sizes_in, times
 from archline.recurrences.exact.halvings import counted, halvings, most_halvings
 from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import Function
@@ -276,9 +276,4 @@ def _monomials(value: Poly, function: Function) -> list[Monomial]:
         # min(v, c) is v - max(0, v - c), and c - max(0, c - v).
         return ONE if limit > 0 else atom.argument - limit - 1
 
-    return list(sizes_in(_positive(value.map_atoms(short)), function).terms)
-
-
-def _positive(value: Poly) -> Poly:
-    """The same monomials, none of which cancels another once floors are away."""
-    return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
+    return list(sizes_in(absolute(value.map_atoms(short)), function).terms)

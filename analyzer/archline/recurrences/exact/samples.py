@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import ceil, floor
 from random import Random
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.evaluate.floats import Array, Points, values
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
 from archline.language.evaluate import holds
 from archline.recurrences.evaluate import Cases, Point
 from archline.recurrences.exact.at_call import sizes_of_call
@@ -23,7 +23,8 @@ from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Equation, Function
 
-SMALL = (1, 2, 3, 5)
+P = ParamSpec("P")
+T = TypeVar("T")
 SCALES = (8, 20, 70, 300, 1_000, 5_000)
 FEW = 4
 TRIES = 400
@@ -60,9 +61,17 @@ class _Shape:
         return same and all(x is y for x, y in zip(self._parts, other._parts, strict=True))
 
 
-def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...]:
-    """Up to `each` points for every equation, with the equation that applies there."""
-    return tuple((function.equations[place], point) for place, point in _known(_Shape(function), each, seed))
+def _once(found: Callable[Concatenate[Function, P], Iterator[T]]) -> Callable[Concatenate[Function, P], tuple[T, ...]]:
+    """What is found for a function, kept for all functions of the same shape."""
+
+    @lru_cache(maxsize=KEPT)
+    def known(shape: _Shape, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
+        return tuple(found(shape.function, *others, **named))
+
+    def found_of(function: Function, /, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
+        return known(_Shape(function), *others, **named)  # type: ignore[arg-type]
+
+    return found_of
 
 
 @lru_cache(maxsize=KEPT)
@@ -71,14 +80,14 @@ def _cases(shape: _Shape) -> Cases:
     return Cases(shape.function)
 
 
-@lru_cache(maxsize=KEPT)
-def _known(shape: _Shape, each: int, seed: int) -> tuple[_Numbered, ...]:
-    return tuple(_points(shape, each, seed))
+def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...]:
+    """Up to `each` points for every equation, with the equation that applies there."""
+    return tuple((function.equations[place], point) for place, point in _points(function, each, seed))
 
 
-def _points(shape: _Shape, each: int, seed: int) -> Iterator[_Numbered]:
-    function = shape.function
-    cases = _cases(shape)
+@_once
+def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
+    cases = _cases(_Shape(function))
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     found = [0] * len(places)
     tried: set[tuple[int, ...]] = set()
@@ -98,26 +107,17 @@ def _points(shape: _Shape, each: int, seed: int) -> Iterator[_Numbered]:
             return
 
 
-def doubled(function: Function) -> tuple[Point, ...]:
+@_once
+def doubled(function: Function) -> Iterator[Point]:
     """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
 
     One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
     """
-    return _known_doubled(_Shape(function))
-
-
-@lru_cache(maxsize=KEPT)
-def _known_doubled(shape: _Shape) -> tuple[Point, ...]:
-    return tuple(_doubled(shape))
-
-
-def _doubled(shape: _Shape) -> Iterator[Point]:
-    function = shape.function
     names = function.sizes
     leaf = max((_leaf(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
         return
-    cases = _cases(shape)
+    cases = _cases(_Shape(function))
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
@@ -140,24 +140,15 @@ def _allowed(function: Function, arguments: Sequence[int]) -> bool:
     return all(holds(fact, sizes) for fact in function.where)
 
 
-def far(function: Function, exponent: int, others: tuple[int | None, ...] = (None,)) -> tuple[Point | None, ...]:
+@_once
+def far(function: Function, exponent: int, others: tuple[int | None, ...] = (None,)) -> Iterator[Point | None]:
     """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed.
 
     `others` are exponents of the other sizes, None for the least.
     """
-    return _known_far(_Shape(function), exponent, others)
-
-
-@lru_cache(maxsize=KEPT)
-def _known_far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> tuple[Point | None, ...]:
-    return tuple(_far(shape, exponent, others))
-
-
-def _far(shape: _Shape, exponent: int, others: tuple[int | None, ...]) -> Iterator[Point | None]:
-    function = shape.function
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
-    cases = _cases(shape)
+    cases = _cases(_Shape(function))
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
@@ -248,19 +239,11 @@ def data_values(
 def _ends(facts: Facts, name: str, point: Point) -> tuple[int, int] | None:
     bounds = facts.bounds[name]
     try:
-        low = max((_ceil(each, point) for each in bounds.lower), default=None)
-        high = min((_floor(each, point) for each in bounds.upper), default=None)
+        low = max((ceil(evaluate(each, point)) for each in bounds.lower), default=None)
+        high = min((floor(evaluate(each, point)) for each in bounds.upper), default=None)
     except EvaluationError:
         return None
     return None if low is None or high is None else (low, high)
-
-
-def _ceil(value: Poly, point: Point) -> int:
-    return ceil(evaluate(value, point))
-
-
-def _floor(value: Poly, point: Point) -> int:
-    return floor(evaluate(value, point))
 
 
 SIZE = 1_500

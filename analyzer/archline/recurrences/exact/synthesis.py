@@ -63,7 +63,10 @@ class Choice:
         end = self._first(float(wanted) * ROUNDED, enough)
         if end is not None:
             last = self._of(end)
-            if not any(self._rivals(index, last) for index in range(end)):
+            if not any(
+                not self._worse(index, last) and (not last.better(self._of(index))) and self._proved(index)
+                for index in range(end)
+            ):
                 return last
         best: Bound | None = None
         for index in range(self._count if end is None else end + 1):
@@ -79,10 +82,6 @@ class Choice:
             if self._largest[index] <= most and enough(self._of(index)) and self._proved(index):
                 return index
         return None
-
-    def _rivals(self, index: int, last: Bound) -> bool:
-        """Whether a proved one may be better than the last, or leads to one that is."""
-        return not self._worse(index, last) and not last.better(self._of(index)) and self._proved(index)
 
     def _worse(self, index: int, bound: Bound) -> bool:
         """Whether one is far worse than a bound, whatever else is seen of it."""
@@ -296,11 +295,11 @@ class Synthesis:
             return None
 
     def _try(self, elements: Sequence[Element]) -> Bound | None:
-        parts = self._parts(elements)
+        parts = [part for step in self._context.steps for part in self._of_step(step, elements)]
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
-        there = self._there(elements)
+        there = self._context.writer.table(elements, [point for (point, _), _ in self._context.watched])
         goal = self._goal(elements, there)
         found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
@@ -357,7 +356,7 @@ class Synthesis:
             # A term that another stands for needs a coefficient of its sign.
             return False
         for index, (part, weights) in enumerate(parts):
-            if not part.cone.proves(_margin(part, coefficients), weights):
+            if not part.cone.proves(combination(part.gains, coefficients, part.rest), weights):
                 parts.insert(0, parts.pop(index))
                 return False
         return True
@@ -376,10 +375,6 @@ class Synthesis:
             return bound
         proved = [each.value if each.inner is None else each.inner.value for each in elements]
         return replace(bound, proved=combination(proved, coefficients))
-
-    def _parts(self, elements: Sequence[Element]) -> list[Part]:
-        """For each step what must be at least 0."""
-        return [part for step in self._context.steps for part in self._of_step(step, elements)]
 
     def _of_step(self, step: Transition, elements: Sequence[Element]) -> Iterator[Part]:
         writer, sign = self._context.writer, self._sign
@@ -403,10 +398,6 @@ class Synthesis:
         if element.inner is not None:
             return element.inner.number(point, not self._context.upper)
         return rational(self._context.writer.number(element.value, point))
-
-    def _there(self, elements: Sequence[Element]) -> There:
-        """The elements at each of the points where bounds are watched."""
-        return self._context.writer.table(elements, [point for (point, _), _ in self._context.watched])
 
     def _goal(self, elements: Sequence[Element], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
@@ -445,10 +436,6 @@ def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
     if above * least <= below * most and below * least <= above * most:
         return True
     return all(down < up and up * LOGARITHM.denominator <= LOGARITHM.numerator * down for up, down in (one, other))
-
-
-def _margin(part: Part, coefficients: Coefficients) -> Poly:
-    return combination(part.gains, coefficients, part.rest)
 
 
 def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:

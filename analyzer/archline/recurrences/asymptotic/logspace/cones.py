@@ -86,7 +86,11 @@ class Cone:
         if -1 not in signs:
             return self
         number = len(self.rows)
-        kept = [(ray, edge | {number} if s == 0 else edge) for ray, edge, s in self._marked(signs) if s >= 0]
+        kept = [
+            (ray, edge | {number} if s == 0 else edge)
+            for ray, edge, s in zip(self.rays, self.edges, signs, strict=True)
+            if s >= 0
+        ]
         for i, s in enumerate(signs):
             for j, t in enumerate(signs):
                 if s > 0 > t and self._adjacent(i, j):
@@ -108,9 +112,6 @@ class Cone:
             for number, row in enumerate(self.rows)
             if rank([ray for ray, edge in zip(self.rays, self.edges, strict=True) if number in edge]) == dimension - 1
         ]
-
-    def _marked(self, signs: list[int]) -> list[tuple[Vector, frozenset[int], int]]:
-        return list(zip(self.rays, self.edges, signs, strict=True))
 
     def _adjacent(self, i: int, j: int) -> bool:
         """Whether two rays span a face: no third ray lies on all the edges they share."""

@@ -394,11 +394,11 @@ class _Reader:
             direction = towards
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
-        text = " + ".join(_called(count, call) for count, call in calls)
+        text = " + ".join((f"{count}*" if count != 1 else "") + format_expression(call) for count, call in calls)
         low, high = exponents(branches)
         if low != high:
             self.enclosed.append((text, low, high))
-        return SelfCalls(direction, high if self._above else low, _log2(min(branches)), text)
+        return SelfCalls(direction, high if self._above else low, approximate(logarithm(min(branches), fmpq(2))), text)
 
     def _motion(self, call: s.Call) -> tuple[Vector, fmpq]:
         """The direction of a call in the logarithms of the names, its first part 1, and the factor of that part."""
@@ -443,11 +443,3 @@ def exponents(branches: dict[fmpq, fmpq]) -> tuple[Number, Number]:
 
 def _names(expr: s.Expr) -> bool:
     return any(isinstance(node, s.Name) for node in s.nodes(expr))
-
-
-def _called(count: fmpq, call: s.Call) -> str:
-    return (f"{count}*" if count != 1 else "") + format_expression(call)
-
-
-def _log2(value: fmpq) -> float:
-    return approximate(logarithm(value, fmpq(2)))

@@ -432,8 +432,8 @@ def test_every_rule_is_documented_and_tested() -> None:
         for value in vars(module).values()
         if isinstance(value, Rule)
     }
-    # Rules about modules and targets are tested with the loader.
-    assert set(rules) - {"AL209", "AL210", "AL211"} <= set(re.findall(r"AL\d+", FAULTS))
+    # Rules about modules and targets are tested with the loader, AL508 with the runs that break it.
+    assert set(rules) - {"AL209", "AL210", "AL211", "AL508"} <= set(re.findall(r"AL\d+", FAULTS))
     assert all(len(rule.explanation.strip()) > 50 for rule in rules.values())
 
 

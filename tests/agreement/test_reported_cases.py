@@ -21,8 +21,6 @@ REPORTS = Path(__file__).parent.parent / "data" / "reports"
 CASES: list[dict[str, Any]] = json.loads((REPORTS / "cases.json").read_text())
 OPEN = frozenset(
     (
-        "true-communication-all_write",
-        "true-communication-two_sends",
         "true-form-alternate",
         "true-form-block_lu",
         "true-form-blocks",

@@ -164,7 +164,7 @@ def test_an_index_that_callers_restrict_is_left_out() -> None:
     messages = al.loads(text)["f"].messages(32)
     assert messages is not None
     assert messages.text == "not checked: no `where` says what `e` may be"
-    # At P = 1 there is no processor 1.
+    # There is no processor that the text could mean by 1 at P = 1; with two the roles are the wrong way round.
     restricted = text.replace("    exchange", "    where e >= 0, e < P\n    exchange")
     assert found(restricted) == [(3, "AL531")]
 
@@ -189,6 +189,98 @@ def test_a_failure_is_reported_with_its_sizes(tmp_path: Path) -> None:
         outcome = cli(command, str(file))
         assert outcome.code == 2
         assert "2:5: AL534: processor 0 sends to processor 1, which never receives, at P = 2" in outcome.err
+
+
+# What a failure says
+TOLD = {
+    "two processors rather than one": (
+        LINE + "    exchange x to (r + 1) into x from (r - 1)\n", "AL531", "at P = 2, n = 1",
+    ),
+    "one processor where no others fail": (LINE + "    exchange x to (0) when P == 1 into x from (0) when P > 99\n", "AL534", "at P = 1, n = 1"),
+    "three where two are fine": (LINE + "    if r == 2:\n        send x to (0)\n    if r == 7:\n        receive x from (0)\n", "AL534", "at P = 3, n = 1"),
+    "an output of all": (
+        "algorithm f(X: out real[n]) on grid(r: P):\n    local y: real[n] = 0\n    output X = y\n", "AL535", "at P = 2, n = 1",
+    ),
+    "an output of all at larger sizes": (
+        "algorithm f(X: out real[n]) on grid(r: P):\n    local y: real[n] = 0\n    output X = y when r == 0 or n > 1\n",
+        "AL535", "at P = 2, n = 2",
+    ),
+    "an output by a call": (
+        "algorithm s(X: out real[n]) on grid(q: P):\n    local y: real[n] = 0\n    output X = y\n"
+        "algorithm f(X: out real[n]) on grid(r: P):\n    s(X)\n", "AL535", "in the call on line 5, at P = 2, n = 1",
+    ),
+    "sends without a receive": (
+        LINE + "    if r == 0 and P > 1:\n        send x to (1)\n        send x to (1)\n    if r == 1:\n        receive x from (0)\n",
+        "AL534", "this `send` has no `receive`: the text of `f` has 2 sends and 1 receive; processor 0 sends",
+    ),
+    "receives without a send": (
+        LINE + "    if r == 1:\n        receive x from (0)\n", "AL533", "this `receive` has no `send`: the text of `f` has 0 sends and 1 receive; every",
+    ),
+    "sends that data decides": (
+        LINE + "    if x[0] > 0.0:\n        send x to (0)\n", "AL534", "this `send` has no `receive`: the text of `f` has 1 send and 0 receives",
+    ),
+    "a message of a collective": (
+        LINE + "    local y: real[n]\n    if r == 0:\n        y[0] = 1.0\n    broadcast y along r from 1 % P\n", "AL503",
+        "(on processor 1), on line 44 of collectives.algo, at P = 2",
+    ),
+    "a message of a call": (
+        CALLEE + "    exchange x to (q + e) into x from (q - e)\n" + LINE + "    s(x, 1)\n", "AL531", "in the call on line 4, at P = 2, n = 1",
+    ),
+    "sizes of a callee": (
+        CALLEE + "    where 2 divides n\n    shift x along q by 1\n"
+        + "algorithm f(x: inout local real[2*m], m: size) on grid(r: P):\n    s(x[1..2*m], 1)\n",
+        "AL506", "with n = 2*m - 1, e = 1, at P = 2, m = 1 and all other sizes tried",
+    ),
+}  # fmt: skip
+QUIET = {
+    "an output of each": "algorithm f(X: out real[P]) on grid(r: P):\n    local y: real[1] = 0\n    output X[r ..+ 1] = y\n",
+    "an output that data decides": (
+        "algorithm f(X: out real[P], Y: real[P]) on grid(r: P):\n    local y: real[1] = Y[r ..+ 1]\n"
+        "    output X[0 ..+ 1] = y when y[0] > 1.4\n"
+    ),
+    "an output in a branch of data": (
+        "algorithm f(X: out real[P], Y: real[P]) on grid(r: P):\n    local y: real[1] = Y[r ..+ 1]\n"
+        "    if y[0] > 0.6:\n        output X[0 ..+ 1] = y\n"
+    ),
+    "a send that no run makes": LINE + "    if P < 1:\n        send x to (0)\n    barrier\n",
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_failure_tells_the_smallest_grid_and_the_users_sizes(name: str) -> None:
+    text, code, said = TOLD[name]
+    messages = al.loads(text)["f"].messages(8)
+    assert messages is not None
+    assert messages.failure is not None
+    assert messages.failure.rule.code == code
+    assert said in messages.failure.message
+
+
+def test_a_failure_in_the_library_is_shown_at_the_users_statement() -> None:
+    messages = al.loads(TOLD["a message of a collective"][0])["f"].messages(8)
+    assert messages is not None
+    assert messages.failure is not None
+    assert messages.failure.span is not None
+    assert (messages.failure.span.source.path, messages.failure.span.line) == ("<text>", 5)
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_no_failure_that_is_not_certain(name: str) -> None:
+    messages = al.loads(QUIET[name])["f"].messages(8)
+    assert messages is None or messages.failure is None
+
+
+def test_faults_in_the_text_tell_small_sizes() -> None:
+    for text, said in (
+        (LINE + "    local k: int = r\n    if k < 2:\n        allreduce x along r with +\n", "(at P = 3, n = "),
+        (
+            LINE + "    local y: real[n] = 0\n    allgather x along r into y\n",
+            "is `P*n`; the argument's is `n`: 2 and 1 at P = 2, n = 1",
+        ),
+    ):
+        with pytest.raises(ArchlineError) as error:
+            al.loads(text)
+        assert said in error.value.diagnostics[0].message
 
 
 def test_check_looks_at_larger_grids_than_cost(tmp_path: Path) -> None:

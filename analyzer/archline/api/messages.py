@@ -19,15 +19,20 @@ from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.ir.scope import declared
 from archline.language import syntax as s
+from archline.language.call_graph import reachable
 from archline.language.checking.contracts import cost_symbols
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import ArchlineError, Diagnostic, counted
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.format_expressions import format_expression
 from archline.language.model import Module
+from archline.language.source import Span
 
 LARGEST, LONG = 32, 8
 FAILURES = frozenset(
     (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
 )
+FEW, SEVERAL = 3, 2
+"""On up to so many processors so many runs are made, on more of them one."""
 WORK, MESSAGE_WORK = 1_000_000, 30
 """The work of all runs of an algorithm, about a second; how much a message, or a processor, is."""
 MAX_TRIALS, MAX_POINTS, MAX_VISITS = 64, 200, 2_000
@@ -56,24 +61,45 @@ class Messages:
         return f"checked up to P = {self.processors}{f'; replicated input at {sizes}' if sizes else ''}"
 
 
-@lru_cache(maxsize=256)
 def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
-    """What runs on grids of 1 to `most` processors show; None for algorithms that do not communicate."""
+    """What runs on grids of 1 to `most` processors show; None where no message is sent, and nothing output twice."""
     known = module.agreements.get(algorithm)
-    if not algorithm.grid or known is None or not known.axes:
+    found = _checked(module, algorithm, most)
+    fails = found is not None and found.failure is not None and found.failure.rule is rules.OUTPUT_TWICE
+    return found if (known is not None and known.axes) or fails else None
+
+
+@lru_cache(maxsize=256)
+def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | None:
+    known = module.agreements.get(algorithm)
+    if not algorithm.grid or known is None:
         return None
-    if known.data is not None:
+    if known.axes and known.data is not None:
+        left_over = _unpaired(module, algorithm)
+        if left_over is not None:
+            return Messages(left_over, 0)
         return Messages(None, 0, f"data decides the messages of line {known.data.line}")
     left, reached = WORK, most
     replicated: Point | None = None
-    ran, refusal = False, None
+    ran = False
+    # Failures and refusals on one processor tell less than others.
+    alone: Diagnostic | None = None
+    refusals: dict[bool, Diagnostic] = {}
     for number, points in enumerate(_grids(module, algorithm, most)):
         # Sizes that just suffice hide what goes wrong with the next ones.
-        runs = (_run(module, algorithm, each, left) for each in islice(points[number % 2 :] or points, MAX_TRIALS))
-        found, refused = _first(runs)
-        refusal = refusal or refused
+        few = bool(points) and points[0]["P"] <= FEW
+        tried = points if few else points[number % 2 :] or points
+        runs = (_run(module, algorithm, each, left) for each in islice(tried, MAX_TRIALS))
+        found, refused = _first(runs, SEVERAL if few else 1)
+        if refused is not None:
+            refusals.setdefault(points[0]["P"] == 1, refused)
+        if isinstance(found, Diagnostic) and found.rule is rules.OUTPUT_TWICE and known.output is not None:
+            return Messages(None, 0, f"data decides what line {known.output.line} outputs")
         if isinstance(found, Diagnostic):
-            return _failed(module, algorithm, found)
+            if points[0]["P"] > 1:
+                return _failed(module, algorithm, found)
+            alone, found = found, None
+            continue
         if found is None and refused is not None and not ran:
             # It may run on more processors.
             continue
@@ -84,22 +110,31 @@ def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Mess
         if left <= 0:
             reached = points[0]["P"] - 1 if points else 0
             break
+    if alone is not None:
+        return _failed(module, algorithm, alone)
     if not ran:
-        if refusal is not None:
-            return _failed(module, algorithm, refusal)
+        if refusals:
+            return _failed(module, algorithm, refusals.get(False) or refusals[True])
         reached = 0
     return Messages(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
 
 
-def _first(runs: Iterable[Diagnostic | Ran | Refusal | None]) -> tuple[Diagnostic | Ran | None, Diagnostic | None]:
-    """The first that ran or failed, and the first reason why one was refused."""
+def _first(
+    runs: Iterable[Diagnostic | Ran | Refusal | None], wanted: int
+) -> tuple[Diagnostic | Ran | None, Diagnostic | None]:
+    """The first of so many that failed, or else that ran; and the first reason why one was refused."""
     refused: Diagnostic | None = None
+    ran: list[Ran] = []
     for each in runs:
         if isinstance(each, Refusal):
             refused = refused or each.reason
-        elif each is not None:
+        elif isinstance(each, Diagnostic):
             return each, refused
-    return None, refused
+        elif each is not None:
+            ran.append(each)
+            if len(ran) == wanted:
+                break
+    return ran[0] if ran else None, refused
 
 
 @lru_cache(maxsize=256)
@@ -110,10 +145,10 @@ def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point
     """
     if not algorithm.grid:
         return None
-    found = checked(module, algorithm, most)
+    found = _checked(module, algorithm, most)
     if found is not None and found.processors:
         return found.replicated
-    # Without messages, or where data decides about them, nothing has been run yet.
+    # Where data decides about messages, nothing has been run yet.
     for points in _grids(module, algorithm, most):
         ran = next((each for point in points if (each := _run(module, algorithm, point, WORK // most))), None)
         if isinstance(ran, Ran) and ran.replicated:
@@ -141,7 +176,28 @@ def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Mess
     """A failure, unless callers may restrict an index as they like."""
     where = s.names(algorithm.where)
     free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
-    return Messages(None, 0, f"no `where` says what {free} may be") if free else Messages(failure, 0)
+    if free:
+        return Messages(None, 0, f"no `where` says what {free} may be")
+    left = _unpaired(module, algorithm) if failure.rule in (rules.DEADLOCK, rules.LOST_MESSAGE) else None
+    if left is not None:
+        failure = replace(left, rule=failure.rule, message=f"{left.message}; {failure.message}")
+    return Messages(failure, 0)
+
+
+def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
+    """The first `send` or `receive` that has none to pair with in the text of its algorithm."""
+    for each in (algorithm, *reachable(module, algorithm)):
+        found: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
+        for node in s.nodes(each.body):
+            if isinstance(node, s.Communicate) and node.operation in found:
+                found[node.operation].append(node)
+        (fewer, some), (more, others) = sorted(found.items(), key=lambda pair: len(pair[1]))
+        if len(others) > len(some):
+            counts = " and ".join(counted(len(nodes), name) for name, nodes in found.items())
+            message = f"this `{more}` has no `{fewer}`: the text of `{each.name}` has {counts}"
+            hint = "the k-th `send` in the text of an algorithm pairs with its k-th `receive`"
+            return Diagnostic(rules.LOST_MESSAGE, message, others[len(some)].span, hint=hint)
+    return None
 
 
 def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | Refusal | None:
@@ -154,12 +210,21 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
         first = problem.diagnostics[0]
         sizes = ", ".join(f"{name} = {value}" for name, value in point.items())
         if first.rule is rules.WHERE:
-            return Refusal(replace(first, message=f"{first.message}, at {sizes} and all other sizes tried"))
+            called = _bound(module, algorithm, first.span)
+            return Refusal(replace(first, message=f"{first.message}{called}, at {sizes} and all other sizes tried"))
         if first.rule not in FAILURES:
             return Ran(point, most, False) if first.rule is rules.INTERRUPTED else None
         return replace(first, message=f"{first.message}, at {sizes}")
     work = run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
     return Ran(point, work, run.replicated)
+
+
+def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
+    """What the sizes of the callee are in the call at a span."""
+    calls = (node for node in s.nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
+    bindings = next((module.bindings[call] for call in calls if call in module.bindings), {})
+    known = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
+    return f", with {', '.join(known)}" if known else ""
 
 
 # Sizes

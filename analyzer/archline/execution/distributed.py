@@ -223,8 +223,11 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
-        running.append(Running(rank, program, built.program, memory, amounts, weights, path))
-    places = Locations(lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape))
+        running.append(Running(processor, program, built.program, memory, amounts, weights, path))
+    calls = calls_by_number(plan.algorithm)
+    places = Locations(
+        lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape), plan.algorithm, calls
+    )
     return Prepared(shared, written, readers, tuple(running), links, places)
 
 

@@ -50,7 +50,7 @@ class Processor:
     """One processor: its rank, its memory, the global arrays, and which elements of them were written.
 
     `written` has the site that output each element of the global arrays (0: none), `readers` who read each
-    (-1: nobody, -2: several).
+    (-1: nobody, -2: several), `called` the number of the call, in the algorithm that runs, that was entered last.
     """
 
     rank: int
@@ -60,6 +60,7 @@ class Processor:
     written: NDArray[np.int64]
     readers: NDArray[np.int64]
     compiled: bool
+    called: int | None = None
 
     @cached_property
     def reals(self) -> Any:
@@ -173,6 +174,7 @@ class ProcessorGroup:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
             ranks, coordinates = ranks.reshape(-1), (where,)
         called = number if self.called is None else self.called
+        self.processor.called = called
         return ProcessorGroup(self.processor, ranks, coordinates, _digest(self.context, number, iteration), called)
 
     def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:

@@ -26,7 +26,7 @@ from archline.execution.grid import Step, Tag, Words, fetched, put
 from archline.execution.launch import Plan
 from archline.execution.memory import Room
 from archline.execution.results import Run
-from archline.execution.simulated import Letter, Running, Stop, begin, deadlock, end, lost, stop_of
+from archline.execution.simulated import Letter, Origin, Running, Stop, begin, deadlock, end, lost, stop_of
 from archline.execution.slots import MEM_INTS, SITE
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, counted, error
@@ -42,12 +42,12 @@ State = Step | Stop | None
 
 @dataclass(frozen=True)
 class Status:
-    """A rank's state; how many letters it has sent and taken; those it has not used: (sender, site)."""
+    """A rank's state; how many letters it has sent and taken; those it has not used: (sender, origin)."""
 
     state: State
     sent: int
     taken: int
-    unused: tuple[tuple[int, int], ...]
+    unused: tuple[tuple[int, Origin], ...]
 
 
 class _MetError(Exception):
@@ -306,7 +306,7 @@ def _failure(statuses: Sequence[Status], ready: Prepared | None, room: Room | No
     waiting = {rank: each.state for rank, each in enumerate(statuses) if isinstance(each.state, Step)}
     if waiting:
         raise deadlock(waiting, ready.places)
-    unused = [(sender, rank, site) for rank, each in enumerate(statuses) for sender, site in each.unused]
+    unused = [(sender, rank, origin) for rank, each in enumerate(statuses) for sender, origin in each.unused]
     raise lost(*min(unused), ready.places)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,20 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import Generated
 from archline.execution.failures import report
-from archline.execution.grid import Step, Tag, Words
+from archline.execution.grid import Processor, Step, Tag, Words
 from archline.execution.memory import Memory
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
-from archline.language.diagnostics import ArchlineError, counted, error
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, Rule, counted, error
 from archline.language.source import Span
 
 Program = Generator[Step, "Words | None", Any]
-Letter = tuple["Words | None", Values, int]
-"""A message on its way: its words, its sender's path when the step began, the site of the step."""
+Origin = tuple[int, int, int]
+"""Where a message is sent: the site, the call (-1: none) and the number of the step."""
+Letter = tuple["Words | None", Values, Origin]
+"""A message on its way: its words, its sender's path when the step began, where it is sent."""
 Address = tuple[Tag, int, int]
 """A message's tag, sender and receiver."""
 Stop = Exception | int
@@ -41,7 +45,7 @@ class Running:
     `amounts` are the declared ones of externs, `weights` the flops and the work of one execution of each block.
     """
 
-    rank: int
+    processor: Processor
     program: Program
     code: Generated
     memory: Memory
@@ -49,6 +53,11 @@ class Running:
     weights: NDArray[np.int64]
     path: CriticalPath
     value: Any = None
+
+    @property
+    def rank(self) -> int:
+        """The processor's number."""
+        return self.processor.rank
 
     def spent(self) -> Values:
         """The path brought up to what the processor has done by now."""
@@ -66,15 +75,36 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """What messages about processors say: where a site stands in the text, and the coordinates of a rank."""
+    """What messages about processors say: where a site stands in the text, and the coordinates of a rank.
+
+    `algorithm` is the one that runs, `calls` has its calls by number.
+    """
 
     span: Callable[[int], Span]
     coordinates: Callable[[int], tuple[int, ...]]
+    algorithm: s.Algorithm
+    calls: Mapping[int, s.Node]
 
     def named(self, rank: int) -> str:
         """`processor (1, 0)`."""
         at = self.coordinates(rank)
         return f"processor {at[0]}" if len(at) == 1 else f"processor ({', '.join(map(str, at))})"
+
+    def place(self, span: Span, called: int | None) -> tuple[Span, str]:
+        """Where a failure is shown, and the rest of that: what happens in a file of the library, at the user's call."""
+        call = self.calls.get(-1 if called is None else called)
+        if call is None or any(node.span == span for node in s.nodes(self.algorithm.body)):
+            return span, ""
+        if span.source is call.span.source:
+            return span, f", in the call on line {call.span.line}"
+        return call.span, f", on line {span.line} of {PurePath(span.source.path).name}"
+
+    def failure(
+        self, rule: Rule, message: str, span: Span, called: int | None, hint: str | None = None
+    ) -> ArchlineError:
+        """The error about something that fails at a span, in the call of a number."""
+        shown, where = self.place(span, called)
+        return error(rule, message + where, span=shown, hint=hint)
 
 
 def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
@@ -84,7 +114,8 @@ def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Va
     if step.to is None:
         return None, NOTHING
     words = NO_BUFFER if step.payload is None else len(step.payload)
-    return (step.payload, values, step.site), links.share(running.rank, step.to, words)
+    origin = step.site, -1 if step.called is None else step.called, step.tag[1]
+    return (step.payload, values, origin), links.share(running.rank, step.to, words)
 
 
 def end(
@@ -94,12 +125,12 @@ def end(
     if letter is None or step.source is None:
         running.path.share(sent, NOTHING)
         return None
-    payload, values, site = letter
+    payload, values, (site, called, number) = letter
     words = None if payload is None else len(payload)
     if words != step.words:
         here, there = places.named(running.rank), places.named(step.source)
         message = f"{here} receives {_words(step.words)}, and {there} sends {_words(words)}"
-        raise error(rules.MESSAGE_SIZE, message, span=places.span(site))
+        raise places.failure(rules.MESSAGE_SIZE, message, places.span(site), called, _pairing(number))
     received = links.share(running.rank, step.source, NO_BUFFER if words is None else words)
     if step.source != running.rank and words != 0:
         running.path.follow(values)
@@ -117,7 +148,9 @@ def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Loc
         return problem
     state, where = running.memory.state, places.named(running.rank)
     if state[SITE] >= FIRST_SITE:
-        return report(running.code, state, where)
+        (found,) = report(running.code, state, where).diagnostics
+        assert found.span is not None
+        return places.failure(found.rule, found.message, found.span, running.processor.called, found.hint)
     if state[SITE] == SITE_FULL and not running.code.options.compiled:
         return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
     return int(state[SITE])
@@ -128,16 +161,25 @@ def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
     listed = []
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
         assert step.source is not None
-        listed.append(f"{places.named(rank)} on line {places.span(step.site).line} for {places.named(step.source)}")
+        line = places.place(places.span(step.site), step.called)[0].line
+        listed.append(f"{places.named(rank)} on line {line} for {places.named(step.source)}")
     more = f", and {len(waiting) - len(listed)} more" if len(waiting) > len(listed) else ""
-    first = places.span(waiting[min(waiting)].site)
-    return error(rules.DEADLOCK, f"every processor waits: {', '.join(listed)}{more}", span=first)
+    first = waiting[min(waiting)]
+    message = f"every processor waits: {', '.join(listed)}{more}"
+    return places.failure(rules.DEADLOCK, message, places.span(first.site), first.called, _pairing(first.tag[1]))
 
 
-def lost(sender: int, receiver: int, site: int, places: Locations) -> Exception:
-    """The error (AL534) for a message, sent at a site, that its receiver never received."""
+def lost(sender: int, receiver: int, origin: Origin, places: Locations) -> Exception:
+    """The error (AL534) for a message that its receiver never received."""
+    site, called, number = origin
     message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
-    return error(rules.LOST_MESSAGE, message, span=places.span(site))
+    return places.failure(rules.LOST_MESSAGE, message, places.span(site), called, _pairing(number))
+
+
+def _pairing(number: int) -> str | None:
+    """What a `send` or `receive` pairs with; an exchange pairs with itself."""
+    k = number // 2
+    return None if number % 2 else f"in the text, `send` {k} of an algorithm pairs with its `receive` {k}"
 
 
 def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Stop]:

@@ -115,12 +115,13 @@ class Need:
 class Agreement:
     """What processors that call an algorithm must agree on, and the axes of its grid along which it communicates.
 
-    `data` is the first place where data decides what messages there are.
+    `data` is the first place where data decides what messages there are, `output` where it decides what is output.
     """
 
     needs: tuple[Need, ...]
     axes: frozenset[str]
     data: Span | None
+    output: Span | None = None
 
 
 @dataclass(frozen=True, eq=False)

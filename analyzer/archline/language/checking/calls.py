@@ -9,7 +9,7 @@ from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language import type_rules
 from archline.language.checking.agreement import disagreement
-from archline.language.checking.context import Body, leaves
+from archline.language.checking.context import Body
 from archline.language.checking.expressions import (
     base_symbol,
     check_extern,
@@ -24,6 +24,7 @@ from archline.language.checking.signatures import element_kind, shape_entries
 from archline.language.diagnostics import counted
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.language.source import Span
+from archline.language.substitution import substituted
 
 Extents = tuple[s.Expr, ...]
 
@@ -332,17 +333,9 @@ def _check_shapes(body: Body, match: _Match, bindings: Mapping[str, s.Expr | Non
             difference = disagreement(body, expected, actual, bindings)
             if difference is not None:
                 place = f"{what} of `{parameter.name}` of `{match.callee.name}`"
-                wanted = f"`{shown(expected)}`{_translated(expected, bindings)}"
-                message = f"{place} is {wanted}; the argument's is `{shown(actual)}`: {difference}"
+                wanted = substituted(expected, {name: value for name, value in bindings.items() if value is not None})
+                message = f"{place} is `{shown(wanted)}`; the argument's is `{shown(actual)}`: {difference}"
                 body.report(type_rules.SHAPE, message, argument.span)
-
-
-def _translated(expected: s.Expr, bindings: Mapping[str, s.Expr | None]) -> str:
-    """What the names of a parameter's extent stand for in the caller."""
-    names = dict.fromkeys(leaf.id for leaf in leaves(expected) if isinstance(leaf, s.Name))
-    values = ((name, bindings.get(name)) for name in names)
-    parts = [f"{name} = {shown(value)}" for name, value in values if value is not None]
-    return f" with {', '.join(parts)}" if parts else ""
 
 
 def _pairs(body: Body, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr, str]]:

@@ -51,7 +51,7 @@ def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
         # A recursive call asks nothing that the first one does not.
         axes = frozenset(axis.name for axis in algorithm.grid if _communicates(program, algorithm, set()))
         known[algorithm] = Agreement((), axes, None)
-        if axes and algorithm in program.algorithms:
+        if algorithm.grid and algorithm in program.algorithms:
             known[algorithm] = _Pass(program, algorithm).run()
     return known[algorithm]
 
@@ -123,6 +123,7 @@ class _Pass:
     along: set[str] = field(default_factory=set)
     needs: list[Need] = field(default_factory=list)
     data: Span | None = None
+    output: Span | None = None
 
     def run(self) -> Agreement:
         """Follow the algorithm."""
@@ -142,7 +143,7 @@ class _Pass:
         zero = s.Integer(0, span=self.algorithm.name_span)
         self.path += [Interval(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
         self._block(self.algorithm.body)
-        return Agreement(tuple(self.needs), frozenset(self.along), self.data)
+        return Agreement(tuple(self.needs), frozenset(self.along), self.data, self.output)
 
     # Statements
     @contextmanager
@@ -181,6 +182,11 @@ class _Pass:
                 self.path += [Opaque() if self._of_data(fact) else Requirement(fact) for fact in facts]
             case s.Communicate():
                 self._communicate(statement)
+            case s.Transfer(direction="output", target=target, when=when):
+                places = target.subscripts if isinstance(target, s.Element) else ()
+                ends = (end for each in places if isinstance(each, s.Slice) for end in (each.lo, each.hi, each.step))
+                if self._by_data(when, *ends, *(each for each in places if not isinstance(each, s.Slice))):
+                    self.output = self.output or statement.span
             case s.Invoke(call=call, along=along):
                 self._call(statement.span, call, along, None)
             case s.Simple(calls=calls):
@@ -256,15 +262,20 @@ class _Pass:
 
     def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
         """Note where the data decides what messages there are."""
-        by_data = certain or any(each.data for each in self.guards) or any(map(self._of_data, values))
-        if self.data is None and by_data:
+        if self.data is None and (certain or self._by_data(*values)):
             self.data = span
+
+    def _by_data(self, *values: s.Expr | None) -> bool:
+        """Whether the data decides some values, or whether the statement at hand is reached."""
+        return any(each.data for each in self.guards) or any(self._of_data(each) for each in values if each is not None)
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
         callee = self.program.facts.targets.get(call)
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
         known = _agreement(self.program, callee)
+        if self.output is None and (known.output is not None or self._by_data()):
+            self.output = span
         if not known.axes:
             return
         given = self.program.facts.bindings.get(call, {})
@@ -350,9 +361,9 @@ class _Pass:
         return any(each.grid and _agreement(self.program, each).axes for each in callees)
 
     # Samples
-    def _groups(self, group: tuple[str, ...]) -> Iterator[list[Point]]:
+    def _groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
         """The processors of a group at sample points of the way to the statement at hand."""
-        for point in sorted(self.program.sampler.points(self.path), key=lambda each: each["P"]):
+        for point in sorted(points, key=lambda each: (each["P"], sum(each.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
             members = islice(product(*extents), MAX_GROUP)
             yield [{**point, **dict(zip(group, at, strict=True))} for at in members]
@@ -361,8 +372,20 @@ class _Pass:
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
         """The values of the processors of a group that get through guards, and one that has each: where they differ."""
+        sampler = self.program.sampler
+        found = self._differing(group, guards, value, sampler.points(self.path))
+        # Where they differ at some sizes, the smallest are told.
+        return found and (self._differing(group, guards, value, sampler.small(self.path)) or found)
+
+    def _differing(
+        self,
+        group: tuple[str, ...],
+        guards: Sequence[_Guard],
+        value: Callable[[Point], object],
+        points: Iterable[Point],
+    ) -> dict[object, Point]:
         try:
-            for members in self._groups(group):
+            for members in self._groups(group, points):
                 seen: dict[object, Point] = {}
                 for each in members:
                     if all(guard.lets(each) for guard in guards):

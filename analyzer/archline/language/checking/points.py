@@ -11,7 +11,7 @@ from archline.language.evaluate import EvaluationError, evaluate_static, holds
 
 _TRIES = 300
 _WANTED = 5
-_LARGEST = 24
+_LARGEST, _SMALL = 24, (2, 3, 4, 6)
 # Frames visited for one file: a second or two of work.
 _EFFORT = 200_000
 
@@ -65,6 +65,7 @@ class Sampler:
 
     def __init__(self) -> None:
         self._effort = _EFFORT
+        self._largest = _LARGEST
         self._path: Path = []
         self._points: list[dict[str, int]] = []
 
@@ -84,7 +85,15 @@ class Sampler:
         self._path, self._points = list(path), points
         return points
 
-    def _search(self, path: Path) -> list[dict[str, int]]:
+    def small(self, path: Path) -> list[dict[str, int]]:
+        """More points on a path, of small sizes."""
+        found = []
+        for self._largest in _SMALL:
+            found += self._search(path, 4 * _WANTED)
+        self._largest = _LARGEST
+        return found
+
+    def _search(self, path: Path, wanted: int = _WANTED) -> list[dict[str, int]]:
         hints = _hints(path)
         generator = random.Random(len(path))
         points: list[dict[str, int]] = []
@@ -92,7 +101,7 @@ class Sampler:
             point = self._walk(path, {}, hints, generator)
             if point is not None:
                 points.append(point)
-            if len(points) == _WANTED or self._effort <= 0:
+            if len(points) == wanted or self._effort <= 0:
                 break
         return points
 
@@ -101,16 +110,18 @@ class Sampler:
     ) -> dict[str, int] | None:
         for frame in path:
             self._effort -= 1
-            if self._effort <= 0 or not _step(frame, point, hints, generator):
+            if self._effort <= 0 or not _step(frame, point, hints, generator, self._largest):
                 return None
         return point
 
 
-def _step(frame: Frame, point: dict[str, int], hints: dict[str, list[s.Fact]], generator: random.Random) -> bool:
+def _step(
+    frame: Frame, point: dict[str, int], hints: dict[str, list[s.Fact]], generator: random.Random, largest: int
+) -> bool:
     """Extend a point by a frame; whether it fits."""
     match frame:
         case Free(name=name, least=least):
-            drawn = _draw(name, hints.get(name, []), point, generator)
+            drawn = _draw(name, hints.get(name, []), point, generator, largest)
             if least is not None and drawn < least:
                 drawn = least
             point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
@@ -144,7 +155,7 @@ def _enter(frame: Interval, point: dict[str, int], generator: random.Random) -> 
     return True
 
 
-def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: random.Random) -> int:
+def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: random.Random, largest: int) -> int:
     """A value for a size, of the form that a fact about it asks for where one does."""
     for hint in hints:
         try:
@@ -161,9 +172,9 @@ def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: rand
                     pass
         except EvaluationError:
             continue
-    if generator.random() < 0.3:
+    if largest == _LARGEST and generator.random() < 0.3:
         return 1 << generator.randrange(5)
-    return generator.randrange(1, _LARGEST)
+    return generator.randrange(1, largest + (largest < _LARGEST))
 
 
 def _hints(path: Path) -> dict[str, list[s.Fact]]:

@@ -16,8 +16,7 @@ from archline.execution.run import execute
 from archline.ir.amounts import Unknown
 from archline.language.loader import load_path, load_text
 from archline.recurrences.evaluate import Values
-from archline.recurrences.exact.constraints import Context
-from archline.recurrences.exact.unroll import START
+from archline.recurrences.exact.constraints import START, Context
 
 STDLIB = Path(__file__).parents[2] / "stdlib"
 FFT = load_path(STDLIB / "fft" / "fft.algo")

@@ -17,8 +17,8 @@ from mpmath import floor, mp, mpf
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
 from archline.certificates.bounds import Bounds
 from archline.certificates.check import check
+from archline.certificates.constants import RejectedError
 from archline.certificates.forms import Form, Monomial
-from archline.certificates.places import RejectedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts

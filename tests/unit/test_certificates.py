@@ -14,8 +14,7 @@ import pytest
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
 from archline.certificates.check import Checked, check, check_counterexample
-from archline.certificates.constants import read
-from archline.certificates.places import RejectedError
+from archline.certificates.constants import RejectedError, read
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts

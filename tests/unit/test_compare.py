@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import archline as al
 from archline.api.sweeps import Sweep
 from archline.certificates.check import check
-from archline.compare.crossovers import brackets
 from archline.compare.growth import relation
 from archline.compare.verdicts import (
     DEPENDS,
@@ -28,6 +27,7 @@ from archline.compare.verdicts import (
     THIN,
     Execution,
     Verdict,
+    brackets,
     judge,
     quotient,
     with_executions,

@@ -27,10 +27,19 @@ from archline.api.subjects import (
     subject,
 )
 from archline.api.sweeps import Sweep
-from archline.compare.crossovers import Crossover, brackets
 from archline.compare.growth import Relation, compared
 from archline.compare.results import ComparedPoint, Comparison, Pair
-from archline.compare.verdicts import OPEN, QUANTITIES, Execution, Verdict, judge, quotient, with_executions
+from archline.compare.verdicts import (
+    OPEN,
+    QUANTITIES,
+    Crossover,
+    Execution,
+    Verdict,
+    brackets,
+    judge,
+    quotient,
+    with_executions,
+)
 from archline.energy.growth import Growth, of_terms
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.machines import machine as machine_of

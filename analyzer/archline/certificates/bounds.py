@@ -7,9 +7,8 @@ from functools import reduce
 
 from archline.certificates import forms as fm
 from archline.certificates import terms as t
-from archline.certificates.constants import Number, constant, log2, rational
+from archline.certificates.constants import Number, RejectedError, constant, log2, rational, require
 from archline.certificates.forms import Form
-from archline.certificates.places import RejectedError, require
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 

@@ -11,12 +11,11 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from archline.certificates import forms as fm
-from archline.certificates.constants import rational, read
+from archline.certificates.constants import RejectedError, at, rational, read, require
 from archline.certificates.counterexamples import Counterexample
 from archline.certificates.differences import Differences
-from archline.certificates.facts import Comparison, Facts
 from archline.certificates.forms import Clause, Form, Monomial
-from archline.certificates.places import RejectedError, at, require
+from archline.certificates.terms import Comparison, Facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression

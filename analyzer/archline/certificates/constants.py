@@ -7,17 +7,43 @@ rejected, so that a wrong answer is impossible.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.places import RejectedError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.numbers import arb, ctx, fmpz
+
+
+class RejectedError(Exception):
+    """A certificate that is not accepted: why, and the place, from the outermost entry in."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place: list[str] = []
+
+
+def require(condition: bool, reason: str) -> None:
+    """Reject unless it is so."""
+    if not condition:
+        raise RejectedError(reason)
+
+
+@contextmanager
+def at(*place: str | int) -> Iterator[None]:
+    """Entries of a certificate that are being looked at."""
+    try:
+        yield
+    except RejectedError as problem:
+        problem.place[:0] = [f"[{each}]" if isinstance(each, int) else f".{each}" for each in place]
+        raise
+
 
 # A generator is ("log2", p) for log2(p), ("root", p, q) for p^(1/q), or ("^", base, exponent).
 Generator: TypeAlias = "tuple[str, int | Number] | tuple[str, int, int] | tuple[str, Number, Number]"

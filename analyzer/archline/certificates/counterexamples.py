@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import floor
 from typing import Any, TypeAlias
 
-from archline.certificates.places import RejectedError, at, require
+from archline.certificates.constants import RejectedError, at, require
 from archline.certificates.terms import names
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from archline.certificates import terms as t
 from archline.certificates.bounds import Bounds
-from archline.certificates.constants import Number, log2, power, rational, read
-from archline.certificates.facts import Comparison, Facts
-from archline.certificates.places import at, require
+from archline.certificates.constants import Number, at, log2, power, rational, read, require
+from archline.certificates.terms import Comparison, Facts
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, constant, rational, read
-from archline.certificates.places import RejectedError
+from archline.certificates.constants import Number, RejectedError, constant, rational, read
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from archline.compare.crossovers import Crossover
 from archline.compare.growth import Relation
-from archline.compare.verdicts import Verdict
+from archline.compare.verdicts import Crossover, Verdict
 from archline.energy.intervals import Interval, Number
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model

@@ -289,7 +289,7 @@ def _given(point: dict[str, Any], name: str) -> Any:
 
 
 def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]) -> int:
-    from archline.execution.codegen.layout import names_in
+    from archline.execution.codegen.scope import names_in
 
     for name in names_in(amount):
         _given(point, name)

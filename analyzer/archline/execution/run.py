@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal
-from archline.execution.codegen.layout import cost_symbols
 from archline.execution.codegen.program import has_parallelism
+from archline.execution.codegen.scope import cost_symbols
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
 from archline.execution.distributed import grid_shape, launch_on_grid, simulated

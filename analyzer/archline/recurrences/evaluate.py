@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ Place = tuple[str, tuple[Number, ...]]
 """A function, and numbers for its parameters."""
 
 
-class Frame(NamedTuple):
+class OpenPlace(NamedTuple):
     """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest."""
 
     rest: Compute
@@ -64,20 +64,6 @@ class _Case:
     nested: tuple[_Call, ...]
 
 
-@dataclass
-class _Fork:
-    """A decision, and what comes after either outcome, which is looked for once."""
-
-    holds: Holds
-    after: Callable[[bool], _Fork | _Case | None]
-    _known: dict[bool, _Fork | _Case | None] = field(default_factory=dict)
-
-    def way(self, outcome: bool) -> _Fork | _Case | None:
-        if outcome not in self._known:
-            self._known[outcome] = self.after(outcome)
-        return self._known[outcome]
-
-
 class Cases:
     """The equations of one function; `called` gives the values of calls inside a max."""
 
@@ -86,7 +72,6 @@ class Cases:
         self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
         self._decisions: dict[object, int] = {}
         self._cases = [self._case(equation) for equation in function.equations]
-        self._first = self._after({})
         self._least = tuple(function.least.get(name) for name in function.parameters)
 
     def _case(self, equation: Equation) -> _Case:
@@ -108,7 +93,7 @@ class Cases:
         point = coordinates(self.function, arguments)
         return self._applying(self._compiler.environment(tuple(point.values()))).equation, point
 
-    def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> Frame:
+    def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
         """What the function is there, in terms of others. Raises EvaluationError."""
         numbers = arguments if self._plain(arguments) else tuple(coordinates(self.function, arguments).values())
         environment = self._compiler.environment(numbers)
@@ -118,7 +103,7 @@ class Cases:
             [(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))]
         )
         nested = tuple([place for call in case.nested if valid(place := call.place(environment))])
-        return Frame(case.rest, environment, linear, nested)
+        return OpenPlace(case.rest, environment, linear, nested)
 
     def _plain(self, arguments: tuple[Number, ...]) -> bool:
         """Whether these are sizes, as they mostly are, and nothing else stands for them."""
@@ -139,24 +124,17 @@ class Cases:
         return True
 
     def _applying(self, environment: Environment) -> _Case:
-        found = self._first
-        while isinstance(found, _Fork):
-            found = found.way(found.holds(environment))
-        if found is None:
-            raise EvaluationError("no case of the recurrence applies at these sizes")
-        return found
-
-    def _after(self, outcomes: dict[int, bool]) -> _Fork | _Case | None:
-        """What is to be decided next, the case that then applies, or None where none does."""
+        """The first case all of whose decisions come out as it says; each decision is taken once."""
+        outcomes: dict[int, bool] = {}
         for case in self._cases:
             for number, holds, taken in case.decisions:
                 if number not in outcomes:
-                    return _Fork(holds, lambda way, number=number: self._after({**outcomes, number: way}))  # type: ignore[misc]
+                    outcomes[number] = holds(environment)
                 if outcomes[number] != taken:
                     break
             else:
                 return case
-        return None
+        raise EvaluationError("no case of the recurrence applies at these sizes")
 
 
 def coordinates(function: Function, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
@@ -189,7 +167,7 @@ class Values:
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
         """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
         wanted = name, tuple(sizes[each] for each in self._functions[name].parameters)
-        pending: list[tuple[Place, Frame | None]] = [(wanted, None)]
+        pending: list[tuple[Place, OpenPlace | None]] = [(wanted, None)]
         open_: set[Place] = set()
         steps = 0
         while pending:

@@ -6,14 +6,11 @@ from dataclasses import replace
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import Event
-from archline.execution.codegen.arrays import nest, spawns
-from archline.execution.codegen.elements import place_of, unset
-from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.arrays import nest, spawns, view
+from archline.execution.codegen.expressions import atom, integer, place_of, real, unset
 from archline.execution.codegen.messages import buffer, group_of
-from archline.execution.codegen.reals import real
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Atom, Linear, View
-from archline.execution.codegen.views import view
 from archline.execution.slots import CALL, NO_INT, SPAN
 from archline.language import syntax as s
 from archline.language.diagnostics import error

@@ -6,8 +6,7 @@ nothing and touches nothing.
 
 from __future__ import annotations
 
-from archline.execution.codegen.integers import atom, integer
-from archline.execution.codegen.reals import COMPARISON, real
+from archline.execution.codegen.expressions import COMPARISON, atom, integer, real
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Code
 from archline.execution.slots import INT_LIMIT

@@ -11,13 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.arrays import same_extents
+from archline.execution.codegen.arrays import same_extents, view
 from archline.execution.codegen.conditions import condition
-from archline.execution.codegen.elements import address
-from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.expressions import address, atom, integer
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Linear, Static, View
-from archline.execution.codegen.views import view
 from archline.execution.slots import NAME_LIMIT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression

@@ -9,10 +9,9 @@ from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, release, spawns
 from archline.execution.codegen.calls import synchronise
 from archline.execution.codegen.conditions import fact
-from archline.execution.codegen.integers import atom, integer
-from archline.execution.codegen.layout import Layout, names_in_fact, plan
+from archline.execution.codegen.expressions import atom, integer
 from archline.execution.codegen.messages import check_grid, define_grid, numbered
-from archline.execution.codegen.scope import Function
+from archline.execution.codegen.scope import Function, Layout, names_in_fact, plan
 from archline.execution.codegen.sites import Site, Tables
 from archline.execution.codegen.statements import block, scalar, statement
 from archline.execution.codegen.values import Operator, Register, Static, View, view_parameter

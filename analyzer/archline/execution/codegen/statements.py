@@ -8,18 +8,27 @@ from dataclasses import replace
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import Event
-from archline.execution.codegen.arrays import Allocation, allocate, copy, fill, release, spawns
+from archline.execution.codegen.arrays import Allocation, allocate, copy, fill, positive, release, spawns, view
 from archline.execution.codegen.calls import call, call_on_grid, synchronise
 from archline.execution.codegen.conditions import condition, fact, quantity
-from archline.execution.codegen.elements import address, call_extern, load, read_register, store
-from archline.execution.codegen.integers import atom, integer
+from archline.execution.codegen.expressions import (
+    KINDS,
+    address,
+    atom,
+    call_extern,
+    combine,
+    extreme,
+    integer,
+    load,
+    read_register,
+    real,
+    store,
+)
 from archline.execution.codegen.messages import copy_buffer, is_transfer, message, split, transfer
 from archline.execution.codegen.messages import load as load_shared
-from archline.execution.codegen.reals import KINDS, combine, extreme, real
 from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.sites import WORK
 from archline.execution.codegen.values import Atom, Code, Register, Static, named
-from archline.execution.codegen.views import positive, view
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NAME_LIMIT, NO_INT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact

@@ -2,23 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from random import Random
 from typing import Literal
 
+from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Poly, rational, total
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Places, Point, Values
-from archline.recurrences.exact import samples, unroll
-from archline.recurrences.exact.basis import Element
+from archline.recurrences.exact import samples
+from archline.recurrences.exact.basis import Element, distinct, sided, times
 from archline.recurrences.exact.coefficient_lp import Writer
 from archline.recurrences.exact.halved_sizes import limited, reproduced
 from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
-from archline.recurrences.model import Equation, Function
+from archline.recurrences.model import Equation, Function, by_call, calls
+
+START = 16
+"""The least exponent of the induction."""
+BENDS = START // 4, START // 2
+
+Steps = Callable[[Equation], Sequence[Transition]]
+Value = Callable[[int], Fraction | None]
+
+
+def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps, value: Value) -> list[Transition]:
+    """The steps of an equation, with the exponents below START apart where others are called.
+
+    What others cost has a form of its own at small sizes: a transposition of 2^k elements, down to leaves of 16 by 16,
+    costs about 2^k for k <= 8 and little more than that from there on. Bounds without maxima charge a whole leaf at
+    every size; where k is at least 16 the maxima are decided, and nothing is lost. Below that each k is a leaf of the
+    induction, with the recurrence's own value.
+    `value` is the function where the exponent is a number, None where that is not known.
+    """
+    exponent = _exponent(equation, function, foreign)
+    low = None if exponent is None else equation.facts.bounds[exponent].least
+    if exponent is None or low is None or low >= START:
+        return list(steps(equation))
+    symbol = Poly.symbol(exponent)
+    found = []
+    for number in range(low, START):
+        known = value(number)
+        if known is None:
+            return list(steps(equation))
+        facts = equation.facts.with_nonnegative(symbol - number).with_nonnegative(number - symbol)
+        found.append(Transition(equation, facts, Poly.constant(rational(known)), ()))
+    above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
+    return [*found, *(replace(step, equation=equation) for step in steps(above))]
+
+
+def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str | None:
+    """The exponent that is shared out, where others are called and as many calls are made at all sizes."""
+    if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
+        return None
+    factors = {call: factor for call, factor in by_call(equation.value)[1].items() if call.function == function.name}
+    if not factors or not total(factors.values()).is_constant:
+        return None
+    others = any(call.function in foreign for call in calls(equation.value))
+    return function.shared_exponents[0] if others else None
+
+
+def bent(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Element, ...]]:
+    """Sets of elements with max(0, k - c), where exponents k are taken apart; none for other functions.
+
+    That is 0 at small k, and where all parts of k are at least c, as those of k >= 2*c, their sum is c less.
+    """
+    exponents = function.shared_exponents
+    inductive = [step for step in steps if step.calls]
+    if len(exponents) != 1 or not inductive:
+        return
+    (exponent,) = exponents
+    if any(step.facts.bounds[exponent].least != START for step in inductive):
+        return
+    size = Element(Poly.symbol(exponent))
+    logs = list(sided(function))
+    bends = [Element(a.positive_part(size.value - bend)) for bend in BENDS]
+    yield distinct([Element(Poly.constant(1)), *logs, *(times(size, each) for each in logs if each.sign), *bends])
+
 
 POINTS = 16
 LARGE = 4
@@ -104,7 +167,7 @@ class Context:
         steps = [
             step
             for equation, size in sizes.items()
-            for step in unroll.apart(
+            for step in apart(
                 equation,
                 function,
                 foreign,

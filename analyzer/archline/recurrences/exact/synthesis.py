@@ -27,10 +27,10 @@ from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
-from archline.recurrences.exact import leaves, unroll
+from archline.recurrences.exact import leaves
 from archline.recurrences.exact.basis import Element, distinct, families, logarithmic
 from archline.recurrences.exact.coefficient_lp import Coefficients
-from archline.recurrences.exact.constraints import ALIKE, FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio
+from archline.recurrences.exact.constraints import ALIKE, FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio, bent
 from archline.recurrences.exact.halved_sizes import leveled, limited, on_a_path, reproduced, shrinking
 from archline.recurrences.exact.handelman import NEAR, Goal, Part, ProductCone, Proposal, cone, propose
 from archline.recurrences.exact.transitions import Transition
@@ -190,7 +190,7 @@ class Synthesis:
         """All sets, each with how far its growth may be from that of the function."""
         context = self._context
         yield from ((each, SIMILAR) for each in self._special())
-        yield from ((each, ROUGHLY) for each in unroll.families(context.function, context.steps))
+        yield from ((each, ROUGHLY) for each in bent(context.function, context.steps))
         several = [] if context.values is None else list(limited(context.function, context.steps))
         # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
         for elements in several:

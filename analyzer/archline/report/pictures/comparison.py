@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from archline.compare.crossovers import Crossover
 from archline.compare.results import ComparedPoint, Comparison
+from archline.compare.verdicts import Crossover
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.report.energies.shown import cache_text, sizes_text

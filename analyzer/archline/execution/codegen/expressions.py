@@ -1,0 +1,442 @@
+"""Expressions: registers, array elements, externs and arithmetic.
+
+That on sizes and indices is free, that on `int` data is counted; every operation on reals is one flop, but negation,
+literals and `real_of` are free. Plain Python computes in unbounded integers and checks what must fit 64 bits. Compiled
+code computes in 64 bits: an expression of sizes whose value cannot be bounded below 2^63 is checked as it is computed,
+and where the check fails the run starts again as plain Python.
+"""
+
+from __future__ import annotations
+
+import math
+
+from archline.execution import run_rules as rules
+from archline.execution.codegen.scope import Function, is_extern
+from archline.execution.codegen.sites import EXTERN
+from archline.execution.codegen.values import Code, Linear, Register, Static, View, named
+from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
+from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
+from archline.language.model import Kind
+
+_CONVERSIONS = {"real": "float", "int": "int"}
+
+
+def read_register(fn: Function, expr: s.Name, register: Register) -> str:
+    """The variable of a register, after a check that it has a value where that is not certain."""
+    if register.flag is not None:
+        site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
+        fn.check(f"{register.flag} == 0", site)
+    if register.shadow is not None and not fn.free:
+        fn.touch(register.shadow, "read", expr.span, f"`{expr.id}` is read")
+    return register.code
+
+
+def read(fn: Function, expr: s.Element) -> str:
+    """Read an element; the name that holds its value."""
+    view = fn.view(expr.array)
+    place = address(fn, expr, view)
+    if view.shared:
+        fn.emit(f"grid.note([{place}])")
+    else:
+        fn.access(place, "read", expr.span, f"`{format_expression(expr)}` is read")
+    return load(fn, expr, view, place)
+
+
+def load(fn: Function, expr: s.Expr, view: View, place: str) -> str:
+    """The value at an address, after a check that it is set."""
+    value = fn.temp(f"{_pool(view)}[{place}]", "v")
+    site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
+    fn.check(unset(fn, view, place, value), site)
+    return value
+
+
+def unset(fn: Function, view: View, place: str, value: str) -> str:
+    """The condition that the word at an address, whose value is at hand, is unset."""
+    if not fn.options.compiled:
+        return f"{value} is None"
+    ints = "GI" if view.shared else "I"
+    return f"{ints}[{place}] == {UNSET_REAL}" if view.element is Kind.REAL else f"{value} == {NO_INT}"
+
+
+def store(fn: Function, view: View, place: str, value: str) -> None:
+    """Write a value to an address."""
+    fn.emit(f"{_pool(view)}[{place}] = {value}")
+
+
+def _pool(view: View) -> str:
+    pool = "R" if view.element is Kind.REAL else "I"
+    return f"G{pool}" if view.shared else pool
+
+
+def address(fn: Function, expr: s.Element, view: View) -> str:
+    """Check the subscripts of an element, from left to right; the name that holds its address."""
+    subscripts = []
+    for dimension, subscript in enumerate(expr.subscripts):
+        assert not isinstance(subscript, s.Slice)
+        subscripts.append(_subscript(fn, expr, subscript, view, dimension))
+    return place_of(fn, view, subscripts)
+
+
+def place_of(fn: Function, view: View, subscripts: list[str]) -> str:
+    """The name that holds the address of an element whose subscripts, atoms, are in bounds."""
+    match view.place:
+        case Linear(strides):
+            terms = [view.base]
+            terms += [scaled(index, by) for index, by in zip(subscripts, strides, strict=True) if index != "0"]
+            return fn.temp(" + ".join(terms), "a")
+        case place:
+            row = " + ".join([place.row, *map(scaled, subscripts, place.rows)])
+            column = " + ".join([place.column, *map(scaled, subscripts, place.columns)])
+            return fn.temp(f"{view.base} + 2 * spread({row}) + spread({column})", "a")
+
+
+def scaled(index: str, stride: str) -> str:
+    """Index * stride, without a needless factor."""
+    if stride == "1":
+        return index
+    if stride == "0" or index == "0":
+        return "0"
+    return stride if index == "1" else f"{index} * {stride}"
+
+
+def _subscript(fn: Function, expr: s.Element, subscript: s.Expr, view: View, dimension: int) -> str:
+    extent = view.extents[dimension]
+    value = atom(fn, integer(fn, subscript), "i")
+    limits = []
+    known = fn.names[subscript.id] if isinstance(subscript, s.Name) else None
+    least = known.least if isinstance(known, Static) else int(value) if value.isdigit() else None
+    if least is None or least < 0:
+        limits.append(f"{value} < 0")
+    if not (isinstance(known, Static) and known.below == extent):
+        limits.append(f"{value} >= {extent}")
+    if limits:
+        which = f"subscript {dimension + 1} of" if len(view.extents) > 1 else "the subscript of"
+        message = f"{which} `{format_expression(expr)}` is {{0}}, and must be in 0..{{1}}"
+        fn.check(" or ".join(limits), fn.site(rules.OUT_OF_BOUNDS, subscript.span, message), value, extent)
+    return value
+
+
+def call_extern(fn: Function, expr: s.Call) -> str:
+    """Call an extern: its declared costs, then its value; the name that holds it."""
+    extern = fn.module.targets[expr]
+    assert isinstance(extern, s.Extern)
+    values = []
+    for parameter, argument in zip(extern.parameters, expr.arguments, strict=True):
+        is_real = isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
+        values.append(real(fn, argument).text if is_real else integer(fn, argument).text)
+    if not fn.free:
+        fn.block.cost[f"{EXTERN} {extern.name}"] += 1
+        fn.emit(f"{fn.frame.span} += K[{fn.layout.extern(extern)}]")
+    text = f"E_{extern.name}({', '.join(values)})"
+    result = fn.temp(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
+    if extern.result == "int":
+        site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
+        fn.check(f"{result} == {NO_INT}", site)
+    return result
+
+
+MAX_BRACKETS = 30
+_MAX_EXPONENT_BITS = 4096
+_CHECKED = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
+
+
+def integer(fn: Function, expr: s.Expr) -> Code:
+    """The value of an expression of kind STATIC or INT, in an integer position."""
+    match expr:
+        case s.Integer(value=value):
+            return literal(fn, value, expr)
+        case s.Name(id=name):
+            return _name(fn, expr, name)
+        case s.Unary(op="-", operand=operand):
+            inner = integer(fn, operand)
+            return bracket(fn, f"-{inner.text}", inner, bound=inner.bound)
+        case s.Binary(op=op, left=left, right=right):
+            return _binary(fn, expr, op, integer(fn, left), integer(fn, right))
+        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)) if not is_extern(fn, expr):
+            return _rounded(fn, expr, function, inner)
+        case s.Call(function=function):
+            return _call(fn, expr, function)
+        case s.Element():
+            from archline.execution.codegen.expressions import read
+
+            return named(read(fn, expr), INT_LIMIT)
+        case _:
+            raise AssertionError(f"not an integer expression: {expr}")
+
+
+def atom(fn: Function, code: Code, stem: str = "t") -> str:
+    """A name or literal for a value, computed now."""
+    return code.text if code.atom else fn.temp(code.text, stem)
+
+
+def literal(fn: Function, value: int, expr: s.Expr) -> Code:
+    """A literal, which compiled code holds in 64 bits."""
+    if fn.options.compiled and abs(value) > INT_LIMIT:
+        fn.wide("True")
+        value = 0
+    text = str(value) if value >= 0 else f"({value})"
+    return named(text, abs(value))
+
+
+def bracket(fn: Function, text: str, *parts: Code, bound: int | None = None) -> Code:
+    """An expression in brackets, or a name for it where brackets would nest too deep for Python's parser."""
+    depth = 1 + max((part.depth for part in parts), default=0)
+    if depth > MAX_BRACKETS:
+        return named(fn.temp(text), bound)
+    return Code(f"({text})", bound, depth)
+
+
+def _name(fn: Function, expr: s.Name, name: str) -> Code:
+    meaning = fn.names.get(name)
+    match meaning:
+        case Static(code=code, bound=bound):
+            return named(code, bound)
+        case Register():
+            from archline.execution.codegen.expressions import read_register
+
+            # A register that may change is no atom: a view keeps its bounds, a loop its range.
+            return Code(read_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
+        case _:
+            # Declared costs also speak of the machine and of the cost symbols of externs.
+            return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
+
+
+def _binary(fn: Function, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
+    data = fn.kind(expr) is Kind.INT
+    if data:
+        fn.operation(op, real=False)
+    if op in ("//", "%", "/"):
+        return _division(fn, expr, op, left, right, data)
+    if op == "^":
+        right = named(_exponent(fn, expr, right), right.bound)
+    bound = _bound(op, left, right)
+    if data or (fn.options.compiled and bound > INT_LIMIT):
+        return _checked(fn, expr, op, left, right, data)
+    if op == "^":
+        if not fn.options.compiled:
+            return _plain_power(fn, expr, left, right)
+        return bracket(fn, f"pow_int({left.text}, {right.text})", left, bound=bound)
+    return bracket(fn, f"{left.text} {op} {right.text}", left, right, bound=bound)
+
+
+def _bound(op: str, left: Code, right: Code) -> int:
+    """What the result's absolute value cannot exceed."""
+    a = INT_LIMIT if left.bound is None else left.bound
+    b = INT_LIMIT if right.bound is None else right.bound
+    match op:
+        case "+" | "-":
+            return min(a + b, INT_LIMIT + 1)
+        case "*":
+            return min(a * b, INT_LIMIT + 1)
+        case _:
+            if right.text.isdigit() and a.bit_length() * b <= 64:
+                return max(int(a**b), 1)
+            return INT_LIMIT + 1
+
+
+def _checked(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
+    if fn.options.compiled or op == "^":
+        result = fn.temp(f"{_CHECKED[op]}({left.text}, {right.text})")
+        failed = f"{result} == {NO_INT}"
+    else:
+        result = fn.temp(f"{left.text} {op} {right.text}")
+        failed = f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}"
+    if data:
+        message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
+        fn.check(failed, fn.site(rules.OVERFLOW, expr.span, message))
+    else:
+        fn.wide(failed)
+    return named(result, INT_LIMIT)
+
+
+def _plain_power(fn: Function, expr: s.Binary, left: Code, right: Code) -> Code:
+    base = atom(fn, left)
+    message = f"the value of `{format_expression(expr)}` is too large to be computed"
+    site = fn.site(rules.OVERFLOW, expr.span, message)
+    fn.check(f"({base}).bit_length() * {right.text} > {_MAX_EXPONENT_BITS}", site)
+    return bracket(fn, f"{base} ** {right.text}")
+
+
+def _exponent(fn: Function, expr: s.Binary, exponent: Code) -> str:
+    if exponent.text.isdigit():
+        return exponent.text
+    text = atom(fn, exponent)
+    site = fn.site(rules.NOT_EXACT, expr.span, f"the exponent of `{format_expression(expr)}` is negative: {{0}}")
+    fn.check(f"{text} < 0", site, text)
+    return text
+
+
+def _division(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
+    divisor = atom(fn, right)
+    _check_divisor(fn, expr.right, divisor)
+    if op == "/":
+        dividend = atom(fn, left)
+        message = f"`{format_expression(expr)}` must divide, and {{0}}/{{1}} does not"
+        site = fn.site(rules.NOT_EXACT, expr.span, message)
+        fn.check(f"{dividend} % {divisor} != 0", site, dividend, divisor)
+        return bracket(fn, f"{dividend} // {divisor}", bound=left.bound)
+    bound = left.bound if op == "//" else right.bound
+    return bracket(fn, f"{left.text} {op} {divisor}", left, bound=bound)
+
+
+def _check_divisor(fn: Function, expr: s.Expr, divisor: str) -> None:
+    if not divisor.isdigit() or divisor == "0":
+        site = fn.site(rules.NOT_EXACT, expr.span, f"division by zero: `{format_expression(expr)}` is 0")
+        fn.check(f"{divisor} == 0", site)
+
+
+def _call(fn: Function, expr: s.Call, function: str) -> Code:
+
+    if is_extern(fn, expr):
+        return named(call_extern(fn, expr), INT_LIMIT)
+    data = fn.kind(expr) is Kind.INT
+    values = [integer(fn, argument) for argument in expr.arguments]
+    for _ in range(max(1, len(values) - 1) if data else 0):
+        fn.operation(function, real=False)
+    match function:
+        case "min" | "max":
+            bound = max(INT_LIMIT if value.bound is None else value.bound for value in values)
+            text = f"{function}({', '.join(value.text for value in values)})"
+            return bracket(fn, text, *values, bound=bound)
+        case "abs":
+            return bracket(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
+        case "log2" | "sqrt":
+            argument = atom(fn, values[0])
+            result = fn.temp(f"exact_{function}({argument})")
+            message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
+            fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
+            return named(result, 64 if function == "log2" else values[0].bound)
+        case _:
+            raise AssertionError(f"not a function of integers: {function}")
+
+
+def _rounded(fn: Function, expr: s.Call, function: str, inner: s.Expr) -> Code:
+    """A quotient, root or logarithm of sizes rounded; of any other integer, the integer itself."""
+    up = function == "ceil"
+    match inner:
+        case s.Binary(op="/", left=left, right=right):
+            dividend, divisor = integer(fn, left), atom(fn, integer(fn, right))
+            _check_divisor(fn, right, divisor)
+            text = f"-(-{dividend.text} // {divisor})" if up else f"{dividend.text} // {divisor}"
+            return bracket(fn, text, dividend, bound=dividend.bound)
+        case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)):
+            value = atom(fn, integer(fn, argument))
+            message = f"`{format_expression(inner)}` is not a number: {inside} of {{0}}"
+            fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
+            return bracket(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
+        case _:
+            pass
+    if fn.kind(expr) is Kind.INT:
+        fn.operation(function, real=False)
+    return integer(fn, inner)
+
+
+_ROUNDED = {
+    ("log2", False): "ceil_log2({0} + 1) - 1",
+    ("log2", True): "ceil_log2({0})",
+    ("sqrt", False): "floor_sqrt({0})",
+    ("sqrt", True): "floor_sqrt({0} - 1) + 1 if {0} else 0",
+}
+
+
+KINDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "^": "pow"}
+COMPARISON = "compare"
+_REAL_FUNCTIONS = {
+    "sqrt": "real_sqrt",
+    "rsqrt": "real_rsqrt",
+    "exp": "real_exp",
+    "log": "real_log",
+    "log2": "real_log2",
+    "sin": "real_sin",
+    "cos": "real_cos",
+    "abs": "abs",
+    "floor": "real_floor",
+    "ceil": "real_ceil",
+}
+
+
+def real(fn: Function, expr: s.Expr) -> Code:
+    """The value of an expression of kind REAL, or of an integer where a real is wanted."""
+    match expr:
+        case s.Integer(value=value):
+            return Code(_literal(_nearest_real(value)))
+        case s.Real(text=text):
+            return Code(_literal(float(text)))
+        case s.Name(id="pi"):
+            return Code(repr(math.pi))
+        case s.Unary(op="-", operand=operand):
+            inner = real(fn, operand)
+            return bracket(fn, f"-{inner.text}", inner)
+        case _:
+            pass
+    if fn.kind(expr) is not Kind.REAL:
+        whole = integer(fn, expr)
+        return bracket(fn, f"float({whole.text})", whole)
+    match expr:
+        case s.Name(id=name):
+            register = fn.names[name]
+            assert isinstance(register, Register)
+            return Code(read_register(fn, expr, register))
+        case s.Binary(op=op, left=left, right=right):
+            return _real_binary(fn, op, left, right)
+        case s.Call():
+            return _real_call(fn, expr)
+        case s.Element():
+            return named(read(fn, expr))
+        case s.Unary() | s.Reshape():
+            raise AssertionError(f"not a real expression: {expr}")
+
+
+def _nearest_real(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _literal(value: float) -> str:
+    if math.isinf(value):
+        return "infinity" if value > 0 else "(-infinity)"
+    return repr(value) if value >= 0 else f"({value!r})"
+
+
+def combine(fn: Function, op: str, left: Code, right: Code) -> Code:
+    """`left op right` on reals, not counted here."""
+    if op == "/":
+        return bracket(fn, f"divide({left.text}, {right.text})", left, right)
+    return bracket(fn, f"{left.text} {op} {right.text}", left, right)
+
+
+def _real_binary(fn: Function, op: str, left: s.Expr, right: s.Expr) -> Code:
+    base = real(fn, left)
+    if op == "^":
+        exponent = integer(fn, right)
+        fn.operation(KINDS[op], real=True)
+        return bracket(fn, f"power({base.text}, float({exponent.text}))", base, exponent)
+    other = real(fn, right)
+    fn.operation(KINDS[op], real=True)
+    return combine(fn, op, base, other)
+
+
+def extreme(fn: Function, function: str, left: Code, right: Code) -> Code:
+    """`min` or `max` of two reals, not counted here."""
+    return bracket(fn, f"real_{function}({left.text}, {right.text})", left, right)
+
+
+def _real_call(fn: Function, expr: s.Call) -> Code:
+    if is_extern(fn, expr):
+        return named(call_extern(fn, expr))
+    function = expr.function
+    if function == "real_of":
+        whole = integer(fn, expr.arguments[0])
+        return bracket(fn, f"float({whole.text})", whole)
+    values = [real(fn, argument) for argument in expr.arguments]
+    if function in ("min", "max"):
+        result = values[0]
+        for value in values[1:]:
+            fn.operation(function, real=True)
+            result = extreme(fn, function, result, value)
+        return result
+    fn.operation(function, real=True)
+    return bracket(fn, f"{_REAL_FUNCTIONS[function]}({values[0].text})", values[0])

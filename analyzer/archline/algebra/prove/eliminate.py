@@ -145,7 +145,7 @@ class EliminationSearch:
         step = Symbol(f"{atom.name}'")
         shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
         coefficients = shifted.coefficients(step)
-        return min(coefficients) >= 0 and all(self.holds(each) for each in coefficients.values())
+        return all(power >= 0 and self.holds(each) for power, each in coefficients.items())
 
     def _by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
         """max(0, e) is 0 where e <= 0 and e where e >= 0."""

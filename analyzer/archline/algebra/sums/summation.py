@@ -16,6 +16,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.reduce import reduced
 from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
 from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
 from archline.algebra.sums.pairs import pair_of
@@ -252,7 +253,7 @@ def _sum_by_sign(
     point, rising = change
     # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
     points = [point, point + (1 if rising else -1)] if _unit_slope(atom, variable) else [point]
-    middles = [facts.minimum(facts.maximum(facts.simplify(each), lo), hi) for each in points]
+    middles = [reduced(facts.minimum(facts.maximum(facts.simplify(each), lo), hi), facts) for each in points]
     middle = min(middles, key=_complexity)
     negative = replace_atom(value, atom, ZERO)
     positive = replace_atom(value, atom, atom.argument)

@@ -9,6 +9,7 @@ from itertools import product
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
 from archline.analysis.communication.hand_over import with_hand_overs
 from archline.analysis.communication.memory import Memory
@@ -165,9 +166,10 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
     if isinstance(upper, Unknown):
         return upper
     lowers = [each.lower for each in own if isinstance(each, Known)]
+    highest = reduced_in_sizes(upper.upper, facts)
     for lower in lowers:
         if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
-            return exactly(upper.upper)
+            return exactly(highest)
     best = least
     for lower in lowers:
         # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
@@ -175,4 +177,4 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
             best = lower
     lowest = -readable(-best, facts)
     lowest = lowest if is_nonnegative(lowest - least, facts) else facts.maximum(lowest, least)
-    return Known(lowest, readable(upper.upper, facts))
+    return Known(reduced_in_sizes(lowest, facts), readable(highest, facts))

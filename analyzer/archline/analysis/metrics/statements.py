@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, Self
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.metrics.assumed_data import with_assumed, without_settled
 from archline.analysis.metrics.cost_model import STANDARD, CostModel
 from archline.analysis.metrics.derivation import Step
@@ -17,7 +19,7 @@ from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
 from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of, repeated, unknown
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Known, times, up_to
+from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
 from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
 from archline.ir.indicators import indicator
 from archline.ir.loops import serial_path, static_range
@@ -101,7 +103,8 @@ class Statements:
         except TooComplexError as problem:
             return unknown(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
-        return closed.ended(lambda amount: closed_amount(amount, scope.facts, algorithm)), steps
+        shortest = partial(reduced_in_sizes, facts=scope.facts)
+        return closed.ended(lambda each: map_known(closed_amount(each, scope.facts, algorithm), shortest)), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         """A call of an algorithm (1, and what it costs at the arguments' sizes) or of an extern."""

@@ -1,0 +1,375 @@
+"""Reduced forms: the shortest that is found of an expression with maxima and floors, the same at every point.
+
+Maxima and floors are resolved by cases, in each of which what is left is mostly a polynomial: at the least numbers of a
+size one by one and from there on; on either side of a sign; for n = m*q + r with 0 <= r < m. Where all cases give one
+polynomial it is the form. Where few small sizes differ, max(0, k - n) makes up for them; where remainders do, it is
+the polynomial in r through all of them. So a form is proved by how it is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import lcm
+from typing import TypeAlias
+
+from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
+from archline.algebra.division import divide_exactly
+from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.printing import to_text
+
+MAX_CASES = 150
+MAX_PRODUCTS = 40_000
+MAX_SMALL = 8
+MAX_REMAINDERS = 64
+MAX_DEGREE = 4
+Piece: TypeAlias = a.PositivePart | a.Floor
+_Vain: TypeAlias = frozenset[object]
+
+
+def reduced_in_sizes(value: Poly, facts: Facts) -> Poly:
+    """The same of a value in the sizes of an algorithm, some of which are written otherwise in what is known."""
+    return facts.restore(reduced(facts.simplify(value.substitute(facts.rewrites)), facts))
+
+
+def reduced(value: Poly, facts: Facts) -> Poly:
+    """The value under facts, in a form that is no longer."""
+    value = _divided_out(value)
+    if not any(isinstance(atom, Piece) for atom in value.atoms()):
+        return value
+    scale = a.content(value)
+    key = reduced, value.scaled(1 / scale)
+    if key not in facts.found:
+        try:
+            with budget(MAX_PRODUCTS):
+                facts.found[key] = _Cases().form(key[1], facts)
+        except TooComplexError:
+            facts.found[key] = key[1]
+    found = facts.found[key]
+    assert isinstance(found, Poly)
+    if found is key[1]:
+        return value
+    return min(found.scaled(scale), value, key=lambda each: len(to_text(facts.restore(each))))
+
+
+def _length(value: Poly) -> tuple[int, int, int]:
+    """How long a form is to read: the maxima, floors and the like in it first."""
+    return len(set(_pieces(value))), len(value.terms), len(value.key)
+
+
+def _pieces(value: Poly) -> Iterator[Atom]:
+    return (atom for atom in value.atoms_within() if atom.parts)
+
+
+def _divided_out(value: Poly) -> Poly:
+    """The value with e for d*(e/d), which the program promises to be exact."""
+    for atom in [each for each in value.atoms() if isinstance(each, a.Quotient)]:
+        lead = max((m for m in atom.divisor.terms), key=lambda each: (sum(p for _, p in each), str(each)))
+        if any(power < 0 for _, power in lead):
+            continue
+        rest = (atom.argument - Poly.of_atom(atom) * (atom.divisor - _term(lead, atom.divisor))) / (
+            atom.divisor.terms[lead]
+        )
+        while chosen := {m: c for m, c in value.terms.items() if _holds(m, (*lead, (atom, 1)))}:
+            share = Poly({_without(m, (*lead, (atom, 1))): c for m, c in chosen.items()})
+            value = Poly({m: c for m, c in value.terms.items() if m not in chosen}) + share * rest
+    return value
+
+
+def _term(monomial: Monomial, value: Poly) -> Poly:
+    return Poly({monomial: value.terms[monomial]})
+
+
+def _holds(monomial: Monomial, factor: Monomial) -> bool:
+    powers = dict(monomial)
+    return all(powers.get(atom, 0) >= power for atom, power in factor)
+
+
+def _without(monomial: Monomial, factor: Monomial) -> Monomial:
+    less = dict(factor)
+    return tuple((atom, power - less.get(atom, 0)) for atom, power in monomial if power != less.get(atom, 0))
+
+
+class _Cases:
+    """The search for one form; it stops after so many cases."""
+
+    def __init__(self) -> None:
+        self.left = MAX_CASES
+
+    def form(self, value: Poly, facts: Facts, vain: _Vain = frozenset()) -> Poly:
+        """The shortest form that is found; nothing is split in a way that was in vain before."""
+        value = facts.simplify(value)
+        for key, split in self._splits(value, facts):
+            if key not in vain:
+                self.left -= 1
+                if self.left < 0:
+                    raise TooComplexError("too many cases")
+                vain |= {key}
+                found = split(vain)
+                if found is not None and _length(found) < _length(value):
+                    return self.form(found, facts)
+        return value
+
+    def _splits(self, value: Poly, facts: Facts) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
+        """Ways to take the value apart, each with what tells it from others, those that resolve most first."""
+        atoms = sorted(set(_innermost(value)), key=lambda atom: atom.key)
+        for name in sorted({name for atom in atoms for name in atom.names}):
+            few = _values(facts.bounds.get(name))
+            if few is not None:
+                yield name, partial(self._by_values, value, name, few, facts)
+                return
+        changes = [change for atom in atoms if (change := _change(atom, facts)) is not None]
+        for change in changes:
+            small = _from_where(change, facts)
+            if small is not None and not _alone(value, change.atom, {small[0]}):
+                yield small, partial(self._by_small_sizes, value, *small, facts)
+        floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
+        for name in sorted({name for atom in floors for name in atom.argument.names}):
+            modulus = _modulus(value, name, facts)
+            if modulus is not None and not all(
+                _alone(value, atom, {name, *modulus.names}) for atom in floors if name in atom.names
+            ):
+                for up in (False, True):
+                    key = name, modulus, up
+                    yield key, partial(self._by_blocks, value, *key, facts)
+        for change in changes:
+            if not _alone(value, change.atom, change.atom.names, factors=False):
+                yield change.atom, partial(self._by_sign, value, change, facts)
+
+    # Small sizes
+    def _by_small_sizes(self, value: Poly, name: str, start: int, facts: Facts, vain: _Vain) -> Poly | None:
+        """The form from some size on, with max(0, k - n) where it is another at a smaller one."""
+        now, least = Poly.symbol(name), facts.bounds[name].least
+        assert least is not None
+        found = self.form(value, facts.with_nonnegative(now - start), vain)
+        bends: list[Poly] = []
+        for number in range(start - 1, least - 1, -1):
+            known, more = _pinned(facts, name, number), ZERO
+            if known is not None:
+                more = self.form((value - found).substitute({name: Poly.constant(number)}), known, vain)
+                for distance, bend in enumerate(reversed(bends), 2):
+                    more = more - bend.scaled(distance)
+            bends.append(more)
+        if not all(_dominates(found, bend) for bend in bends):
+            # What makes up for small sizes would hide that the form grows more slowly.
+            return None
+        for number, bend in zip(range(start, least, -1), bends, strict=True):
+            found = found + bend * a.positive_part(number - now)
+        return found
+
+    # Remainders
+    def _by_blocks(self, value: Poly, name: str, modulus: Poly, up: bool, facts: Facts, vain: _Vain) -> Poly | None:
+        """The form in q and r where n = m*q + r, or m*q - r for rounding `up`, with 0 <= r < m."""
+        block, rest = facts.unused("block'"), facts.unused("rest'")
+        whole, left = Poly.symbol(block) * modulus, Poly.symbol(rest)
+        size = whole - left if up else whole + left
+        known = _in_blocks(facts, name, modulus, up, size, (block, rest))
+        found = self.form(value.substitute({name: size}), known, vain)
+        if any(rest in atom.names for atom in found.atoms() if atom.parts):
+            return None
+        now = Poly.symbol(name)
+        number = a.ceil_div(now, modulus) if up else a.floor_div(now, modulus)
+        found = found.substitute({rest: whole - now if up else now - whole})
+        return facts.simplify(found.substitute({block: number}))
+
+    def _by_values(self, value: Poly, name: str, numbers: range, facts: Facts, vain: _Vain) -> Poly | None:
+        """The polynomial in a symbol of few values through what the form is at each of them."""
+        forms = []
+        for number in numbers:
+            known = _pinned(facts, name, number)
+            if known is None:
+                return None
+            forms.append(self.form(value.substitute({name: Poly.constant(number)}), known, vain))
+        found, power = ZERO, ONE
+        for degree in range(MAX_DEGREE + 1):
+            if not any(forms):
+                return found
+            found = found + forms[0] * power
+            power = power * (Poly.symbol(name) - numbers[degree]) / (degree + 1)
+            forms = [after - before for before, after in pairwise(forms)]
+        return None
+
+    # Signs
+    def _by_sign(self, value: Poly, change: _Change, facts: Facts, vain: _Vain) -> Poly | None:
+        """One form on both sides of a change, or both where what tells them apart is the atom itself."""
+        above, below = facts.with_nonnegative(change.argument), facts.with_nonnegative(change.opposite)
+        if above is facts or below is facts:
+            return None
+        positive = self.form(_replaced(value, change.atom, change.above), above, vain)
+        negative = self.form(_replaced(value, change.atom, change.below), below, vain)
+        difference = positive - negative
+        if not difference or not self.form(difference, below, vain):
+            return positive
+        if not self.form(difference, above, vain):
+            return negative
+        times = divide_exactly(difference, change.above - change.below)
+        return None if times is None else negative + times * (Poly.of_atom(change.atom) - change.below)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """An atom that is one of two expressions, by whether an integer is at least 0 or its `opposite` is."""
+
+    atom: Piece
+    argument: Poly
+    opposite: Poly
+    above: Poly
+    below: Poly
+
+
+def _change(atom: Piece, facts: Facts) -> _Change | None:
+    """Where a maximum changes, or a floor of two values; None for other floors."""
+    if isinstance(atom, a.PositivePart):
+        return _Change(atom, atom.argument, -atom.argument, atom.argument, ZERO)
+    argument, modulus = atom.argument, atom.modulus
+    if not a.is_integral(argument) or not a.is_integral(modulus):
+        return None
+    for low in (0, -1):
+        over = argument - modulus.scaled(low)
+        if facts.nonnegative(over) and facts.nonnegative(modulus.scaled(2) - 1 - over):
+            over = over - modulus
+            return _Change(atom, over, -over - 1, Poly.constant(low + 1), Poly.constant(low))
+    return None
+
+
+def _innermost(value: Poly) -> Iterator[Piece]:
+    """The maxima and floors, not those in logarithms and the like, in which there is no other one."""
+    for atom in value.atoms():
+        if isinstance(atom, Piece):
+            inside = [each for part in atom.parts for each in _innermost(part)]
+            yield from inside or [atom]
+
+
+def _alone(value: Poly, atom: Atom, names: Set[str], factors: bool = True) -> bool:
+    """Whether nothing else that the names are in can go with an atom: no other atom, and no factor of it."""
+    for monomial in value.terms:
+        for each, power in monomial:
+            if each is atom:
+                if power > 1 or (factors and any(other.names & names for other, _ in monomial if other is not atom)):
+                    return False
+            elif each.parts and each.names & names:
+                return False
+    return True
+
+
+def _dominates(large: Poly, small: Poly) -> bool:
+    """Whether each term of an expression is a factor of a term of another one, apart from rounding."""
+    many, few = ([dict(each) for each in _smooth(value).terms] for value in (large, small))
+    return all(any(all(m.get(atom, 0) >= f.get(atom, 0) for atom in {**m, **f}) for m in many) for f in few)
+
+
+def _smooth(value: Poly) -> Poly:
+    """The value with what is divided, or cut off at 0, in place of floors and maxima: no less, for its terms."""
+    whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
+    return whole.map_atoms(lambda atom: _smooth(atom.argument) if isinstance(atom, Piece) else None)
+
+
+def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:
+    def swap(each: Atom) -> Poly | None:
+        if each == atom:
+            return new
+        if not any(atom in set(part.atoms_within()) for part in each.parts):
+            return None
+        return each.rebuild(tuple(_replaced(part, atom, new) for part in each.parts))
+
+    return value.map_atoms(swap)
+
+
+def _from_where(change: _Change, facts: Facts) -> tuple[str, int] | None:
+    """A symbol and a small number from which on it is known which of the two an atom is."""
+    argument = change.argument
+    for name in sorted(argument.names):
+        least = None if name not in facts.bounds else facts.bounds[name].least
+        if least is None:
+            continue
+        parts = argument.coefficients(Symbol(name))
+        if argument.names == {name} and set(parts) == {0, 1}:
+            # Of c*n + d it is that from -d/c on, or the next number.
+            start = int((-parts[0].constant_term / parts[1].constant_term).floor()) + 1
+            return (name, start) if least < start <= least + MAX_REMAINDERS else None
+        for start in (least + MAX_SMALL, *range(least + 1, least + MAX_SMALL)):
+            known = facts.with_nonnegative(Poly.symbol(name) - start)
+            decided = known.nonnegative(argument) or known.nonnegative(change.opposite)
+            if not decided and start == least + MAX_SMALL:
+                break
+            if decided and start < least + MAX_SMALL:
+                return name, start
+    return None
+
+
+def _values(known: Bounds | None) -> range | None:
+    """The numbers that a symbol may be, where they are few."""
+    if known is None or known.least is None or known.most is None:
+        return None
+    few = range(known.least, known.most + 1)
+    return few if 1 < len(few) <= MAX_REMAINDERS else None
+
+
+def _modulus(value: Poly, name: str, facts: Facts) -> Poly | None:
+    """The m of n = m*q + r that resolves all floors with n in them; None where there is none, or other atoms with n."""
+    found: set[Poly] = set()
+    for atom in value.atoms_within():
+        if name not in atom.names or not atom.parts or isinstance(atom, a.PositivePart):
+            continue
+        if not isinstance(atom, a.Floor) or name in atom.modulus.names:
+            return None
+        parts = atom.argument.coefficients(Symbol(name))
+        if any(power < 0 or name in part.names or not a.is_integral(part) for power, part in parts.items()):
+            return None
+        found.add(atom.modulus)
+    numbers = [each.constant_term for each in found if each.is_constant]
+    if len(numbers) == len(found) and all(each.q == 1 for each in numbers):
+        modulus = Poly.constant(lcm(*(int(each.p) for each in numbers)))
+    elif len(found) == 1:
+        (modulus,) = found
+    else:
+        return None
+    now = Poly.symbol(name)
+    left = facts.nonnegative(now) and facts.nonnegative(modulus - 1 - now)
+    known = name in facts.bounds and a.is_integral(modulus) and facts.positive(modulus)
+    return None if left or not known else modulus
+
+
+def _pinned(facts: Facts, name: str, number: int) -> Facts | None:
+    """What is known where a symbol is a number; None where it cannot be."""
+    at = {name: Poly.constant(number)}
+    bounds = {
+        other: Bounds(*(tuple(end.substitute(at) for end in ends) for ends in (each.lower, each.upper)))
+        for other, each in facts.bounds.items()
+        if other != name
+    }
+    known = facts.with_bounds(bounds)
+    own = facts.bounds[name]
+    for value in (*(at[name] - each for each in own.lower), *(each - at[name] for each in own.upper)):
+        if known.nonnegative(-value - 1):
+            return None
+        known = known.with_nonnegative(value)
+    return known
+
+
+def _in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
+    """What is known where a symbol is written by its block and what is left."""
+    block, rest = names
+    own, at = facts.bounds[name], {name: size}
+    kept: dict[str, Bounds] = {}
+    later: list[Poly] = [*(size - each for each in own.lower), *(each - size for each in own.upper)]
+    for other, each in facts.bounds.items():
+        if other == name:
+            continue
+        now = Poly.symbol(other)
+        later += [(now - end).substitute(at) for end in each.lower if name in end.names]
+        later += [(end - now).substitute(at) for end in each.upper if name in end.names]
+        ends = (tuple(end for end in side if name not in end.names) for side in (each.lower, each.upper))
+        kept[other] = Bounds(*ends)
+    known = facts.with_bounds(kept)
+    divide = a.ceil_div if up else a.floor_div
+    lower, upper = ([known.simplify(divide(end, modulus)) for end in side] for side in (own.lower, own.upper))
+    known = known.with_symbol(block, lower, upper).with_symbol(rest, (ZERO,), (modulus - 1,))
+    for value in later:
+        known = known.with_nonnegative(value)
+    return known

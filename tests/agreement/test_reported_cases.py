@@ -21,12 +21,7 @@ REPORTS = Path(__file__).parent.parent / "data" / "reports"
 CASES: list[dict[str, Any]] = json.loads((REPORTS / "cases.json").read_text())
 OPEN = frozenset(
     (
-        "true-form-alternate",
         "true-form-block_lu",
-        "true-form-blocks",
-        "true-form-padded3",
-        "true-form-tail8",
-        "true-form-two_sided",
         "true-guard-and_guard",
         "true-guard-floyd",
         "true-guard-interior",
@@ -56,7 +51,7 @@ def _program(case: dict[str, Any], folder: Path, ensures: tuple[str, ...] = ()) 
         ]
     parts = [algorithms[name] for name in wanted]
     if ensures:
-        head, body = re.match(r"(algorithm .*?:\n(?:    where .*\n)?)(.*)", parts[0], flags=re.S).groups()
+        head, body = re.match(r"(algorithm .*?:\n(?:    where [^\n]*\n)?)(.*)", parts[0], flags=re.S).groups()
         parts[0] = head + "".join(f"    ensures {each}\n" for each in ensures) + body
     file = folder / f"{case['algorithm']}.algo"
     file.write_text("".join(parts))

@@ -54,16 +54,29 @@ def reduced(value: Poly, facts: Facts) -> Poly:
     assert isinstance(found, Poly)
     if found is key[1]:
         return value
-    return min(found.scaled(scale), value, key=lambda each: len(to_text(facts.restore(each))))
+    return min(found.scaled(scale), value, key=lambda each: (_degree(each), len(to_text(facts.restore(each)))))
 
 
-def _length(value: Poly) -> tuple[int, int, int]:
-    """How long a form is to read: the maxima, floors and the like in it first."""
-    return len(set(_pieces(value))), len(value.terms), len(value.key)
+def _length(value: Poly) -> tuple[int, ...]:
+    """How long a form is to read: its degree first, then the maxima, floors and the like in it."""
+    powers = sum(abs(power) for monomial in value.terms for _, power in monomial)
+    pieces = {atom for atom in value.atoms_within() if atom.parts}
+    return _degree(value), len(pieces), len(value.terms), powers, len(value.key)
 
 
-def _pieces(value: Poly) -> Iterator[Atom]:
-    return (atom for atom in value.atoms_within() if atom.parts)
+def _degree(value: Poly) -> int:
+    """The degree of the form as it is written, quotients and maxima as what they are made of."""
+    return max((sum(power * _degree_of(atom) for atom, power in monomial) for monomial in value.terms), default=0)
+
+
+def _degree_of(atom: Atom) -> int:
+    match atom:
+        case a.PositivePart():
+            return _degree(atom.argument)
+        case a.Floor():
+            return _degree(atom.argument) - _degree(atom.modulus)
+        case _:
+            return 0 if atom.parts else 1
 
 
 def _divided_out(value: Poly) -> Poly:
@@ -103,7 +116,8 @@ class _Cases:
 
     def form(self, value: Poly, facts: Facts, vain: _Vain = frozenset()) -> Poly:
         """The shortest form that is found; nothing is split in a way that was in vain before."""
-        value = facts.simplify(value)
+        equal = {name: end for name in value.names for end in _only(facts.bounds.get(name))}
+        value = facts.simplify(value.substitute(equal) if equal else value)
         for key, split in self._splits(value, facts):
             if key not in vain:
                 self.left -= 1
@@ -118,9 +132,11 @@ class _Cases:
     def _splits(self, value: Poly, facts: Facts) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
         """Ways to take the value apart, each with what tells it from others, those that resolve most first."""
         atoms = sorted(set(_innermost(value)), key=lambda atom: atom.key)
-        for name in sorted({name for atom in atoms for name in atom.names}):
+        for name in sorted(value.names):
             few = _values(facts.bounds.get(name))
-            if few is not None:
+            if few is not None and (
+                any(name in atom.names for atom in atoms) or value.degree(Symbol(name)) >= len(few)
+            ):
                 yield name, partial(self._by_values, value, name, few, facts)
                 return
         changes = [change for atom in atoms if (change := _change(atom, facts)) is not None]
@@ -138,7 +154,7 @@ class _Cases:
                     key = name, modulus, up
                     yield key, partial(self._by_blocks, value, *key, facts)
         for change in changes:
-            if not _alone(value, change.atom, change.atom.names, factors=False):
+            if not _alone(value, change.atom, change.atom.names):
                 yield change.atom, partial(self._by_sign, value, change, facts)
 
     # Small sizes
@@ -245,12 +261,12 @@ def _innermost(value: Poly) -> Iterator[Piece]:
             yield from inside or [atom]
 
 
-def _alone(value: Poly, atom: Atom, names: Set[str], factors: bool = True) -> bool:
+def _alone(value: Poly, atom: Atom, names: Set[str]) -> bool:
     """Whether nothing else that the names are in can go with an atom: no other atom, and no factor of it."""
     for monomial in value.terms:
         for each, power in monomial:
             if each is atom:
-                if power > 1 or (factors and any(other.names & names for other, _ in monomial if other is not atom)):
+                if power > 1 or any(other.names & names for other, _ in monomial if other is not atom):
                     return False
             elif each.parts and each.names & names:
                 return False
@@ -300,6 +316,11 @@ def _from_where(change: _Change, facts: Facts) -> tuple[str, int] | None:
             if decided and start < least + MAX_SMALL:
                 return name, start
     return None
+
+
+def _only(known: Bounds | None) -> Iterator[Poly]:
+    """What a symbol is, where it is bounded by it from both sides."""
+    return iter(()) if known is None else (end for end in known.lower if end in known.upper)
 
 
 def _values(known: Bounds | None) -> range | None:

@@ -1,9 +1,11 @@
 """Runs that fail whatever the data are refused with a place; no correct program is, and none gets numbers without end."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, passed_bounds
 from archline.analysis.metrics.recursion import Derivation
@@ -336,6 +338,78 @@ def test_bounds_on_grids() -> None:
 def test_an_extern_does_not_hide_a_failure() -> None:
     text = "extern e(a: real) -> real costs c flops\n\nalgorithm f(x: inout real[n]):\n    x[0] = e(x[0])\n    x[n] = 1.0\n"
     assert refused(text).rule.code == "AL303"
+
+
+@st.composite
+def counting_programs(draw: st.DrawFn) -> tuple[str, bool]:
+    """A program that counts in registers, and whether the sizes alone decide what it does."""
+    lines: list[str] = ["local i: int = 0", "local j: int = 1"]
+    by_data = False
+
+    def chosen(*options: str) -> str:
+        return draw(st.sampled_from(options))
+
+    def test(names: tuple[str, ...]) -> str:
+        nonlocal by_data
+        kind = draw(st.integers(0, 9))
+        if kind == 0:
+            by_data = True
+            return "x[0] > 1.0"
+        first = f"{chosen('i', 'j', *names)} {chosen('<', '<=', '!=')} {chosen('n', 'n - 1', 'm', '3', *names)}"
+        if kind > 2:
+            return first
+        by_data |= kind == 1
+        return f"{first} {chosen('and', 'or')} {'x[n - 1] > 1.0' if kind == 1 else 'j < 4'}"
+
+    def statements(depth: int, names: tuple[str, ...]) -> None:
+        nonlocal by_data
+        indent = "    " * depth
+        for _ in range(draw(st.integers(1, 2))):
+            kind = chosen("while", "while", "for", "if", "set", "set") if depth < 3 else "set"
+            if kind == "while":
+                limit = chosen("n", "2", "3", "n + m", "n//2 + 1", "n*m", "10")
+                lines.append(f"{indent}while {test(names)} at most {limit} times:")
+                statements(depth + 1, names)
+                lines.append(f"{'    ' * (depth + 1)}{chosen('i += 1', 'j += 1', 'i += j', 'j *= 2', 'i += 2')}")
+            elif kind == "for" and depth < 2:
+                variable = "k" if "k" not in names else "l"
+                lines.append(f"{indent}for {variable} in {chosen('0..n', '1..m', '0..3', 'n downto 1')}:")
+                statements(depth + 1, (*names, variable))
+            elif kind == "if":
+                lines.append(f"{indent}if {test(names)}:")
+                statements(depth + 1, names)
+            else:
+                value = chosen("0", "1", "n", "i + 1", "j - 1", "min(i, j)", "t[0]", *names)
+                by_data |= value == "t[0]"
+                lines.append(f"{indent}{chosen('i', 'j')} = {value}")
+
+    statements(0, ())
+    body = "\n    ".join(lines)
+    return f"algorithm f(x: real[n], t: int[1], m: size):\n    {body}\n", by_data
+
+
+def stopped_by(found: Algorithm, sizes: dict[str, int], seed: int) -> str | None:
+    module, node = found.module, found.node
+    try:
+        execute(module, node, generate(module, node, sizes, seed), compiled=False, steps=100_000)
+    except ArchlineError as caught:
+        return caught.diagnostics[0].rule.code
+    return None
+
+
+@settings(max_examples=drawn(300), deadline=None, suppress_health_check=list(HealthCheck))
+@given(counting_programs())
+def test_refused_bounds_are_broken_by_all_data_and_others_by_none_that_sizes_decide(
+    drawn_program: tuple[str, bool],
+) -> None:
+    text, by_data = drawn_program
+    found = subject(text)
+    failure = next(passed_bounds(found.module, found.node), None)
+    if failure is not None:
+        assert {stopped_by(found, dict(failure.sizes), seed) for seed in range(6)} == {"AL508"}, text
+    elif not by_data:
+        for n, m in product((1, 2, 4), (1, 3)):
+            assert stopped_by(found, {"n": n, "m": m}, 0) != "AL508", (text, n, m)
 
 
 # No false alarms

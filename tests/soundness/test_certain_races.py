@@ -94,6 +94,14 @@ HEADERS = {
         "local k: int = 0\n    if k > 0:\n        parallel for i in 0..n:\n            x[0] = 1.0",
         False,
     ),
+    "a branch of sizes behind one of data": (
+        "if x[0] > 1.0:\n        pass\n    elif n > 99:\n        parallel for i in 0..n:\n            x[0] = 1.0",
+        False,
+    ),
+    "a branch behind one that sizes take": (
+        "if x[0] > 1.0:\n        pass\n    elif n > 0:\n        pass\n    else:\n        parallel for i in 0..n:\n            x[0] = 1.0",
+        False,
+    ),
     "one segment of several entries": ("parallel for i in rows[0]..rows[1]:\n        x[0] = 1.0", True),
     "a range of data": ("local k: int = key[0]\n    parallel for i in 0..k:\n        x[0] = 1.0", False),
     "an index in the way": ("parallel for i in 0..n:\n        x[i % q] = 1.0", False),

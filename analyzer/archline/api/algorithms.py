@@ -25,7 +25,6 @@ from archline.ir.call_invariants import inherited
 from archline.ir.scope import declared
 from archline.language import model, name_rules
 from archline.language import syntax as s
-from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import machine_symbols
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
@@ -273,21 +272,14 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
 
 def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Whether an execution at the sizes of a failure stops there."""
-    from archline.execution import run_rules
-    from archline.execution.data import generate
-    from archline.execution.run import execute
+    from archline.execution import run_rules as stops
+    from archline.execution.run import tried
 
-    sizes = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **failure.sizes}
-    symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
-    try:
-        execute(module, algorithm, {**generate(module, algorithm, sizes), **symbols}, compiled=False, progress=False)
-    except ArchlineError as stopped:
-        found = stopped.diagnostics[0]
-        if failure.rule is OUTSIDE:
-            outside = found.rule in (run_rules.OUT_OF_BOUNDS, run_rules.SLICE_OUT_OF_BOUNDS)
-            return outside and found.span == failure.node.span
-        return found.rule is (run_rules.SHAPE if failure.rule is SHAPE else failure.rule)
-    return False
+    found = tried(module, algorithm, failure.sizes)
+    if not isinstance(found, Diagnostic) or failure.rule is SHAPE:
+        return isinstance(found, Diagnostic) and found.rule is stops.SHAPE
+    rules = (stops.OUT_OF_BOUNDS, stops.SLICE_OUT_OF_BOUNDS) if failure.rule is OUTSIDE else (failure.rule,)
+    return found.rule in rules and found.span == failure.node.span
 
 
 def _require_sizes(algorithm: Algorithm, facts: tuple[s.Fact, ...]) -> None:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
+from archline.analysis.checks.following import at
+from archline.analysis.checks.following import extents as extents_of
 from archline.analysis.sampling import offsets_rules
 from archline.execution import run_rules as rules
-from archline.execution.data import generate
-from archline.execution.run import execute
+from archline.execution.run import tried
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
-from archline.language.checking.contracts import cost_symbols
-from archline.language.diagnostics import ArchlineError, Diagnostic, counted
+from archline.language.diagnostics import Diagnostic, counted
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
@@ -57,8 +57,8 @@ class Messages:
         """The line of a report."""
         if not self.processors:
             return f"not checked: {self.reason}"
-        sizes = ", ".join(f"{name} = {value}" for name, value in (self.replicated or {}).items())
-        return f"checked up to P = {self.processors}{f'; replicated input at {sizes}' if sizes else ''}"
+        where = f"; replicated input at {at(self.replicated)}" if self.replicated else ""
+        return f"checked up to P = {self.processors}{where}"
 
 
 def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
@@ -202,19 +202,16 @@ def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
 
 def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | Refusal | None:
     """The failure of a run at sizes, or what it did, of work there is `most`; None where there is no such run."""
-    symbols = dict.fromkeys(cost_symbols(module.externs.values()), 1)
-    try:
-        given = {**generate(module, algorithm, point), **symbols}
-        run = execute(module, algorithm, given, compiled=False, progress=False, steps=max(most // point["P"], 1))
-    except ArchlineError as problem:
-        first = problem.diagnostics[0]
-        sizes = ", ".join(f"{name} = {value}" for name, value in point.items())
-        if first.rule is rules.WHERE:
-            called = _bound(module, algorithm, first.span)
-            return Refusal(replace(first, message=f"{first.message}{called}, at {sizes} and all other sizes tried"))
-        if first.rule not in FAILURES:
-            return Ran(point, most, False) if first.rule is rules.INTERRUPTED else None
-        return replace(first, message=f"{first.message}, at {sizes}")
+    run = tried(module, algorithm, point, max(most // point["P"], 1))
+    if isinstance(run, Diagnostic):
+        if run.rule is rules.WHERE:
+            said = f"{run.message}{_bound(module, algorithm, run.span)}, at {at(point)} and all other sizes tried"
+            return Refusal(replace(run, message=said))
+        if run.rule in FAILURES:
+            return replace(run, message=f"{run.message}, at {at(point)}")
+        return Ran(point, most, False) if run.rule is rules.INTERRUPTED else None
+    if run is None:
+        return None
     work = run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
     return Ran(point, work, run.replicated)
 
@@ -237,8 +234,8 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
         for point in _factors(chosen, {"P": processors}, processors):
-            extents = _extents(algorithm, point)
-            if extents is not None and math.prod(extents) == processors and _allowed(algorithm.where, point):
+            extents = extents_of(algorithm, point)
+            if math.prod(extents) == processors and _allowed(algorithm.where, point):
                 shapes.setdefault(extents, point)
         ordered = sorted(shapes, key=lambda each: (sum(each), each))
         for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= LONG else ()))):
@@ -254,13 +251,6 @@ def _factors(names: Sequence[str], point: Point, most: int) -> Iterator[Point]:
     for value in range(1, most + 1):
         if point["P"] % value == 0:
             yield from _factors(names[1:], {**point, names[0]: value}, most)
-
-
-def _extents(algorithm: s.Algorithm, point: Point) -> tuple[int, ...] | None:
-    try:
-        return tuple(evaluate_static(axis.extent, point) for axis in algorithm.grid)
-    except EvaluationError:
-        return None
 
 
 def _allowed(facts: Sequence[s.Fact], point: Point) -> bool:

@@ -8,9 +8,9 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import Cost
 from archline.api.algorithms import Algorithm
 from archline.execution import run_rules as stops
-from archline.execution.data import generate
+from archline.execution.run import tried
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import Diagnostic
 from archline.report.cost_view import values_at
 from archline.report.view import Place, Stop
 
@@ -44,8 +44,8 @@ def stop(algorithm: Algorithm) -> Stop | None:
         sizes = {name: max(size, least) for name, least in algorithm.signature.at_least.items()}
         if not _is_short(work, sizes):
             break
-        found = _stopped(algorithm, sizes)
-        if found is not None and found.span is not None:
+        found = tried(*algorithm.executed, sizes)
+        if isinstance(found, Diagnostic) and found.rule in FAULTS and found.span is not None:
             return Stop(found.rule.code, found.rule.title, found.message, Place.of(found.span), sizes)
     return None
 
@@ -65,16 +65,3 @@ def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
     except EvaluationError:
         known = None
     return max(sizes.values(), default=0) <= SIZES[1] if known is None else known.upper <= MAX_WORK
-
-
-def _stopped(algorithm: Algorithm, sizes: Mapping[str, int]) -> Diagnostic | None:
-    """The fault that stops a run at these sizes; None where there is none, or no such run."""
-    try:
-        arguments = generate(*algorithm.executed, sizes)
-    except ArchlineError:
-        return None
-    try:
-        algorithm.run(arguments, compiled=False)
-    except ArchlineError as problem:
-        return next((each for each in problem.diagnostics if each.rule in FAULTS), None)
-    return None

@@ -19,6 +19,7 @@ from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.scope import cost_symbols
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
+from archline.execution.data import generate
 from archline.execution.distributed import grid_shape, launch_on_grid, simulated
 from archline.execution.launch import Finished, Plan, bound_sizes, launch
 from archline.execution.memory import stored
@@ -27,7 +28,7 @@ from archline.execution.mpiexec import run_on_ranks, started_rank
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
 from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.model import Module
 
 MACHINE = frozenset(("P", "Z", "L", "K"))
@@ -93,6 +94,25 @@ def execute(
         return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout))
     given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, given)
+
+
+def tried(
+    module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int | None = None
+) -> Run | Diagnostic | None:
+    """A run as plain Python on generated data, or what stopped it; None where there is no data of these sizes.
+
+    Indices without a value are 0, and cost symbols 1.
+    """
+    given = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **sizes}
+    try:
+        data = generate(module, algorithm, given)
+    except ArchlineError:
+        return None
+    data |= dict.fromkeys(cost_symbols(module.externs.values()), 1)
+    try:
+        return execute(module, algorithm, data, compiled=False, progress=False, steps=steps)
+    except ArchlineError as stopped:
+        return stopped.diagnostics[0]
 
 
 def _check_engine(algorithm: s.Algorithm, engine: str) -> None:

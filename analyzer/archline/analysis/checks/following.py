@@ -21,7 +21,7 @@ from archline.language.model import Module
 SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
 SMALL, MAX_SMALL = 8, 24
 """Short runs have sizes up to this, and so many of them are tried."""
-MAX_FREE = 3
+MAX_FREE = 5
 """Of so many sizes, all that are small are tried."""
 Extents = tuple[int | None, ...]
 Sizes = Mapping[str, int]
@@ -184,26 +184,14 @@ class Follower:
                 for each in s.evaluated(statement):
                     self.evaluate(each, frame)
                 if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
-                    self._assign(statement, statement.target, frame)
+                    name = statement.target.id
+                    frame.define(name, frame.known(_assigned(statement)) if name in frame.integers else None)
                 elif isinstance(statement, s.Communication | s.Invoke):
                     # On a grid, what is received may be a register.
                     for name in s.names(statement) & frame.integers:
                         frame.define(name, None)
             case s.Split():
                 self.undecided((statement.body,), frame)
-
-    def _assign(self, statement: s.Assign, target: s.Name, frame: Frame) -> None:
-        match statement.op.removesuffix("="):
-            case "":
-                value: s.Expr = statement.value
-            case "+" | "-" | "*" as op:
-                value = s.Binary(op, target, statement.value, span=statement.span)
-            case "min" | "max" as function:
-                value = s.Call(function, (target, statement.value), span=statement.span)
-            case _:
-                frame.define(target.id, None)
-                return
-        frame.define(target.id, frame.known(value) if target.id in frame.integers else None)
 
     def _while(self, loop: s.While, frame: Frame) -> None:
         self.evaluate(loop.limit, frame)
@@ -250,17 +238,19 @@ class Follower:
         self.undecided((loop.body,), frame)
 
     def _if(self, branches: tuple[s.Branch, ...], frame: Frame) -> None:
-        for place, branch in enumerate(branches):
-            taken: bool | None = True
-            if branch.condition is not None:
+        possible: list[tuple[s.Stmt, ...]] = []
+        for branch in branches:
+            if not possible:
                 self.evaluate(branch.condition, frame)
-                taken = holds(branch.condition, frame.values)
-            if taken:
+            taken = True if branch.condition is None else holds(branch.condition, frame.values)
+            if taken and not possible:
                 self.block(branch.body, frame)
-            elif taken is None:
-                self.undecided(tuple(each.body for each in branches[place:]), frame)
-            if taken is not False:
                 return
+            if taken is not False:
+                possible.append(branch.body)
+            if taken:
+                break
+        self.undecided(tuple(possible), frame)
 
     def undecided(self, bodies: tuple[tuple[s.Stmt, ...], ...], frame: Frame) -> None:
         """Blocks that the data may enter."""
@@ -328,6 +318,14 @@ class Follower:
 
     def call(self, call: s.Call, callee: s.Algorithm, frame: Frame) -> None:
         """An algorithm is called."""
+
+
+def _assigned(statement: s.Assign) -> s.Expr:
+    """The value that an assignment gives."""
+    target, value, op = statement.target, statement.value, statement.op[:-1]
+    if op in ("min", "max"):
+        return s.Call(op, (target, value), span=statement.span)
+    return s.Binary(op, target, value, span=statement.span) if op else value
 
 
 def at(sizes: Sizes) -> str:

@@ -306,6 +306,9 @@ KEPT = {
     "reached by the data": "if x[0] > 9.0:\n        while i < n at most 3 times:\n            i += 1",
     "behind a broken promise": "assume n < 4\n    while i < n at most 3 times:\n        i += 1",
     "set by a loop of data": "while x[0] > 0.0 at most 3 times:\n        i = n\n        x[0] -= 1.0\n    while i < n at most 3 times:\n        i += 1",
+    "counted by a long loop": (
+        "for j in 0..4*n:\n        i += 1\n    if n > 2:\n        while i < 12 at most 1 times:\n            i += 1"
+    ),
     "never entered": "while i > n at most 0 times:\n        i += 1",
 }
 BOUNDED = "\nalgorithm g(y: real[m]):\n    local j: int = 0\n    while j < m at most 3 times:\n        j += 1\n"
@@ -320,7 +323,9 @@ def test_bounds_that_the_sizes_break_are_refused(body: str, sizes: str) -> None:
 
 @pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
 def test_bounds_that_some_data_breaks_are_not(body: str) -> None:
-    subject(WHILE.format(body)).cost()
+    found = subject(WHILE.format(body))
+    found.cost()
+    assert not list(passed_bounds(found.module, found.node))
 
 
 def test_bounds_on_grids() -> None:

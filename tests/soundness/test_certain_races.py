@@ -102,6 +102,14 @@ HEADERS = {
         "if x[0] > 1.0:\n        pass\n    elif n > 0:\n        pass\n    else:\n        parallel for i in 0..n:\n            x[0] = 1.0",
         False,
     ),
+    "a count that data changes around it": (
+        "local k: int = 0\n    if x[0] > 1.0:\n        k = 1\n    if k > 0:\n        parallel for i in 0..n:\n            x[0] = 1.0",
+        True,
+    ),
+    "a count that data changes inside": (
+        "parallel for i in 0..n:\n        local k: int = 0\n        if x[i + 1] > 1.0:\n            k = 1\n        if k == 0:\n            y[0] = 1.0",
+        False,
+    ),
     "one segment of several entries": ("parallel for i in rows[0]..rows[1]:\n        x[0] = 1.0", True),
     "a range of data": ("local k: int = key[0]\n    parallel for i in 0..k:\n        x[0] = 1.0", False),
     "an index in the way": ("parallel for i in 0..n:\n        x[i % q] = 1.0", False),
@@ -117,7 +125,9 @@ def found(body: str) -> list[str]:
 
 @pytest.mark.parametrize(("body", "races"), HEADERS.values(), ids=HEADERS)
 def test_ranges_steps_and_guards_count(body: str, races: bool) -> None:
-    types = "x: inout real[2*n + 8], key: index[n] below n, rows: offsets[n] into nz longest nr, q: index"
+    types = (
+        "x: inout real[2*n + 8], key: index[n] below n, rows: offsets[n] into nz longest nr, q: index, y: inout real[1]"
+    )
     module = load_text(f"algorithm f({types}):\n    where nz >= n\n    {body}\n")
     assert bool(certain_races(module, module.algorithms["f"])) is races
 

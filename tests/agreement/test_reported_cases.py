@@ -22,15 +22,8 @@ CASES: list[dict[str, Any]] = json.loads((REPORTS / "cases.json").read_text())
 OPEN = frozenset(
     (
         "true-form-block_lu",
-        "true-guard-and_guard",
-        "true-guard-floyd",
-        "true-guard-interior",
-        "true-guard-mod_inner",
-        "true-guard-window",
         "true-io_claim-ikj",
         "true-least-rotating_roots",
-        "true-negative_length-pieces",
-        "true-negative_length-pieces_alone",
         "true-side_condition-every_second",
         "true-side_condition-half_sums",
         "true-side_condition-unset",

@@ -112,7 +112,7 @@ def test_growth_holds_from_the_least_sizes_on() -> None:
     assert growth(text.format(2, 1), "flops") == "Theta(n*m) where n >= 3 and m >= 3"
     assert growth(text.format(1, 0).replace(" n >= 2", " m >= 1"), "flops") == "Theta(n*m) where n >= 2"
     assert growth(text.format(1, 1), "flops") == "Theta(n*m) where m >= 2"
-    assert growth(text.format(0, 9), "flops") == "O(n*m)"
+    assert growth(text.format(0, 9), "flops") == "Theta(n*m) where m >= 10"
 
 
 def test_facts_drop_terms() -> None:

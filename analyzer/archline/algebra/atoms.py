@@ -273,6 +273,11 @@ def positive_part(value: Poly) -> Poly:
     if primitive.terms[first] < 0:
         # max(0, -e) = max(0, e) - e
         return (Poly.of_atom(PositivePart(-primitive)) + primitive).scaled(scale)
+    if len(primitive.terms) == 2 and primitive.constant_term < 0 and len(first) == 1:
+        ((atom, power),) = first
+        if isinstance(atom, PositivePart) and power == 1:
+            # max(0, max(0, e) - c) = max(0, e - c)
+            return positive_part(atom.argument.scaled(primitive.terms[first]) + primitive.constant_term).scaled(scale)
     return Poly.of_atom(PositivePart(primitive)).scaled(scale)
 
 

@@ -16,7 +16,10 @@ from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.pairs import pair_of
 from archline.algebra.sums.summation import (
     UnresolvedError,
+    complexity,
     covered_segments,
+    cut_at,
+    cut_where_positive,
     depends,
     floor_period,
     remembered,
@@ -26,6 +29,8 @@ from archline.algebra.sums.summation import (
 
 MAX_CANDIDATES = 24
 MAX_PERIOD = 6
+MAX_CUTS = 8
+"""Conditions at which a range is cut, which gives up to twice as many parts each time."""
 
 
 @remembered
@@ -42,7 +47,65 @@ def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     if slope is not None:
         return facts.simplify(value.substitute({variable: hi - 1 if slope > 0 else lo}))
     reached = _of_condition(value, variable, lo, hi, facts, inside)
-    return _over_candidates(value, variable, lo, hi, facts, inside) if reached is None else reached
+    if reached is not None:
+        return reached
+    try:
+        return _over_candidates(value, variable, lo, hi, facts, inside)
+    except UnresolvedError:
+        found = [each * some for each, some in peaks(value, variable, lo, hi, facts)]
+        for most in found:
+            if all(facts.nonnegative(most - other) for other in found):
+                return most
+        raise
+
+
+def peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
+    """The largest values on the parts of a range between conditions; and 1 where that part is not empty, else 0.
+
+    None where one is not known, or not to be at least 0, or where there is one part only.
+    """
+    inside = facts.with_symbol(variable, (lo,), (hi - 1,))
+    parts = list(_parts(value, variable, lo, hi, facts, inside, MAX_CUTS))
+    found = []
+    for part, start, end in parts if len(parts) > 1 else ():
+        trips = facts.simplify(end - start)
+        # A part lies within those that it was cut from: where it is not empty, they are not.
+        some = facts.simplify(facts.positive_part(trips) - facts.positive_part(trips - 1))
+        within = facts.with_nonnegative(trips - 1)
+        try:
+            most = max_over(part, variable, start, end, within)
+        except UnresolvedError:
+            return []
+        if not within.nonnegative(most):
+            return []
+        found.append((most, some))
+    return found
+
+
+def _parts(
+    value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
+) -> Iterator[tuple[Poly, Poly, Poly]]:
+    """A value on the parts of a range between which a condition changes, or the argument of a max its sign."""
+    value = inside.simplify(value)
+    if inside.nonnegative(-value):
+        yield ZERO, lo, hi
+        return
+    if facts.nonnegative(lo + 1 - hi):
+        value = inside.simplify(value.substitute({variable: min(lo, hi - 1, key=complexity)}))
+    atoms = sorted((each for each in value.atoms() if depends(each, variable)), key=str)
+    possible = [cut for atom in atoms if (cut := cut_at(value, atom, variable, lo, hi, facts, inside))]
+    if not possible:
+        possible = [cut for atom in atoms if (cut := cut_where_positive(value, atom, variable, lo, hi, facts))]
+    if not possible or not cuts:
+        yield value, lo, hi
+        return
+    cut = min(possible, key=lambda each: complexity(each.middle))
+    if cut.middle != lo:
+        below = facts.with_symbol(variable, (lo,), (cut.middle - 1, hi - 1, cut.point - 1))
+        yield from _parts(cut.below, variable, lo, cut.middle, facts, below, cuts - 1)
+    if cut.middle != hi:
+        above = facts.with_symbol(variable, (cut.middle, lo, cut.point), (hi - 1,))
+        yield from _parts(cut.above, variable, cut.middle, hi, facts, above, cuts - 1)
 
 
 def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import max_over
-from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
+from archline.algebra.maximise import largest, max_over, peaks
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.pairs import pair_of
 from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, replace_atom, sum_over
 
@@ -67,6 +67,10 @@ def _bounded(
         except UnresolvedError as problem:
             if variable != problem.variable:
                 return None
+            # From above each part between conditions may have iterations, from below those that do.
+            parts = peaks(value, variable, lo, hi, facts) if operation is max_over else []
+            if known := [each for each, some in parts if upper or some == ONE]:
+                return largest(known, facts)
             value = inside.simplify(value)
             relaxed = None
             if operation is sum_over and isinstance(problem.atom, a.Gap):

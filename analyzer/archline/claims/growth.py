@@ -19,6 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
+from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.ir.layout import LINE, ONE_LINE, WORDS
@@ -80,16 +81,28 @@ def _piece(
 ) -> ConditionalCost:
     below, above = _texts(costs, ends, known)
     if POWER_INSIDE in below + above:
-        plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(ends[1], known)
+        most = without_conditions(ends[1], known)
+        plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(most, known)
         below, above = _texts(costs, plain, known)
     return ConditionalCost(*where, below, above, _domains.setdefault(known, {}))
 
 
 def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts) -> tuple[str, str]:
     low, high = ends
+    above = without_conditions(high, known)
     if low == high:
-        return _lower(costs, low, known), _text(costs, high, True)
-    return at_least(costs, low, known), at_most(costs, high, known)
+        return _lower(costs, low, known), _text(costs, above, True)
+    return at_least(costs, low, known), at_most(costs, above, known)
+
+
+def without_conditions(value: Poly, known: Facts) -> Poly:
+    """At least the value, with 1 in place of the indicators that are added; in nested maxima they may cancel."""
+    maxima = sorted((each for each in value.atoms_within() if isinstance(each, a.PositivePart)), key=str)
+    for atom in maxima if value.atoms() >= set(maxima) else ():
+        pair = pair_of(value, atom, known)
+        if pair is not None and known.nonnegative(pair.weight):
+            return without_conditions(pair.rest + pair.weight * pair.most, known)
+    return value
 
 
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.

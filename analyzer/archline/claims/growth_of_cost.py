@@ -10,13 +10,22 @@ from itertools import product
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.atoms import PositivePart
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import least
-from archline.claims.growth import ConditionalCost, facts_of, facts_of_case, in_any_cache, over_range, pieces
+from archline.claims.growth import (
+    ConditionalCost,
+    facts_of,
+    facts_of_case,
+    in_any_cache,
+    over_range,
+    pieces,
+    without_conditions,
+)
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
 from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
@@ -186,7 +195,7 @@ def _from_sizes(
             return None
         return _search(costs, cost, sizes, where, with_all(scope.facts, added, scope))
 
-    for start in LEAST:
+    for start in _starts(cost.lower):
         free = [
             name
             for name, value in bounds
@@ -202,6 +211,12 @@ def _from_sizes(
                 raised = fewer
         return Under(" and ".join(raised), str(found.upper), tight=True)
     return None
+
+
+def _starts(value: Poly) -> tuple[int, ...]:
+    """The sizes to try: small ones, and the first one behind all numbers that a size is compared with."""
+    numbers = [-int(atom.argument.constant_term) for atom in value.atoms() if isinstance(atom, PositivePart)]
+    return (*LEAST, *(each + 1 for each in (max(numbers, default=0),) if LEAST[-1] <= each))
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
@@ -247,17 +262,17 @@ def _search(
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return None
     try:
-        return _Search(_without_powers(cost, known), sizes, facts, pieces(costs, cost, facts, known))
+        return _Search(_readable(cost, known), sizes, facts, pieces(costs, cost, facts, known))
     except ArchlineError:
         return None
 
 
-def _without_powers(cost: Cost, known: Facts) -> Cost:
-    """The cost with bounds from which growths are read: 2^ceil(log2(p)) is Theta(p)."""
+def _readable(cost: Cost, known: Facts) -> Cost:
+    """The cost with bounds from which growths are read: 2^ceil(log2(p)) is Theta(p), a condition 1 at most."""
     if cost.regimes or cost.lower is None or cost.upper is None:
         return cost
-    lower, upper = -without_rounded_powers(-cost.lower, known), without_rounded_powers(cost.upper, known)
-    return replace(cost, lower=lower, upper=upper)
+    lower = -without_rounded_powers(-cost.lower, known)
+    return replace(cost, lower=lower, upper=without_rounded_powers(without_conditions(cost.upper, known), known))
 
 
 class _Search:

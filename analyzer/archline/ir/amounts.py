@@ -102,6 +102,16 @@ def up_to(amount: Amount) -> Amount:
     return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
 
 
+def nearer(one: Amount, other: Amount, facts: Facts) -> Amount:
+    """What is known by either of two bounds; from above by `other` where it is not known which is nearer."""
+    if one == other or isinstance(other, Unknown) or (isinstance(one, Known) and one.exact):
+        return one
+    if isinstance(one, Unknown):
+        return other
+    upper = one.upper if facts.nonnegative(other.upper - one.upper) else other.upper
+    return Known(facts.maximum(one.lower, other.lower), upper)
+
+
 def weigh(taken: Poly, first: Amount, second: Amount) -> Amount:
     """`first` where the indicator `taken` is 1, `second` where it is 0."""
     if first == second:

@@ -3,37 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from itertools import pairwise
+from math import comb, lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.ir.scope import OPPOSITE, NotStaticError, Scope, has_function, static_value
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.ir.amounts import Known, exactly
+from archline.ir.scope import OPPOSITE, NotStaticError, Scope, has_function, static_value, with_fact
 from archline.language import syntax as s
 
+MAYBE = Known(ZERO, ONE)
+Counted = Callable[[Poly], bool]
+"""Whether the indicator of a comparison is to be used, rather than anything from 0 to 1."""
+
+MAX_DEGREE = 16
 _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 
-def indicator(condition: s.Expr, scope: Scope) -> Poly | None:
+def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Poly | None:
     """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
-    facts = scope.facts
+    found = holding(condition, scope, counted)
+    return found.lower if found.exact else None
+
+
+def holding(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Known:
+    """The same between bounds: comparisons that the data decides, or are not to be `counted`, may hold or not."""
     match condition:
         case s.Unary(op="not", operand=operand):
-            inner = indicator(operand, scope)
-            return None if inner is None else 1 - inner
-        case s.Binary(op="and" | "or" as op, left=left, right=right):
-            first, second = indicator(left, scope), indicator(right, scope)
-            if first is None or second is None:
-                return None
-            return first * second if op == "and" else first + second - first * second
+            return _opposite(holding(operand, scope, counted))
+        case s.Binary(op="and", left=left, right=right):
+            return _together(left, right, scope, counted)
+        case s.Binary(op="or", left=left, right=right):
+            neither = [s.Unary("not", each, span=each.span) for each in (left, right)]
+            return _opposite(_together(neither[0], neither[1], scope, counted))
         case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
             try:
                 difference = static_value(left, scope) - static_value(right, scope)
             except NotStaticError:
-                return None
+                return MAYBE
             # Indicators are built for integers; a logarithm or root may lie between them.
-            return None if has_function(difference) else _comparison(op, difference, facts)
+            if has_function(difference):
+                return MAYBE
+            found = scope.facts.simplify(_comparison(op, difference, scope.facts))
+            return exactly(found) if found.is_constant or counted(found) else MAYBE
         case _:
-            return None
+            return MAYBE
+
+
+def _opposite(found: Known) -> Known:
+    return Known(1 - found.upper, 1 - found.lower)
+
+
+def _together(left: s.Expr, right: s.Expr, scope: Scope, counted: Counted) -> Known:
+    """Both hold: as of nested conditions, in either order, one is left out that the other one decides."""
+    first, second = holding(left, scope, counted), holding(right, scope, counted)
+    for outer, inner, condition in ((first, second, left), (second, first, right)):
+        facts = with_fact(scope.facts, condition, scope)
+        ends = facts.simplify(inner.lower), facts.simplify(inner.upper)
+        if ends[0] == ends[1] and ends[0].is_constant:
+            return Known(outer.lower * ends[0], outer.upper * ends[0])
+    return Known(first.lower * second.lower, first.upper * second.upper)
+
+
+def summable(found: Poly, scope: Scope) -> bool:
+    """Whether what takes several values in the body enters an indicator as thresholds and quotients alone."""
+    return all(_cuts(Poly.of_atom(atom), scope) for atom in found.atoms())
+
+
+def _cuts(value: Poly, scope: Scope) -> bool:
+    for monomial in value.terms:
+        match [(atom, power) for atom, power in monomial if not atom.names <= scope.fixed]:
+            case [] | [(Symbol(), 1)]:
+                continue
+            case [(a.PositivePart(argument=argument), 1)] if _cuts(argument, scope):
+                continue
+            case [(a.Floor(argument=argument, modulus=modulus), 1)] if modulus.names <= scope.fixed and _cuts(
+                argument, scope
+            ):
+                continue
+            case _:
+                return False
+    return True
 
 
 def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
@@ -43,11 +95,52 @@ def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
         below, mirrored, limit = found
         return _by_thresholds(_MIRRORED[op] if mirrored else op, below, limit)
 
-    def negative(limit: Poly) -> Poly:
-        value = limit - 1 - difference
-        return facts.positive_part(value + 1) - facts.positive_part(value)
+    return _by_thresholds(op, lambda limit: _never_negative(limit - 1 - difference, facts), ZERO)
 
-    return _by_thresholds(op, negative, ZERO)
+
+def _never_negative(value: Poly, facts: Facts) -> Poly:
+    """1 where an integer is at least 0: a polynomial in one integer is from some integers on, up to others."""
+    symbols = [each for each in value.atoms() if isinstance(each, Symbol)]
+    parts = value.coefficients(symbols[0]) if len(value.atoms()) == len(symbols) == 1 else {}
+    if not 2 <= max(parts, default=0) <= MAX_DEGREE or min(parts) < 0:
+        return facts.positive_part(value + 1) - facts.positive_part(value)
+    number = Poly.of_atom(symbols[0])
+    scale = lcm(*(int(each.constant_term.q) for each in parts.values()))
+    coefficients = [int((parts.get(power, ZERO).constant_term * scale).p) for power in range(max(parts) + 1)]
+    changes, everywhere = _changes(coefficients)
+    found = ONE if everywhere else ZERO
+    for change in changes:
+        reached = facts.positive_part(number - change + 1) - facts.positive_part(number - change)
+        found, everywhere = (found - reached if everywhere else found + reached), not everywhere
+    return found
+
+
+def _changes(coefficients: list[int]) -> tuple[list[int], bool]:
+    """The integers x where whether c0 + c1*x + ... >= 0 differs from x - 1, and whether it holds before them all.
+
+    Between the changes of p(x + 1) - p(x) >= 0, which are found first, p rises or falls throughout.
+    """
+
+    def value(x: int) -> int:
+        return reduce(lambda total, each: total * x + each, reversed(coefficients), 0)
+
+    if not any(coefficients[1:]):
+        return [], value(0) >= 0
+    # All real zeros lie between these.
+    far = 2 + sum(map(abs, coefficients))
+    degree = len(coefficients)
+    steps = [sum(comb(k, j) * coefficients[k] for k in range(j + 1, degree)) for j in range(degree - 1)]
+    ends = [-far, *(each for each in _changes(steps)[0] if -far < each < far), far]
+    changes = []
+    for low, high in pairwise(ends):
+        held = value(low) >= 0
+        if (value(high) >= 0) == held:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if (value(middle) >= 0) == held else (low, middle)
+        changes.append(high)
+    return changes, value(-far) >= 0
 
 
 def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:

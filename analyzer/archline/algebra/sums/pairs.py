@@ -59,6 +59,18 @@ def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
             pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus(atom), rest)
             if _is_narrow(pair, facts):
                 return _narrower(pair)
+    return _alone(atom, weight, others, facts)
+
+
+def _alone(atom: Atom, weight: Poly, others: Poly, facts: Facts) -> Pair | None:
+    """Of a pair the facts may decide one: max(0, e + 1) is e + 1 where e >= -1, and max(0, e - 1) is 0 where e <= 1."""
+    if not isinstance(atom, a.PositivePart):
+        return None
+    rest = others + weight * (atom.argument + 1)
+    if len(rest.terms) < len(others.terms) and facts.nonnegative(atom.argument + 1):
+        return Pair(-weight, atom.argument + 1, ONE, None, rest)
+    if facts.nonnegative(1 - atom.argument):
+        return Pair(weight, atom.argument, ONE, None, others)
     return None
 
 

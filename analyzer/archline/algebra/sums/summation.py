@@ -8,6 +8,7 @@ by telescoping. What none of these reaches raises `UnresolvedError`; `archline.a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from math import comb, gcd, lcm
 from weakref import WeakKeyDictionary
@@ -77,6 +78,8 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     if not hard:
         return result
     atom = innermost(hard, variable)
+    if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
+        return result + _sum_of_parts(cut, variable, lo, hi, facts)
     chosen, others = _with_atom(hard, atom)
     if isinstance(atom, a.Offset):
         paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
@@ -91,7 +94,7 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
         return result + telescoped
     match atom:
         case a.PositivePart():
-            return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts, inside)
+            return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts)
         case a.RealFunction(function="isqrt"):
             return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
         case a.CeilLog2():
@@ -222,6 +225,46 @@ def _telescope_pair(
 
 
 # Sign changes
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A range in two parts, the second of which begins at a point, moved into the range; the value on each of them."""
+
+    point: Poly
+    middle: Poly
+    below: Poly
+    above: Poly
+
+
+def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Cut | None:
+    """The cut where a condition on the variable changes, of which the atom is an indicator with another one."""
+    pair = pair_of(value, atom, inside)
+    if pair is None or pair.modulus is not None or pair.width != ONE or not facts.integral(pair.argument):
+        return None
+    change = threshold(a.PositivePart(pair.argument - 1), variable, facts)
+    ends = pair.rest, pair.rest + pair.weight
+    return None if change is None else _cut(change, (change[0],), ends, lo, hi, facts)
+
+
+def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Cut | None:
+    """The cut where the argument of a max(0, e) changes its sign."""
+    change = threshold(atom, variable, facts) if isinstance(atom, a.PositivePart) else None
+    if change is None:
+        return None
+    point, rising = change
+    # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
+    points = (point, point + (1 if rising else -1)) if _unit_slope(atom, variable) else (point,)
+    ends = replace_atom(value, atom, ZERO), replace_atom(value, atom, atom.parts[0])
+    return _cut(change, points, ends, lo, hi, facts)
+
+
+def _cut(
+    change: tuple[Poly, bool], points: tuple[Poly, ...], ends: tuple[Poly, Poly], lo: Poly, hi: Poly, facts: Facts
+) -> Cut:
+    clamped = {reduced(facts.minimum(facts.maximum(facts.simplify(each), lo), hi), facts): each for each in points}
+    middle = min(clamped, key=complexity)
+    return Cut(clamped[middle], middle, *(ends if change[1] else ends[::-1]))
+
+
 def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
     parts = atom.argument.coefficients(Symbol(variable))
@@ -235,34 +278,29 @@ def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, 
     return None
 
 
-def _complexity(value: Poly) -> tuple[int, int, int]:
+def complexity(value: Poly) -> tuple[int, int, int]:
+    """How long an expression is: composite atoms first."""
     composite = sum(1 for atom in value.atoms() if atom.parts)
     return composite, len(value.terms), len(value.key)
 
 
-def _unit_slope(atom: a.PositivePart, variable: str) -> bool:
-    return atom.argument.coefficients(Symbol(variable))[1] in (ONE, -ONE)
+def _unit_slope(atom: Atom, variable: str) -> bool:
+    return atom.parts[0].coefficients(Symbol(variable))[1] in (ONE, -ONE)
 
 
-def _sum_by_sign(
-    value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
-) -> Poly:
-    change = threshold(atom, variable, facts)
-    if change is None:
+def _sum_by_sign(value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    cut = cut_where_positive(value, atom, variable, lo, hi, facts)
+    if cut is None:
         raise UnresolvedError(atom, variable)
-    point, rising = change
-    # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
-    points = [point, point + (1 if rising else -1)] if _unit_slope(atom, variable) else [point]
-    middles = [reduced(facts.minimum(facts.maximum(facts.simplify(each), lo), hi), facts) for each in points]
-    middle = min(middles, key=_complexity)
-    negative = replace_atom(value, atom, ZERO)
-    positive = replace_atom(value, atom, atom.argument)
-    left, right = (negative, positive) if rising else (positive, negative)
+    return _sum_of_parts(cut, variable, lo, hi, facts)
+
+
+def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     result = ZERO
-    for part, start, end in ((left, lo, middle), (right, middle, hi)):
+    for part, start, end in ((cut.below, lo, cut.middle), (cut.above, cut.middle, hi)):
         if start != end and part:
-            below = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
-            result = result + _sum(below.simplify(part), variable, start, end, facts, below)
+            there = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
+            result = result + _sum(there.simplify(part), variable, start, end, facts, there)
     return result
 
 

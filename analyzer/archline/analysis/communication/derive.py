@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
@@ -21,12 +22,14 @@ from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
-from archline.ir.scope import NotStaticError
+from archline.ir.scope import OPPOSITE, NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
 
 MAX_ATOMS = 5000
+MAX_INNER = 4
+"""Processors, beside those at corners, by which costs are bounded from below."""
 
 LONGEST = Poly.symbol("K")
 
@@ -41,13 +44,25 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     }
     own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
     upper = _closed(upper, facts, algorithm)
+    inner: list[tuple[Spent, tuple[Poly, ...]]] | None = None
     costs = {}
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
         own_sums = [add(each.of(metric), exactly(call)) for each in own]
         amount: Amount = Unknown("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
-            amount = _between(add(upper.of(metric), exactly(call)), own_sums, call, facts)
+            most = add(upper.of(metric), exactly(call))
+            amount = _between(most, own_sums, call, facts)
+            if isinstance(amount, Known) and not amount.exact and metric != "memory":
+                if inner is None:
+                    inner = [
+                        (_closed(_spent(module, algorithm, each, recursions)[0], facts, algorithm), needs)
+                        for each, needs in _inner(module, algorithm, facts)
+                    ]
+                there = [
+                    _if_there(add(each.of(metric), exactly(call)), needs, own_sums, facts) for each, needs in inner
+                ]
+                amount = _between(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         if component(module, algorithm):
             more = _parameters(module, algorithm, recursions) if metric == "memory" else call
@@ -94,8 +109,52 @@ def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]
         yield dict(zip(names, ends, strict=True))
 
 
+def _inner(
+    module: Module, algorithm: s.Algorithm, facts: Facts
+) -> Iterator[tuple[dict[str, str | Poly], tuple[Poly, ...]]]:
+    """Processors next to where conditions on coordinates change; and what is at least 0 where there are such."""
+    place = at_start(module, algorithm, None)
+    if place is None:
+        return
+    near: dict[str, list[Poly]] = {}
+    for node in s.nodes(algorithm.body):
+        if not isinstance(node, s.Binary) or node.op not in OPPOSITE:
+            continue
+        with suppress(NotStaticError):
+            difference = static_value(node.left, place.scope) - static_value(node.right, place.scope)
+            for name, axis in place.axes.items():
+                for limit in (difference + axis.coordinate, axis.coordinate - difference):
+                    ends = (ZERO, axis.extent - 1)
+                    found = (limit + by for by in (0, 1, -1) if limit.names <= place.scope.fixed)
+                    near.setdefault(name, []).extend(each for each in found if each not in ends)
+    if not any(near.values()):
+        return
+    choices: list[dict[str | Poly, None]] = [dict.fromkeys(near.get(name) or ("first", "last")) for name in place.axes]
+    for chosen in islice(product(*choices), MAX_INNER):
+        given = dict(zip(place.axes, chosen, strict=True))
+        exists = (
+            need
+            for name, at in given.items()
+            if isinstance(at, Poly)
+            for need in (at, place.axes[name].extent - 1 - at)
+        )
+        yield given, tuple(each for each in exists if not facts.nonnegative(each))
+
+
+def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
+    """From below, what a processor does, where there is one; elsewhere no more than another does, or 0."""
+    if isinstance(amount, Unknown):
+        return amount
+    lower = amount.lower
+    for each in needs:
+        missing = facts.with_nonnegative(-each - 1)
+        if not any(isinstance(other, Known) and missing.nonnegative(other.lower - lower) for other in others):
+            lower = lower * (facts.positive_part(each + 1) - facts.positive_part(each))
+    return Known(lower, amount.upper)
+
+
 def _spent(
-    module: Module, algorithm: s.Algorithm, given: dict[str, str] | None, recursions: GridRecursions
+    module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, recursions: GridRecursions
 ) -> tuple[Spent, Facts]:
     place = at_start(module, algorithm, given)
     if place is None:

@@ -83,7 +83,11 @@ class Position:
         if isinstance(amount, Unknown) or not self.moves(amount.upper):
             return amount
         found: Amount = amount
-        for upper in upper_bounds(amount.upper, self.scope.facts, self.scope.fixed):
+        value = amount.upper
+        for name, extent in self.ranged:
+            if self._ends(name, extent) == (ZERO, extent - 1):
+                value = self.scope.facts.simplify(_around(value, name, extent))
+        for upper in upper_bounds(value, self.scope.facts, self.scope.fixed):
             found = self._largest(upper, span)
             if isinstance(found, Known):
                 return found
@@ -112,16 +116,22 @@ class Position:
             return Unknown(f"no bound of {what} holds for all processors", span)
         return found
 
+    def somewhere(self, taken: Poly, span: Span) -> Poly:
+        """1 where an indicator may be 1 on any processor, else 0."""
+        found = self.largest(taken, span)
+        return found if found is not None and self.scope.facts.nonnegative(1 - found) else ONE
+
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """An upper bound of a value that does not depend on the coordinates."""
         found = self.most(Known(ZERO, value), span)
         return None if isinstance(found, Unknown) or self.moves(found.upper) else found.upper
 
 
-def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | None) -> Position | None:
+def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None) -> Position | None:
     """A processor at the start of the program: at the coordinates given by axis, else any.
 
-    A coordinate is "first", "last", or an index of the algorithm; None where that may be none.
+    A coordinate is "first", "last", or an index of the algorithm; None where that may be none. Where it is an
+    expression in sizes, what is found is of use where there is such a processor.
     """
     scope = declared(module, algorithm)
     facts = scope.facts
@@ -136,8 +146,10 @@ def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str] | 
         if given is not None:
             ends = {"first": ZERO, "last": extent - 1}
             end = given[axis.name]
-            coordinate = ends[end] if end in ends else Poly.symbol(end)
-            if not (facts.nonnegative(coordinate) and facts.nonnegative(extent - 1 - coordinate)):
+            coordinate = end if isinstance(end, Poly) else ends[end] if end in ends else Poly.symbol(end)
+            if isinstance(end, str) and not (
+                facts.nonnegative(coordinate) and facts.nonnegative(extent - 1 - coordinate)
+            ):
                 return None
         elif facts.nonnegative(1 - extent):
             coordinate = ZERO
@@ -224,6 +236,17 @@ def _flat(joined: list[Axis]) -> Axis:
         extent = extent * each.extent
     within = {each.within for each in joined}
     return Axis(coordinate, extent, within.pop() if len(within) == 1 else None)
+
+
+def _around(value: Poly, name: str, extent: Poly) -> Poly:
+    """A value that repeats after the extent of an axis, as (q - 1)%p does, counted from where a remainder is 0."""
+    now = Poly.symbol(name)
+    if value.substitute({name: now + extent}) != value:
+        return value
+    for atom in sorted(value.atoms_within(), key=str):
+        if isinstance(atom, a.Floor) and atom.modulus == extent and name not in (atom.argument - now).names:
+            return value.substitute({name: now + now - atom.argument})
+    return value
 
 
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:

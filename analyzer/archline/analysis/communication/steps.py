@@ -12,12 +12,11 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
 from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
-from archline.ir.indicators import indicator
+from archline.ir.indicators import holding, summable
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.model import Module, ViewType
 
-MAYBE = Known(ZERO, ONE)
 METRICS = ("words", "messages", "node_words", "node_messages")
 Share = Mapping[str, Amount]
 
@@ -71,6 +70,8 @@ def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | 
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)
     words = _words(module, side.buffer, side.inside)
+    if not when.exact:
+        words = _counted(words, side.inside.scope.facts)
     some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
     found: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side, algorithm), strict=True):
@@ -110,7 +111,7 @@ def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
     """The messages of so many words: 1 where there are words to send, ceil(w/K) where K are the most of a message."""
     if isinstance(words, Unknown):
         # Whatever the data decides, a step is one message at most.
-        return MAYBE
+        return Known(ZERO, ONE)
     if longest is not None:
         return map_known(words, lambda value: _rounded_up(value, longest, place.scope.facts))
     facts = place.scope.facts
@@ -166,13 +167,18 @@ def _holds(condition: s.Expr | None, place: Position) -> Known:
     """Whether a condition holds: an indicator, or anything where the data or the coordinates decide."""
     if condition is None:
         return UNIT
-    found = indicator(condition, place.scope)
-    if found is None:
-        return MAYBE
-    found = place.scope.facts.simplify(found)
-    if place.moves(found):
-        return MAYBE
-    return exactly(found)
+    found = holding(condition, place.scope, lambda taken: summable(taken, place.scope))
+    if not place.moves(found.upper):
+        return found if not place.moves(found.lower) else Known(ZERO, found.upper)
+    return Known(ZERO, place.somewhere(found.upper, condition.span))
+
+
+def _counted(words: Amount, facts: Facts) -> Amount:
+    """At least 0: what is a length where a condition holds may be none elsewhere."""
+    # So many words is a whole number: none below 0, if it is more than -1.
+    if isinstance(words, Known) and any(is_positive(each + 1, facts) for each in lower_bounds(words.lower, facts)):
+        return words
+    return map_known(words, facts.positive_part)
 
 
 def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:

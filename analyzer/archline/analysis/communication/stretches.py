@@ -11,8 +11,7 @@ from archline.analysis.communication.floors import between_floors, is_nonnegativ
 from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of
-from archline.ir.indicators import indicator
+from archline.analysis.metrics.tally import FREE, Tally, chosen
 from archline.ir.loops import static_range
 from archline.ir.ranges import Range
 from archline.ir.scope import Scope, static_value
@@ -38,16 +37,8 @@ class Stretches(Derivation):
             return FREE, "", ()
         tally, rule, steps = super()._statement(statement, scope)
         if isinstance(statement, s.Local) and statement.when is not None:
-            tally = _where(statement.when, tally, scope)
+            tally = chosen(self._holding(statement.when, scope), tally, FREE, scope.facts)
         return tally, rule, steps
-
-
-def _where(condition: s.Expr, tally: Tally, scope: Scope) -> Tally:
-    """What is done where a condition holds, which costs nothing itself."""
-    taken = indicator(condition, scope)
-    if taken is None:
-        return one_of(tally, FREE, scope.facts)
-    return chosen(scope.facts.simplify(taken), tally, FREE, scope.facts)
 
 
 def iterations_of(loop: s.Loop, scope: Scope) -> Range:

@@ -9,6 +9,7 @@ sum of any processor is at most that of the longest path. Where one processor at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from archline.algebra.facts import Facts
@@ -23,8 +24,8 @@ from archline.analysis.communication.steps import sends_everywhere, share
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, exactly, weigh
-from archline.ir.indicators import indicator
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, exactly, nearer, times, weigh
+from archline.ir.indicators import holding, summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
@@ -164,6 +165,12 @@ class PathCosts:
         """Statements that send nothing."""
         tally, parts = self._stretches.block(statements, place.scope)
         spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
+        if any(isinstance(each, Known) and place.moves(each.upper) for each in map(tally.amount, tally.names)):
+            # No processor does more than it would if it took every branch.
+            other, _ = self._stretches.ungoverned.block(statements, place.scope)
+            rough = self._most(Spent(self._amounts(other, statements)), statements[0], place)
+            amounts = {name: nearer(spent.of(name), rough.of(name), place.scope.facts) for name in METRICS}
+            spent = replace(spent, amounts=amounts)
         if not self._stepwise:
             return spent
         each = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
@@ -271,7 +278,17 @@ class PathCosts:
             return lost(f"the bounds of this loop: {problem.reason}", loop)
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body = Spent({"work": UNIT}).then(self._block(loop.body, algorithm, place.with_scope(scope)))
-        return body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
+        spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
+        known = [each for each in map(body.of, METRICS) if isinstance(each, Known)]
+        if self._stretches.counts_guards and not all(
+            summable(end, scope) for each in known for end in (each.lower, each.upper)
+        ):
+            other = copy(self)
+            other._stretches = self._stretches.ungoverned
+            rough = other._loop(loop, algorithm, place)
+            amounts = {name: nearer(spent.of(name), rough.of(name), place.scope.facts) for name in METRICS}
+            spent = replace(spent, amounts=amounts)
+        return spent
 
     def _range(self, loop: s.Loop, place: Position) -> Range:
         """The iterations of any processor, where they differ.
@@ -299,39 +316,49 @@ class PathCosts:
         facts = place.scope.facts
         test = evaluation(first.condition, place.scope, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._most(_computed(test), first, place)
-        taken = indicator(first.condition, place.scope)
-        taken = None if taken is None else facts.simplify(taken)
-        if self._level is not None and self._level.algorithm is algorithm and taken is not None:
-            decided = self._level.decided(first, taken, place)
-            taken = taken if decided is None else Poly.constant(int(decided))
-        if taken == ONE:
+        taken = holding(first.condition, place.scope, lambda found: summable(found, place.scope))
+        if self._level is not None and self._level.algorithm is algorithm and taken.exact:
+            decided = self._level.decided(first, taken.lower, place)
+            taken = taken if decided is None else exactly(Poly.constant(int(decided)))
+        if taken.lower == ONE:
             return cost.then(self._block(first.body, algorithm, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         other = self._if(tuple(rest), algorithm, place.knowing(opposite), "elif") if rest else FREE
-        if taken == ZERO:
+        if taken.upper == ZERO:
             return cost.then(other)
         arm = self._block(first.body, algorithm, place.knowing(first.condition))
         by_sizes = s.names(first.condition) <= {*self._module.signatures[algorithm].size_names, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
-        return cost.then(self._one_of(taken, arm, other, place, shown))
+        return cost.then(self._one_of(taken, arm, other, place, shown, first))
 
-    def _one_of(self, taken: Poly | None, arm: Spent, other: Spent, place: Position, shown: str | None) -> Spent:
+    def _one_of(self, taken: Known, arm: Spent, other: Spent, place: Position, shown: str | None, at: s.Node) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
         facts = place.scope.facts
-        if taken is not None and not place.moves(taken):
-            amounts = {name: weigh(taken, arm.of(name), other.of(name)) for name in METRICS}
-            first, rest = (lambda amount: weigh(taken, amount, NOTHING)), (lambda amount: weigh(taken, NOTHING, amount))
+        moves = place.moves(taken.lower) or place.moves(taken.upper)
+        if taken.exact and not moves:
+            amounts = {name: weigh(taken.lower, arm.of(name), other.of(name)) for name in METRICS}
+            first, rest = (
+                (lambda amount: weigh(taken.lower, amount, NOTHING)),
+                (lambda amount: weigh(taken.lower, NOTHING, amount)),
+            )
             if shown is None:
                 steps = [*(each.mapped(first) for each in arm.steps), *(each.mapped(rest) for each in other.steps)]
             else:
                 steps = [each.in_branch(shown, first) for each in arm.steps]
                 steps += [each.in_branch("else", rest) for each in other.steps]
             return Spent(amounts, declared, steps=tuple(steps))
-        if not place.ranged:
-            return Spent({name: either(arm.of(name), other.of(name), facts) for name in METRICS}, declared)
-        arm, other = (each.map(lambda amount: _up(amount, facts)) for each in (arm, other))
-        return arm.then(other)
+        if place.ranged:
+            possible = Known(ZERO, place.somewhere(taken.upper, at.span))
+            elsewhere = Known(ZERO, place.somewhere(1 - taken.lower, at.span))
+            arm = arm.map(lambda amount: times(_up(amount, facts), possible))
+            return arm.then(other.map(lambda amount: times(_up(amount, facts), elsewhere)))
+
+        def one_of(name: str) -> Amount:
+            one, two = arm.of(name), other.of(name)
+            return weigh(taken.upper, weigh(taken.lower, one, either(one, two, facts)), two)
+
+        return Spent({name: one_of(name) for name in METRICS}, declared)
 
 
 def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from archline.analysis.metrics.cost_model import CostModel
-from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of, unknown
+from archline.analysis.metrics.tally import FREE, Tally, chosen, unknown
 from archline.ir.amounts import exactly
-from archline.ir.indicators import indicator
+from archline.ir.indicators import holding
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.metrics import INT_OPERATION, Event
@@ -110,11 +110,8 @@ def _short_circuit(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally
     second = evaluation(expr.right, scope, costs)
     if second is FREE:
         return first
-    needed = indicator(expr.left, scope)
-    if needed is None:
-        return first.then(one_of(second, FREE, scope.facts), scope.facts)
-    taken = needed if expr.op == "and" else 1 - needed
-    return first.then(chosen(taken, second, FREE, scope.facts), scope.facts)
+    needed = holding(expr.left if expr.op == "and" else s.Unary("not", expr.left, span=expr.left.span), scope)
+    return first.then(chosen(needed, second, FREE, scope.facts), scope.facts)
 
 
 def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, source: str, model: CostModel) -> Tally:

@@ -15,7 +15,8 @@ from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
-from archline.ir.amounts import Amount, Unknown
+from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.indicators import MAYBE
 from archline.ir.scope import Scope, declared, with_fact
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -249,11 +250,11 @@ class Bodies(Statements):
         first, *rest = branches
         if self._loops or first.condition is None:
             return super()._if(branches, scope)
-        taken = self._indicator(first.condition, scope)
-        if taken is None:
+        taken = self._holding(first.condition, scope)
+        if not taken.exact:
             return self._by_data_branch(branches, scope)
         decided = next((each.taken for each in self._way.decisions if each.branch is first), None)
-        simplified = scope.facts.simplify(taken)
+        simplified = scope.facts.simplify(taken.lower)
         if decided is None:
             if not simplified.is_constant:
                 raise UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
@@ -265,10 +266,11 @@ class Bodies(Statements):
         other, _, children = self._rest(rest, scope)
         return test.then(other, scope.facts), "test, which does not hold in this case", children
 
-    def _indicator(self, condition: s.Expr, scope: Scope) -> Poly | None:
-        found = super()._indicator(condition, scope)
+    def _holding(self, condition: s.Expr, scope: Scope) -> Known:
+        found = super()._holding(condition, scope)
         # An integer of the data has a symbol too, once it is settled.
-        return None if found is None or not found.names.isdisjoint(self._data) else found
+        by_data = not (found.lower.names | found.upper.names).isdisjoint(self._data)
+        return MAYBE if by_data or not (found.exact or self._loops) else found
 
     def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
         """Integers of the data in a condition have symbols of their own in its branch, of which it is known to hold."""

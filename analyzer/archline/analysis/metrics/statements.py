@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -10,18 +10,18 @@ from typing import Protocol, Self
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.metrics.assumed_data import with_assumed, without_settled
 from archline.analysis.metrics.cost_model import STANDARD, CostModel
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
-from archline.analysis.metrics.tally import FREE, Tally, chosen, one_of, repeated, unknown
+from archline.analysis.metrics.tally import FREE, Tally, chosen, repeated, unknown
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
 from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
-from archline.ir.indicators import indicator
+from archline.ir.indicators import holding, summable
 from archline.ir.loops import serial_path, static_range
 from archline.ir.max_plus import Path
 from archline.ir.ranges import Range, fork_depth
@@ -41,6 +41,14 @@ from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
 
 Result = tuple[Tally, tuple[Step, ...]]
+
+
+GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
+    lambda taken, scope: True,
+    summable,
+    lambda taken, scope: False,
+)
+"""Which comparisons, by their indicators, are counted where they hold: what has no closed form so is by the next."""
 
 
 class Solver(Protocol):
@@ -63,9 +71,11 @@ class Statements:
         """
         self.module = module
         self.model = model
-        self._coarse = coarse
+        self._counts: tuple[Callable[[Poly, Scope], bool], ...] = GUARDS[-1:] if coarse else GUARDS
         self._done: dict[s.Algorithm, Result] = {}
         self._open: set[s.Algorithm] = set()
+        self._guards: list[s.Node] = []
+        self._rough: Self | None = None
 
     _solves = True
     """Whether recursion is solved, rather than being the subject."""
@@ -239,9 +249,10 @@ class Statements:
             if part is not None:
                 bounds = bounds.then(evaluation(part, scope, self), scope.facts)
         try:
+            before = len(self._guards)
             total, children = self._counted(loop, scope)
-            if not self._coarse and not total.known and any(isinstance(each, s.If) for each in s.nodes(loop.body)):
-                total = total.or_else(self._guarded()._counted(loop, scope)[0])
+            if not total.exact and len(self._guards) > before and self.counts_guards:
+                total = total.within(self._guarded()._counted(loop, scope)[0], scope.facts)
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._by_data(loop, problem, scope)
@@ -249,10 +260,21 @@ class Statements:
         return bounds.then(total, scope.facts), rule, children
 
     def _guarded(self) -> Self:
-        """A derivation that bounds guarded costs which this one fails to count."""
-        other = copy(self)
-        other._coarse, other._done = True, {}
-        return other
+        """A derivation that counts fewer guards, the others taken never or always."""
+        if self._rough is None:
+            self._rough = copy(self)
+            self._rough._counts, self._rough._done, self._rough._guards = self._counts[1:], {}, []
+        return self._rough
+
+    @property
+    def counts_guards(self) -> bool:
+        """Whether a guard is counted where it holds, rather than taken always or never."""
+        return len(self._counts) > 1
+
+    @property
+    def ungoverned(self) -> Self:
+        """A derivation that counts no guard: what is guarded is done always or never, whichever is more, or less."""
+        return self._guarded().ungoverned if self.counts_guards else self
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = self.iterations(loop, scope)
@@ -284,7 +306,7 @@ class Statements:
         if not total.known:
             # Without a value for the loop variable, guards on it count as decided by the data.
             other, children = self._each_anywhere(loop, trips, scope.without_value(loop.variable))
-            total = total.or_else(other)
+            total = total.within(other, scope.facts)
         return total, children
 
     def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
@@ -328,26 +350,21 @@ class Statements:
             return tally, "else", children
         facts = scope.facts
         test = self._test(first.condition, scope)
-        taken = self._indicator(first.condition, scope)
-        if taken is None or (self._coarse and not facts.simplify(taken).is_constant):
-            body, children = self.block(first.body, self._chosen_by_data(first.condition, scope))
-            other, _, more = self._rest(rest, scope)
-            return (
-                test.then(one_of(body, other, facts), facts),
-                "test + one of the branches",
-                (*children, *more),
-            )
-        taken = facts.simplify(taken)
-        inside = scope.with_facts(with_fact(facts, first.condition, scope))
-        outside = scope.with_facts(without_condition(facts, first.condition, scope))
-        body, children = self.block(first.body, inside) if taken else (FREE, ())
-        other, _, more = self._rest(rest, outside) if taken != Poly.constant(1) else (FREE, "", ())
-        rule = "test + the branch that the sizes choose"
+        taken = self._holding(first.condition, scope)
+        if not (taken.lower.is_constant and taken.upper.is_constant):
+            self._guards.append(first)
+        inside, outside = self._chosen_by_data(first.condition, scope), scope
+        if taken.exact:
+            inside = scope.with_facts(with_fact(facts, first.condition, scope))
+            outside = scope.with_facts(without_condition(facts, first.condition, scope))
+        body, children = self.block(first.body, inside) if taken.upper else (FREE, ())
+        other, _, more = self._rest(rest, outside) if taken.lower != ONE else (FREE, "", ())
+        rule = "test + the branch that the sizes choose" if taken.exact else "test + one of the branches"
         return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
 
-    def _indicator(self, condition: s.Expr, scope: Scope) -> Poly | None:
-        """1 where a condition holds and 0 elsewhere; None where the data decides."""
-        return indicator(condition, scope)
+    def _holding(self, condition: s.Expr, scope: Scope) -> Known:
+        """1 where a condition holds and 0 elsewhere, from 0 to 1 where the data decides, or parts are not counted."""
+        return holding(condition, scope, lambda taken: self._counts[0](taken, scope))
 
     def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
         """What is known in a branch that the data picks by a condition."""

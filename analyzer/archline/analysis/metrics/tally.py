@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Unknown, add, either, times, weigh
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, nearer, times, weigh
 from archline.ir.max_plus import IDLE, Path
 from archline.language.source import Span
 
@@ -86,18 +85,24 @@ class Tally:
         """Whether all can be derived."""
         return self.gap is None and not any(isinstance(self.amount(name), Unknown) for name in self.names)
 
-    def or_else(self, other: Tally) -> Tally:
-        """The same stretch, with what is known of it elsewhere where it is unknown here."""
-        declared = self.declared | other.declared
+    @property
+    def exact(self) -> bool:
+        """Whether all is known, and exactly."""
+        found = map(self.amount, self.names)
+        return self.gap is None and all(isinstance(each, Known) and each.exact for each in found)
+
+    def within(self, other: Tally, facts: Facts) -> Tally:
+        """The same stretch by the nearer of two bounds; those of `other` where it is not known which is nearer."""
         if self.gap is not None or other.gap is not None:
             # What is counted beside a gap is not all.
-            return replace(self if other.gap is not None else other, declared=declared)
-        sums = {name: other.amount(name) if isinstance(each, Unknown) else each for name, each in self.sums.items()}
-        paths = {
-            name: other.paths.get(name, IDLE) if isinstance(each.finish, Unknown) else each
-            for name, each in self.paths.items()
-        }
-        return Tally(sums, paths, None, declared)
+            return replace(self if other.gap is not None else other, declared=self.declared | other.declared)
+
+        def path(one: Path, rough: Path) -> Path:
+            if one.serial and rough.serial:
+                return max_plus.serial(nearer(one.finish, rough.finish, facts))
+            return rough if isinstance(one.finish, Unknown) else one
+
+        return self._with(other, lambda one, rough: nearer(one, rough, facts), path)
 
 
 FREE = Tally()
@@ -113,12 +118,15 @@ def unknown(reason: str, span: Span | None) -> Tally:
     return Tally(gap=Unknown(reason, span))
 
 
-def chosen(taken: Poly, first: Tally, second: Tally, facts: Facts) -> Tally:
-    """`first` where the indicator is 1, else `second`."""
+def chosen(taken: Known, first: Tally, second: Tally, facts: Facts) -> Tally:
+    """`first` where the indicator is 1, `second` where it is 0, one of the two where it is between."""
+    if not taken.exact:
+        maybe = chosen(exactly(taken.lower), first, one_of(first, second, facts), facts)
+        return chosen(exactly(taken.upper), maybe, second, facts)
     return first._with(
         second,
-        lambda one, other: weigh(taken, one, other),
-        lambda one, other: max_plus.choose(taken, one, other, facts),
+        lambda one, other: weigh(taken.lower, one, other),
+        lambda one, other: max_plus.choose(taken.lower, one, other, facts),
     )
 
 

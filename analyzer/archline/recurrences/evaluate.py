@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import NamedTuple
 
 from archline.algebra.atoms import Applied
@@ -26,16 +27,15 @@ class OpenPlace(NamedTuple):
     linear: Sequence[tuple[Number, Place]]
     nested: tuple[Place, ...]
 
-    @property
-    def needed(self) -> tuple[Place, ...]:
-        """The places whose values it needs."""
-        return (*[place for _, place in self.linear], *self.nested)
+    def missing(self, known: Mapping[Place, Number]) -> list[Place]:
+        """The places whose values it needs that are not known."""
+        return [place for place in (*[place for _, place in self.linear], *self.nested) if place not in known]
 
-    def value(self, called: Apply) -> Number:
+    def value(self, known: Mapping[Place, Number]) -> Number:
         """The value, where those of all needed places are known."""
         total = self.rest(self.environment)
         for factor, place in self.linear:
-            total += factor * called(*place)
+            total += factor * known[place]
         return total
 
 
@@ -72,7 +72,8 @@ class Cases:
         self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
         self._decisions: dict[object, int] = {}
         self._cases = [self._case(equation) for equation in function.equations]
-        self._least = tuple(function.least.get(name) for name in function.parameters)
+        self._least = [function.least.get(name, -inf) for name in function.parameters]
+        self._blank = self._compiler.environment(())[len(self._least) :]
 
     def _case(self, equation: Equation) -> _Case:
         rest, factors = by_call(equation.value)
@@ -95,8 +96,10 @@ class Cases:
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
         """What the function is there, in terms of others. Raises EvaluationError."""
-        numbers = arguments if self._plain(arguments) else tuple(coordinates(self.function, arguments).values())
-        environment = self._compiler.environment(numbers)
+        if self._plain(arguments):
+            environment = [*arguments, *self._blank]
+        else:
+            environment = self._compiler.environment(tuple(coordinates(self.function, arguments).values()))
         case = self._applying(environment)
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
         linear = tuple(
@@ -110,7 +113,7 @@ class Cases:
         if self.function.facts.quotients:
             return False
         for number, least in zip(arguments, self._least, strict=True):
-            if type(number) is not int or (least is not None and number < least):
+            if type(number) is not int or number < least:
                 return False
         return True
 
@@ -169,24 +172,26 @@ class Values:
         wanted = name, tuple(sizes[each] for each in self._functions[name].parameters)
         pending: list[tuple[Place, OpenPlace | None]] = [(wanted, None)]
         open_: set[Place] = set()
-        steps = 0
+        known, steps = self._known, 0
         while pending:
             place, frame = pending.pop()
-            if place in self._known:
+            if place in known:
                 continue
-            if frame is not None:
-                open_.discard(place)
-                self._known[place] = frame.value(self._called)
-                continue
-            if place in open_:
-                raise EvaluationError("the recursion does not end at these sizes")
-            steps += 1
-            if steps > most:
-                raise EvaluationError("the recurrence takes too many steps at these sizes")
-            open_.add(place)
-            frame = self._of(place[0]).frame(place[1], self._valid)
-            pending.append((place, frame))
-            pending.extend((each, None) for each in frame.needed if each not in self._known)
+            if frame is None:
+                if place in open_:
+                    raise EvaluationError("the recursion does not end at these sizes")
+                steps += 1
+                if steps > most:
+                    raise EvaluationError("the recurrence takes too many steps at these sizes")
+                frame = self._of(place[0]).frame(place[1], self._valid)
+                missing = frame.missing(known)
+                if missing:
+                    open_.add(place)
+                    pending.append((place, frame))
+                    pending.extend([(each, None) for each in missing])
+                    continue
+            open_.discard(place)
+            known[place] = frame.value(known)
         return Fraction(self._known[wanted])
 
     def _of(self, name: str) -> Cases:

@@ -206,6 +206,17 @@ _Waiting: TypeAlias = tuple[CompiledCase, Mapping[str, Number], list[Key]]
 _Entry: TypeAlias = tuple[Key, str, tuple[Number, ...], _Waiting | None]
 
 
+Bases: TypeAlias = list[tuple[tuple[Code, ...], Code]]
+
+
+def _compiled(definition: Definition, compiler: Compiler) -> tuple[Definition, Bases, tuple[CompiledCase, ...]]:
+    bases = [
+        (tuple(compiler.compile(each, []) for each in base.arguments), compiler.compile(base.value, []))
+        for base in definition.bases
+    ]
+    return definition, bases, tuple(map(compiler.case, definition.cases))
+
+
 class Evaluator:
     """A recurrence at fixed values of its symbols; values found are kept from one size to the next."""
 
@@ -220,13 +231,18 @@ class Evaluator:
     ) -> None:
         self._arithmetic = arithmetic
         self._limit = limit
-        self._symbols = {name: arithmetic.number(value) for name, value in symbols.items()}
         self._asked = problem.asked
         self._names = frozenset(each.name for each in problem.definitions)
         compiler = Compiler(arithmetic, self._names, exact_logs)
-        self._functions = {each.name: self._function(each, compiler) for each in problem.definitions}
-        self._known: dict[Key, Number] = {}
+        self._compiled = [_compiled(each, compiler) for each in problem.definitions]
         self._count = 0
+        self.give(symbols)
+
+    def give(self, symbols: Mapping[str, int | Fraction | float]) -> None:
+        """Other values for the symbols."""
+        self._symbols = {name: self._arithmetic.number(value) for name, value in symbols.items()}
+        self._functions = {each.name: self._function(each, bases, cases) for each, bases, cases in self._compiled}
+        self._known: dict[Key, Number] = {}
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
         """The value of the asked function. Raises EvaluationRefusedError and NoValueError."""
@@ -240,17 +256,13 @@ class Evaluator:
         self._count = 0
         return self._value(function, tuple(self._arithmetic.number(size) for size in sizes))
 
-    def _function(self, definition: Definition, compiler: Compiler) -> _Function:
-        bases = []
-        for base in definition.bases:
-            at = tuple(compiler.compile(each, [])(self._symbols, []) for each in base.arguments)
-            bases.append((at, compiler.compile(base.value, [])(self._symbols, [])))
+    def _function(self, definition: Definition, given: Bases, cases: tuple[CompiledCase, ...]) -> _Function:
+        bases = [(tuple(each(self._symbols, []) for each in at), value(self._symbols, [])) for at, value in given]
         bases.sort(key=lambda pair: [float(each) for each in pair[0]])
         if not bases and all(case.condition is None for case in definition.cases):
             number = self._arithmetic.number
             size = number(default_base(definition, self._names))
             bases = [((size,) * len(definition.parameters), number(1))]
-        cases = tuple(compiler.case(case) for case in definition.cases)
         return _Function(definition.parameters, tuple(bases), cases)
 
     def _value(self, function: str, sizes: tuple[Number, ...]) -> Number:

@@ -23,7 +23,7 @@ from archline.language import syntax as s
 from archline.language.format_expressions import format_fact
 from archline.numbers import arb
 from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
 from archline.recurrences.asymptotic.logspace.compare import Formula
 from archline.recurrences.asymptotic.logspace.cones import Vector, whole
 from archline.recurrences.asymptotic.logspace.numbers import approximate
@@ -130,6 +130,7 @@ class _Witness:
         self._names = system.names.all
         self._sorter = _sorter(problem, system)
         self._formulas: dict[int, Formula] = {}
+        self._evaluators: dict[tuple[int, int], Evaluator] = {}
         for regime in reversed(found):
             for case in regime.cases:
                 self._formulas[case] = regime.formula
@@ -140,7 +141,7 @@ class _Witness:
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
             arithmetic = WIDE if max(point) > FLOATING else FLOATS
-            case = int(float(Evaluator(self._sorter, sizes, arithmetic).at(sizes))) - 1
+            case = int(float(self._at(self._sorter, sizes, arithmetic))) - 1
             if case < 0:
                 return None
             value = self._log2_value(sizes, (WIDE,) if max(point) > FLOATING else (FLOATS, WIDE))
@@ -151,11 +152,19 @@ class _Witness:
             return 0.0 if value is expected else inf
         return value - expected
 
+    def _at(self, problem: Recurrence, sizes: dict[str, float], arithmetic: Arithmetic) -> Number:
+        """The value of a recurrence, which is compiled once for a kind of numbers."""
+        key = id(problem), id(arithmetic)
+        if key not in self._evaluators:
+            self._evaluators[key] = Evaluator(problem, sizes, arithmetic, limit=STEPS)
+        self._evaluators[key].give(sizes)
+        return self._evaluators[key].at(sizes)
+
     def _log2_value(self, sizes: dict[str, float], ways: Sequence[Arithmetic]) -> float | None:
         """log2 of the recurrence's value, None where it is 0."""
         for arithmetic in ways:
             try:
-                value = arb(Evaluator(self._problem, sizes, arithmetic, limit=STEPS).at(sizes))
+                value = arb(self._at(self._problem, sizes, arithmetic))
             except (NoValueError, OverflowError):
                 continue
             if value.is_finite():

@@ -24,10 +24,6 @@ OPEN = frozenset(
         "true-form-block_lu",
         "true-io_claim-ikj",
         "true-least-rotating_roots",
-        "true-side_condition-every_second",
-        "true-side_condition-half_sums",
-        "true-side_condition-unset",
-        "true-side_condition-wrong_bound",
     )
 )
 

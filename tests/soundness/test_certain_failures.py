@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, passed_bounds
+from archline.analysis.checks.bounds import passed_bounds
+from archline.analysis.checks.failures import endless_recursion, misplaced_accesses
 from archline.analysis.metrics.recursion import Derivation
 from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate

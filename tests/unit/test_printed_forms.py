@@ -87,6 +87,9 @@ def vanishing(view: CostView) -> set[str]:
 def al_facts(assumption: str) -> tuple[s.Fact, ...]:
     from archline.language.parser import parse_facts
 
+    if re.search(r"\(lines? |^line |at each call", assumption):
+        # It is said of places of the program, not of sizes alone.
+        return ()
     return parse_facts(re.sub(r" \(assumed.*", "", assumption), "where")
 
 

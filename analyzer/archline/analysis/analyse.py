@@ -34,6 +34,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import holds
+from archline.language.format_expressions import format_expression
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.printer import format_fact
@@ -228,7 +229,7 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """What the costs rest on: the algorithm's facts, and what is assumed in it and in what it calls."""
+    """What the costs rest on: the algorithm's facts, and what is declared in it and in what it calls."""
     facts = [format_fact(fact) for fact in algorithm.where]
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
         place = "" if each is algorithm else f" of `{each.name}`"
@@ -236,6 +237,9 @@ def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
             if isinstance(statement, s.Assume):
                 line = f"(assumed at line {statement.span.line}{place})"
                 facts.extend(f"{format_fact(fact)} {line}" for fact in statement.facts)
+            elif isinstance(statement, s.While):
+                limit = format_expression(statement.limit)
+                facts.append(f"line {statement.span.line}{place}: at most {limit} times")
     return tuple(facts)
 
 

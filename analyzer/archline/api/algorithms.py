@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.asymptotic import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.checks.failures import OUTSIDE, Failure, endless_recursion, misplaced_accesses, passed_bounds
+from archline.analysis.checks.bounds import passed_bounds
+from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, refusal, reported, side_conditions
 from archline.analysis.checks.races import certain_races
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
@@ -26,13 +27,14 @@ from archline.ir.scope import declared
 from archline.language import model, name_rules
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
+from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
-from archline.language.type_rules import SHAPE
 
 if TYPE_CHECKING:
+    from archline.analysis.checks.runs import Failure
     from archline.api.messages import Messages
     from archline.api.running import Run
     from archline.execution.results import Cache
@@ -189,6 +191,8 @@ class Algorithm:
             lambda: added.io,
             subject.of_first_call,
             Communication.of(*subject.executed, problem),
+            side_conditions(*subject.executed),
+            partial(refusal, *subject.executed),
         )
         limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
         return found.with_longest if limited else found
@@ -267,19 +271,16 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
     kinds = misplaced_accesses(module, algorithm), passed_bounds(module, algorithm)
     failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
     failure = next((each for each in failures if _confirmed(module, algorithm, each)), None)
-    return certain_races(module, algorithm) if failure is None else (failure.diagnostic,)
+    return certain_races(module, algorithm) if failure is None else (reported(failure),)
 
 
 def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Whether an execution at the sizes of a failure stops there."""
-    from archline.execution import run_rules as stops
     from archline.execution.run import tried
 
     found = tried(module, algorithm, failure.sizes)
-    if not isinstance(found, Diagnostic) or failure.rule is SHAPE:
-        return isinstance(found, Diagnostic) and found.rule is stops.SHAPE
-    rules = (stops.OUT_OF_BOUNDS, stops.SLICE_OUT_OF_BOUNDS) if failure.rule is OUTSIDE else (failure.rule,)
-    return found.rule in rules and found.span == failure.node.span
+    # There is no data of some sizes.
+    return failure.rule is BAD_SIZE if found is None else isinstance(found, Diagnostic) and found.rule is failure.rule
 
 
 def _require_sizes(algorithm: Algorithm, facts: tuple[s.Fact, ...]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from archline.api import result_cache
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.printer import format_fact
 from archline.language.source import Source, is_path, recorded
 from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract
 
@@ -170,9 +171,14 @@ def _group(subject: Algorithm, certificates: bool) -> Group:
     messages = subject.messages(LARGEST)
     if messages is not None and messages.failure is not None:
         raise ArchlineError([messages.failure])
-    contracts = tuple(contract(each, certificates) for each in subject.report().ensures)
+    report = subject.report()
+    contracts = tuple(contract(each, certificates) for each in report.ensures)
     holds = any(each.outcome == "holds" for each in contracts)
-    return Group(subject.name, contracts, stop(subject) if holds else None, messages.text if messages else "")
+    stated = set(map(format_fact, subject.node.where))
+    assumptions = tuple(each for each in report.assumptions if each not in stated)
+    return Group(
+        subject.name, contracts, stop(subject) if holds else None, messages.text if messages else "", assumptions
+    )
 
 
 def _view(data: Any) -> CheckView:
@@ -183,7 +189,9 @@ def _view(data: Any) -> CheckView:
 def _kept_group(data: Any) -> Group:
     stop = data["stop"]
     found = None if stop is None else Stop(**{**stop, "place": Place(**stop["place"])})
-    return Group(data["name"], tuple(map(_kept, data["contracts"])), found, data["messages"])
+    return Group(
+        data["name"], tuple(map(_kept, data["contracts"])), found, data["messages"], tuple(data["assumptions"])
+    )
 
 
 def _kept(data: Any) -> Contract:

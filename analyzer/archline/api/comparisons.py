@@ -236,7 +236,7 @@ def _names(subjects: Sequence[Subject]) -> list[str]:
 
 
 def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(format_fact(fact) for each in subjects for fact in each.where))
+    return tuple(dict.fromkeys(text for each in subjects for text in each.assumptions))
 
 
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:

@@ -14,6 +14,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
@@ -34,7 +35,7 @@ from archline.ir.scope import declared
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import DERIVABLE
 from archline.language.printer import format_fact
 from archline.report.communication import CommunicationView
@@ -140,7 +141,7 @@ class Metric:
         cost is unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
-        point = self._report.point(unplaced({**(sizes or {}), **named}), self._needed)
+        point = self._report.point_of_run(unplaced({**(sizes or {}), **named}), self._needed)
         if "K" in point:
             cost = self._report.with_longest._costs.metrics.get(self.name, cost)
             self._bounds(cost)
@@ -219,11 +220,17 @@ class CostReport:
         io: Callable[[], Cost],
         of_first_call: tuple[s.Fact, ...] = (),
         communication: Communication | None = None,
+        needed: tuple[str, ...] = (),
+        stopped: Callable[[Mapping[str, int]], Failure | None] = lambda _: None,
     ) -> None:
-        """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion."""
+        """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion.
+
+        `needed` is what runs need and is not proved; `stopped` tells what stops all runs at sizes.
+        """
         self._module = module
         self._node = node
-        texts = tuple(map(format_fact, of_first_call))
+        self._stopped = stopped
+        texts = (*map(format_fact, of_first_call), *needed)
         self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
         self._io = io
         self._communication = communication
@@ -267,7 +274,12 @@ class CostReport:
             metrics = {**self._derived.metrics, **found.metrics}
             costs = replace(self._derived, metrics=metrics, derivation=found.derivation)
             self._requested[metric] = CostReport(
-                self._module, self._node, costs, lambda: self._costs["io"], communication=self._communication
+                self._module,
+                self._node,
+                costs,
+                lambda: self._costs["io"],
+                communication=self._communication,
+                stopped=self._stopped,
             )
         return self._requested[metric]
 
@@ -295,7 +307,7 @@ class CostReport:
         found = derive_with_longest(self._module, self._node)
         messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
         costs = replace(self._derived, metrics={**self._derived.metrics, **messages}, parameters=found.parameters)
-        report = CostReport(self._module, self._node, costs, self._io)
+        report = CostReport(self._module, self._node, costs, self._io, stopped=self._stopped)
         report._longest = LONGEST
         report._of_any_length = self
         return report
@@ -329,8 +341,8 @@ class CostReport:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The facts the costs rest on, as text."""
-        return self._costs.assumptions
+        """What the costs rest on, as text: facts, and what runs need that is not proved."""
+        return self._derived.assumptions
 
     @property
     def where(self) -> tuple[s.Fact, ...]:
@@ -439,7 +451,7 @@ class CostReport:
         return decide(self._module, self._node, replace(costs, metrics={**costs.metrics, **more}) if more else costs)
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """The values checked, as `--at` checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
+        """The values checked, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
         point = checked_point(given, self.names, self.where, option=option, needed=needed)
         rules_of = offsets_rules(declared(self._module, self._node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
@@ -449,6 +461,14 @@ class CostReport:
             message = f"there is no `{broken.array}` of these sizes: `{facts[broken]}` does not hold"
             hint = "its sizes have " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)
             raise error(IMPOSSIBLE_DATA, message, span=span, hint=hint)
+        return point
+
+    def point_of_run(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
+        """The values checked, at which some run may end: others have no cost. Raises ArchlineError, as that does."""
+        point = self.point(given, needed, option)
+        failure = self._stopped({name: value for name, value in point.items() if isinstance(value, int)})
+        if failure is not None:
+            raise ArchlineError([failure.diagnostic])
         return point
 
     def growth(self, cost: Cost) -> str | None:
@@ -515,7 +535,7 @@ class CostReport:
         where the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
         given = {**(sizes or {}), **named}
-        return self._lower_bounds(self.point(unplaced(given), self.names.sizes) if given else None)
+        return self._lower_bounds(self.point_of_run(unplaced(given), self.names.sizes) if given else None)
 
     def _lower_bounds(self, at: Point | None) -> CommunicationView | None:
         return None if self._communication is None else self._communication.view(self._derived, at)

@@ -359,7 +359,7 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
         terms,
         _growths(on, known, names) if len(terms) == len(model.energy) else {},
         tuple(map(format_fact, known.when)),
-        tuple(map(format_fact, chosen.where)),
+        chosen.assumptions,
     )
     data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
     return EnergyResult(

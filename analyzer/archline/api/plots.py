@@ -131,7 +131,7 @@ def plotted(
     report = algorithm.cost()
     if "Z" in at or "L" in at:
         raise error(rules.WRONG_CACHE, "the plot runs over Z, and has one L of its own", hint="--cache L=8")
-    point = report.point(at, report.names.for_a_run, option)
+    point = report.point_of_run(at, report.names.for_a_run, option)
     cost = report.costs["io"]
     if cost.upper is None:
         raise error(rules.NEEDS_BOUND, f"the io of `{report.name}` is unknown: {cost.reason}")

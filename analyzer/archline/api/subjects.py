@@ -107,6 +107,11 @@ class AlgorithmSubject:
         return self.report.where
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What its costs rest on."""
+        return self.report.assumptions
+
+    @property
     def on_grid(self) -> bool:
         """Whether it runs on a grid of processors."""
         return bool(self.algorithm.node.grid)
@@ -148,7 +153,7 @@ class AlgorithmSubject:
 
     def processors(self, at: Given, option: str = "") -> Number:
         """How many processors a grid has at sizes. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
-        return ends_at(self.cost("P"), self.report.point(at, self._needed, option))[1]
+        return ends_at(self.cost("P"), self.report.point_of_run(at, self._needed, option))[1]
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
@@ -172,7 +177,7 @@ class AlgorithmSubject:
 
     def _derive(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
-        point = report.point(at, self._needed, settings.option)
+        point = report.point_of_run(at, self._needed, settings.option)
         if self.on_grid:
             values, unknown = self._derived_at(point, metrics, None)
             return Basis(point, values, None, NOT_RUN, unknown)
@@ -265,6 +270,7 @@ class FormulaSubject:
         self.target = target
 
     where: tuple[s.Fact, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -166,7 +166,7 @@ def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
         given = {**given, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
-    return report.point(given, (*needed, "P") if procs == "P" else needed, "--at")
+    return report.point_of_run(given, (*needed, "P") if procs == "P" else needed, "--at")
 
 
 def _rendered(

@@ -1,88 +1,22 @@
-"""Rules about running a program on data (AL501 to AL549)."""
+"""Rules about running a program on data (AL501 to AL549); those that the analysis knows too come from there."""
 
 from archline.language.call_rules import TOO_MANY_ITERATIONS as TOO_MANY_ITERATIONS
+from archline.language.conditions import BAD_SIZE as BAD_SIZE
+from archline.language.conditions import BAD_STEP as BAD_STEP
+from archline.language.conditions import NOT_DECREASING as NOT_DECREASING
+from archline.language.conditions import NOT_EXACT as NOT_EXACT
+from archline.language.conditions import OUT_OF_BOUNDS as OUT_OF_BOUNDS
+from archline.language.conditions import SHAPE as SHAPE
+from archline.language.conditions import SIZE_TOO_SMALL as SIZE_TOO_SMALL
+from archline.language.conditions import SLICE_OUT_OF_BOUNDS as SLICE_OUT_OF_BOUNDS
+from archline.language.conditions import UNSET as UNSET
+from archline.language.conditions import WHERE as WHERE
 from archline.language.diagnostics import Rule
 
-OUT_OF_BOUNDS = Rule(
-    "AL501",
-    "subscript out of bounds",
-    """
-    A subscript lies in 0..extent. The message names the subscript's value and the extent of the array or view at the
-    moment the run stopped.
-
-    ```
-    for i in 0..n:
-        y[i] = x[i + 1]      # the last i reads x[n]
-    ```
-    """,
-)
-SLICE_OUT_OF_BOUNDS = Rule(
-    "AL502",
-    "slice out of bounds",
-    "A slice `lo..hi` of a dimension of extent e needs 0 <= lo <= hi <= e; `lo ..+ k` is `lo..lo + k`.",
-)
-UNSET = Rule(
-    "AL503",
-    "read of an unset element or register",
-    """
-    Elements of an `out` parameter or of a `local` array without a value, and a `local` register without one, are unset
-    until they are assigned.
-
-    ```
-    local s: real            # write: local s: real = 0
-    for i in 0..n:
-        s += x[i]
-    ```
-    """,
-)
-SIZE_TOO_SMALL = Rule(
-    "AL504",
-    "size too small",
-    "A size is at least 1, or what a `where` of its algorithm says: `where n >= 0` allows empty arrays.",
-)
-SHAPE = Rule(
-    "AL505",
-    "shapes do not agree",
-    """
-    The extents of an argument must be what the parameter's type says once the sizes are bound, both sides of a copy
-    must have equal extents, and `x as [p, q]` needs p*q elements.
-    """,
-)
-WHERE = Rule(
-    "AL506",
-    "`where` is false",
-    "A call must satisfy the facts that stand in the `where` of the algorithm it calls.",
-)
-NOT_EXACT = Rule(
-    "AL507",
-    "integer expression without an integer value",
-    """
-    `/` between sizes must divide, `log2` and `sqrt` of a size must be integers, `//` and `%` need a divisor other than
-    0, and `^` an exponent that is not negative.
-
-    ```
-    let h = n/2              # n = 7; write n//2 or ceil(n/2), or say `where 2 divides n`
-    let k = log2(n)          # n = 7; write floor(log2(n)) or ceil(log2(n)), or say `where n is power of 2`
-    ```
-    """,
-)
 ASSUMPTION = Rule(
     "AL509",
     "`assume` is false",
     "The analysis uses what `assume` says as a fact, so the executor checks it each time it passes. It costs nothing.",
-)
-NOT_DECREASING = Rule(
-    "AL510",
-    "recursion that does not decrease",
-    """
-    At every recursive call the `decreases` expressions must be at least 0 and lexicographically less than those of the
-    active call of the same algorithm. Without `decreases`, some size must be smaller than in that call.
-
-    ```
-    algorithm f(x: inout real[n]):
-        f(x)                 # write: f(x[0..n//2]), under a condition
-    ```
-    """,
 )
 TOO_DEEP_RECURSION = Rule(
     "AL511",
@@ -110,7 +44,6 @@ OVERFLOW = Rule(
     unset elements). Symbolic results have no such limit.
     """,
 )
-BAD_STEP = Rule("AL515", "step that is not positive", "The step of a loop or slice is at least 1.")
 RACE = Rule(
     "AL516",
     "determinacy race",
@@ -159,14 +92,6 @@ ARGUMENT_SHAPE = Rule(
     """
     An array has as many dimensions as its parameter's type, and extents that agree with the other arguments. That of a
     `local` parameter has the processors of the grid as its first axis.
-    """,
-)
-BAD_SIZE = Rule(
-    "AL524",
-    "bad value of a size",
-    """
-    The value of a size is a whole number, at least 1, or at least what a `where` allows; every size that is not bound
-    otherwise must be given, and nothing else.
     """,
 )
 BAD_CACHE = Rule(

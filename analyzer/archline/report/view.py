@@ -235,13 +235,15 @@ class Stop:
 class Group:
     """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
 
-    `messages` says how far messages were checked; it is empty for algorithms that send none.
+    `messages` says how far messages were checked; it is empty for algorithms that send none. Claims hold where the
+    `assumptions` do, which are neither facts of the `where` nor proved.
     """
 
     name: str
     contracts: tuple[Contract, ...]
     stop: Stop | None = None
     messages: str = ""
+    assumptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,20 @@
-"""Failures that are certain at some sizes, whatever the data: runs are followed as far as the sizes decide them.
-
-Of a loop the first and the last iteration are followed, of what the data decides nothing.
-"""
+"""What runs need: conditions that all sizes break are errors, those that are not proved are assumptions of results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 
-from archline.analysis.checks.following import Follower, Frame, Sizes, StoppedError, at, points, shape_of, small
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.analysis.checks.conditions import Assumption, assumptions, told
+from archline.analysis.checks.following import SCALES, points, small
+from archline.analysis.checks.runs import Failure, Runs, failure_at
+from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
-from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
-from archline.language.evaluate import holds
-from archline.language.format_expressions import format_expression, format_type
 from archline.language.model import Module
 from archline.language.type_rules import SHAPE
 
@@ -38,8 +38,9 @@ OUTSIDE = Rule(
     "access outside an array",
     """
     A subscript or slice certainly lies outside its array, at the sizes that the message names and at all larger ones
-    that were examined. A run at these sizes was executed and stopped there. Accesses that depend on the data, or are
-    outside at some sizes only, are found when the program runs (AL501, AL502).
+    that were examined. A run at these sizes was executed and stopped there. That accesses which are outside at some
+    sizes only, or may be, are inside is an assumption of every result; at sizes where it is certainly false there is
+    none (AL501, AL502).
 
     ```
     for i in 0..n:
@@ -49,25 +50,20 @@ OUTSIDE = Rule(
 )
 ENOUGH = 6
 """So many of the larger sizes must fail alike before a failure at small sizes is reported."""
-EVERY = 9
-"""More iterations than loops of short runs mostly have."""
-MAX_STATEMENTS, MAX_DEPTH = 2_000, 50
+MAX_KNOWN = 256
+Point = Mapping[str, int]
+AT_ALL_SIZES = {
+    rules.OUT_OF_BOUNDS: OUTSIDE,
+    rules.SLICE_OUT_OF_BOUNDS: OUTSIDE,
+    rules.SHAPE: SHAPE,
+    rules.NOT_DECREASING: ENDLESS,
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Failure:
-    """What stops a run of an algorithm at sizes."""
-
-    rule: Rule
-    node: s.Node
-    message: str
-    hint: str
-    sizes: Mapping[str, int]
-
-    @property
-    def diagnostic(self) -> Diagnostic:
-        """The failure as it is reported."""
-        return Diagnostic(self.rule, self.message, self.node.span, hint=self.hint)
+def reported(failure: Failure) -> Diagnostic:
+    """A failure at all sizes as `check` and `cost` report it."""
+    rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
+    return replace(failure.diagnostic, rule=rule)
 
 
 def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
@@ -80,38 +76,130 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
         return Diagnostic(ENDLESS, message, call.span, hint="add a case that ends the recursion, such as `if n <= 1:`")
     if algorithm.grid:
         return None
-    runs = _Runs(module, algorithm)
+    runs = Runs(module, algorithm)
     failures = (runs.at(point)[0] for point in points(module, algorithm))
-    return next((each.diagnostic for each in failures if each is not None and each.rule is ENDLESS), None)
+    return next((reported(each) for each in failures if each is not None and _is_endless(each)), None)
+
+
+def _is_endless(failure: Failure) -> bool:
+    return failure.rule is rules.NOT_DECREASING
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
-    """The accesses outside arrays, or arguments of other shapes, that stop all runs of large sizes, smallest first.
+    """What stops all runs of large sizes at one place of the program, smallest sizes first.
 
-    All are at one place of the program. None where there are `index` parameters, which callers may restrict as they
-    like.
+    None where there are `index` parameters, which callers may restrict as they like.
     """
+    return _examined(module, algorithm).failures
+
+
+def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+    """What runs need and is not proved, as reports say it."""
+    return _examined(module, algorithm).texts
+
+
+def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
+    """What stops every run at sizes; None where some run may end."""
+    if not _examined(module, algorithm).open:
+        return None
     signature = module.signatures[algorithm]
-    if signature.indices or algorithm.grid:
-        return ()
-    runs = _Runs(module, algorithm)
+    names = (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
+    return failure_at(module, algorithm, {name: sizes[name] for name in names if name in sizes})[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Examined:
+    """What is certain to fail, what is assumed not to, and whether anything is `open` to fail."""
+
+    failures: tuple[Failure, ...] = ()
+    texts: tuple[str, ...] = ()
+    open: bool = False
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
+    left = assumptions(module, algorithm)
+    if not left and not _may_be_unset(module, algorithm):
+        return _Examined()
+    failing: list[Failure] = []
+    ending: list[Point] = []
+    for point in small(module, algorithm, indices=True):
+        failure, complete = failure_at(module, algorithm, point)
+        if failure is not None:
+            failing += [failure] if not _is_endless(failure) else []
+        elif complete:
+            ending.append(point)
+    # A form that is false where a run ends asks too much.
+    found = [replace(each, kind="other") if any(_holds(each, at) is False for at in ending) else each for each in left]
+    holding = [each for each in found if any(_holds(each, at) for at in ending)]
+    for each in failing:
+        if not any(_is_about(one, each) for one in found):
+            owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
+            found.append(Assumption("other", (), (), owner.name, each.about, each.node, each.about))
+    first = next((each for each in failing if each.rule is rules.SHAPE), None)
+    failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, first)
+    if first is None and any(_is_about(one, failures[0]) for one in holding if failures):
+        # Some sizes have runs.
+        failures = ()
+    return _Examined(failures, told(found, algorithm.name), True)
+
+
+def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether there is anything that has no value at first."""
+    return any(each.mode == "out" and not each.local for each in algorithm.parameters) or any(
+        isinstance(node, s.Local) and node.value is None
+        for each in (algorithm, *reachable(module, algorithm))
+        for node in s.nodes(each.body)
+    )
+
+
+def _is_about(assumption: Assumption, failure: Failure) -> bool:
+    return assumption.node is failure.node or _holds(assumption, failure.sizes) is False
+
+
+def _at_large_sizes(module: Module, algorithm: s.Algorithm, misfit: Failure | None) -> tuple[Failure, ...]:
+    """What stops runs at one place of the program at all sizes of which one is large.
+
+    An argument that does not fit is wrong wherever it is reached, as where the checker finds it.
+    """
     found: list[Failure] = []
-    for point in reversed(points(module, algorithm)):
-        failure, complete = runs.at(point)
-        if failure is not None and failure.rule in (OUTSIDE, SHAPE) and (not found or failure.node is found[0].node):
+    sizes = points(module, algorithm)
+    names = tuple(sizes[0]) if sizes else ()
+    # No runs are known to go on where a size is above these; of the largest sizes not all combinations are tried.
+    ends = dict.fromkeys(names, 0)
+    for point in reversed(sizes):
+        if max(point.values(), default=0) > SCALES[-1] or (names and not misfit and not _is_above(point, ends)):
+            continue
+        failure, _ = failure_at(module, algorithm, point)
+        if failure is not None and misfit is not None and failure.node is misfit.node:
             found.append(failure)
-        elif complete or failure is not None:
-            break
-    return tuple(reversed(found)) if len(found) >= ENOUGH or not signature.sizes else ()
+        elif failure is None or _is_endless(failure) or misfit or (found and failure.node is not found[0].node):
+            ends = {name: max(end, point[name]) for name, end in ends.items()}
+        else:
+            found.append(failure)
+    found = [each for each in reversed(found) if misfit or not names or _is_above(each.sizes, ends)]
+    return tuple(found) if len(found) >= ENOUGH or not names else ()
 
 
-def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
-    """Bounds of a `while` that runs of small sizes pass whatever the data, and whatever an `index` is."""
-    every = (algorithm, *reachable(module, algorithm))
-    if any(isinstance(node, s.While) for each in every for node in s.nodes(each.body)):
-        runs = _Runs(module, algorithm, EVERY)
-        found = (runs.at(point)[0] for point in small(module, algorithm))
-        yield from (each for each in found if each is not None and each.rule is TOO_MANY_ITERATIONS)
+def _is_above(point: Point, ends: Point) -> bool:
+    return any(point[name] > end for name, end in ends.items())
+
+
+def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
+    """Whether a condition holds at sizes, as far as its form tells."""
+    try:
+        if assumption.kind == "other" or any(evaluate(each, point) < 0 for each in assumption.when):
+            return None
+        first, *others = (evaluate(each, point) for each in assumption.parts)
+    except EvaluationError:
+        return None
+    match assumption.kind:
+        case "least":
+            return first >= 0
+        case "divides":
+            return first != 0 and Fraction(others[0], first).denominator == 1
+        case _:
+            return None
 
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
@@ -142,110 +230,3 @@ def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -
         if found is not None:
             return found
     return None
-
-
-# Runs
-class _FailedError(StoppedError):
-    """A followed run ends by a failure of the kinds above."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__()
-        self.failure = failure
-
-
-class _Runs(Follower):
-    """Runs of an algorithm at several sizes; calls that several of them make are followed once."""
-
-    def __init__(self, module: Module, outermost: s.Algorithm, first: int = 1) -> None:
-        super().__init__(module, MAX_STATEMENTS, first)
-        self._outermost = outermost
-        self._sizes: Sizes = {}
-        self._active: list[tuple[s.Algorithm, Sizes]] = []
-        self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
-
-    def at(self, sizes: Sizes) -> tuple[Failure | None, bool]:
-        """The failure of the run at sizes; and whether it was followed to its end."""
-        self._sizes = sizes
-        self._active.clear()
-        try:
-            self._follow(self._outermost, sizes)
-        except _FailedError as stopped:
-            return stopped.failure, False
-        except StoppedError:
-            return None, False
-        return None, True
-
-    def _follow(self, algorithm: s.Algorithm, sizes: Sizes) -> None:
-        key = algorithm, tuple(sizes.items())
-        if key in self._done or (algorithm.grid and self._active):
-            return
-        if len(self._active) == MAX_DEPTH:
-            raise StoppedError
-        self._active.append((algorithm, sizes))
-        frame = Frame(dict(sizes))
-        frame.extents = {each.name: frame.all(shape_of(each)) for each in algorithm.parameters}
-        self.block(algorithm.body, frame)
-        self._active.pop()
-        self._done.add(key)
-
-    def _fail(self, rule: Rule, node: s.Node, message: str, hint: str) -> None:
-        own = self._active[-1][0] is self._outermost
-        place = f"at {at(self._sizes)}" if own else f"in a run of `{self._outermost.name}` at {at(self._sizes)}"
-        raise _FailedError(Failure(rule, node, f"{message}, {place}" if self._sizes else message, hint, self._sizes))
-
-    def passed(self, loop: s.While, iteration: int) -> None:
-        limit = f"`at most {format_expression(loop.limit)}` allows fewer"
-        hint = "the sizes alone decide the condition; declare what the loop needs at all sizes, or let it end"
-        self._fail(TOO_MANY_ITERATIONS, loop, f"iteration {iteration} begins, and {limit}", hint)
-
-    def outside(self, access: s.Element, subscript: s.Expr | s.Slice, found: str, extent: int) -> None:
-        message = f"`{format_expression(access)}` is outside `{self._declaration(access.array)}`"
-        hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
-        self._fail(OUTSIDE, subscript, f"{message} ({found}, extent {extent})", hint)
-
-    def _declaration(self, array: str) -> str:
-        """The array with its type, where it is a parameter."""
-        parameters = self._active[-1][0].parameters
-        return next((f"{each.name}: {format_type(each.type)}" for each in parameters if each.name == array), array)
-
-    # Calls
-    def call(self, call: s.Call, callee: s.Algorithm, frame: Frame) -> None:
-        bindings = self.module.bindings[call]
-        sizes = {name: value for name, expr in bindings.items() if expr and (value := frame.value(expr)) is not None}
-        if len(sizes) < len(bindings):
-            return
-        least = self.module.signatures[callee].at_least
-        if any(sizes[name] < value for name, value in least.items()):
-            raise StoppedError
-        if any(holds(fact, sizes) is False for fact in callee.where):
-            raise StoppedError
-        self._check_shapes(call, callee, sizes, frame)
-        self._check_decrease(call, callee, sizes)
-        self._follow(callee, sizes)
-
-    def _check_shapes(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int], frame: Frame) -> None:
-        for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
-            expected, found = Frame(sizes).all(shape_of(parameter)), self.shape(argument, frame)
-            for one, other in zip(expected, found, strict=False):
-                if one is not None and other is not None and one != other:
-                    shown = f"`{parameter.name}: {format_type(parameter.type)}` of `{callee.name}`"
-                    message = f"`{format_expression(argument)}` does not fit {shown} (extent {other} for {one})"
-                    self._fail(SHAPE, argument, message, "pass a slice that fits, or state a `where` about the sizes")
-
-    def _check_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
-        before = next((values for each, values in reversed(self._active) if each is callee), None)
-        if before is None or self._decreases(callee, sizes, before):
-            return
-        hint = "pass less in the call, such as the slice `x[0..n//2]`, or say in the header what `decreases`"
-        self._fail(ENDLESS, call, f"no size of `{callee.name}` is smaller in this recursive call", hint)
-
-    def _decreases(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
-        """Whether a call may be one of a recursion that ends, by what the header declares, or else by its sizes."""
-        if callee.decreases:
-            pairs = zip(*(Frame(dict(each)).all(callee.decreases) for each in (sizes, before)), strict=True)
-            differ = next(((x, y) for x, y in pairs if x is None or y is None or x != y), (0, 0))
-            return differ[0] is None or differ[1] is None or differ[0] < differ[1]
-        signature = self.module.signatures[callee]
-        smaller = any(sizes[name] < before[name] for name in signature.size_names)
-        # A changed index may decrease by a measure that no header declares.
-        return smaller or any(sizes[name] != before[name] for name in signature.indices)

@@ -61,9 +61,9 @@ def points(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tupl
     return tuple(dict(zip(names, values, strict=True)) for values in chosen)
 
 
-def small(module: Module, algorithm: s.Algorithm) -> tuple[Sizes, ...]:
-    """Sizes of short runs, without those of `index` parameters."""
-    every = points(module, algorithm, indices=False)
+def small(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Sizes, ...]:
+    """Sizes of short runs."""
+    every = points(module, algorithm, indices)
     return tuple(each for each in every if max(each.values(), default=0) <= SMALL)[:MAX_SMALL] or every[:1]
 
 
@@ -76,12 +76,15 @@ def extents(algorithm: s.Algorithm, point: Sizes) -> tuple[int, ...]:
 
 
 def _ladder(count: int) -> Iterator[tuple[int, ...]]:
-    """Sizes of one magnitude: equal, rising, falling and doubling."""
+    """Sizes of one magnitude: equal, rising, falling and doubling; and one that is not of that of the others."""
     for scale in SCALES:
         yield (scale,) * count
         yield tuple(scale + place for place in range(count))
         yield tuple(scale + place for place in reversed(range(count)))
         yield tuple(scale << place for place in range(count))
+    for one, others in product((1, *SCALES[-6:]), repeat=2):
+        for place in range(count if one != others else 0):
+            yield tuple(one if each == place else others for each in range(count))
 
 
 # Runs

@@ -24,6 +24,7 @@ def render(report: CheckReport, width: int) -> str:
                 {
                     "algorithm": each.name,
                     "ensures": list(map(found, each.contracts)),
+                    "assumptions": list(each.assumptions),
                     **_stop(each.stop),
                     **({"messages": each.messages} if each.messages else {}),
                 }

@@ -17,6 +17,8 @@ def render(report: CheckReport, width: int) -> str:
     for view in report.targets:
         for group in view.groups:
             shown = list(_group(group.contracts, width, certificates=report.certificates)) or ["  ensures nothing"]
+            if group.assumptions:
+                shown += wrap(f"  assuming {', '.join(group.assumptions)}", width, "    ")
             if group.messages:
                 shown.append(f"  messages: {group.messages}")
             if group.stop is not None:

@@ -1,0 +1,524 @@
+"""The conditions under which a program has a run: each is proved for all sizes, or left as an assumption of results.
+
+A need is met where the loops, guards, facts and shapes around it imply it. What is left is brought to a form in the
+sizes of the algorithm, by the extremes of subscripts over loops and coordinates; what has none is told by its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from math import lcm
+from typing import Any
+
+from archline.algebra import atoms as a
+from archline.algebra.disjunctions import Knowledge
+from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.facts import Facts
+from archline.algebra.maximise import max_over
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
+from archline.algebra.printing import to_text
+from archline.algebra.prove.residues import never_negative
+from archline.algebra.sums.summation import UnresolvedError
+from archline.analysis.checks.follower import Block, Follower, Told
+from archline.ir.constraints import negated, wanted
+from archline.ir.data_ranges import int_range, rises
+from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, static_value, with_fact
+from archline.ir.scope import never_negative as differences
+from archline.language import conditions as rules
+from archline.language import syntax as s
+from archline.language.call_graph import component
+from archline.language.diagnostics import Rule
+from archline.language.format_expressions import format_expression
+from archline.language.model import Module
+from archline.language.printer import format_fact
+from archline.language.substitution import facts_in_sizes
+
+MAX_TERM_PRODUCTS = 200_000
+MAX_MODULES = 64
+MAX_LENGTH, MAX_FORMS, MAX_WAYS = 90, 3, 12
+GENERAL = {
+    rules.OUT_OF_BOUNDS: "subscripts lie inside their arrays",
+    rules.SLICE_OUT_OF_BOUNDS: "subscripts lie inside their arrays",
+    rules.NOT_EXACT: "divisions, logarithms and roots of sizes are integers",
+}
+OTHERWISE = "calls and arrays have sizes that they allow"
+DATA = "subscripts from data lie inside their arrays"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A condition that is not proved: of the `kind` "least", "divides", "power", "square" or "other".
+
+    "least": its one part is at least 0; "divides": the first part divides the second. Where any of `when` is below 0
+    nothing is asked. Parts are in sizes of the `algorithm`; for "other", which has none, and for several at once,
+    `text` and `general` say it. It is asked of each call of a `recursive` algorithm.
+    """
+
+    kind: str
+    parts: tuple[Poly, ...]
+    when: tuple[Poly, ...]
+    algorithm: str
+    general: str
+    node: s.Node = field(compare=False)
+    text: str = field(default="", compare=False)
+    recursive: bool = False
+    order: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def form(self) -> str:
+        """As reports say it; empty where it has no form that can be read."""
+        if self.kind == "other":
+            return ""
+        kind, parts = self.kind, self.parts
+        for floor in parts[0].atoms() if kind == "least" else ():
+            if isinstance(floor, a.Floor):
+                below = floor.modulus * Poly.of_atom(floor) - floor.argument
+                if parts[0] == below or parts[0] == 1 - floor.modulus - below:
+                    more = ZERO if parts[0] == below else ONE
+                    kind, parts = "divides", (floor.modulus, floor.argument + more)
+        whole = lcm(*(int(number.q) for part in parts for number in part.terms.values()))
+        first, *others = (part.scaled(whole) for part in parts)
+        match kind:
+            case "least":
+                shown = _relation(first, self.order)
+            case "divides":
+                shown = f"{to_text(first, self.order)} divides {to_text(others[0], self.order)}"
+            case "power":
+                shown = f"{to_text(first, self.order)} is power of 2"
+            case _:
+                shown = f"{to_text(first, self.order)} is square"
+        where = " and ".join(_relation(each, self.order) for each in self.when)
+        shown = f"{shown} where {where}" if where else shown
+        shown = f"{shown} at each call of `{self.algorithm}`" if self.recursive else shown
+        return shown if len(shown) <= MAX_LENGTH else ""
+
+
+def told(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
+    """Assumptions of an algorithm as reports say them: those without a form by their lines, of a kind together."""
+    forms: dict[str, None] = {}
+    others: dict[tuple[str, str], list[Assumption]] = {}
+    many = sum(bool(each.form) and each.recursive for each in found) > MAX_FORMS
+    for each in found:
+        if each.form and not (many and each.recursive):
+            forms.setdefault(each.form)
+        else:
+            others.setdefault((each.general, each.algorithm), []).append(each)
+    for (general, name), group in others.items():
+        lines = sorted({each.node.span.line for each in group})
+        text = group[0].text if len(lines) == 1 and group[0].text else general
+        place = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+        forms.setdefault(f"{text} ({place})" if name == algorithm else f"{text} ({place} of `{name}`)")
+    return tuple(forms)
+
+
+def _relation(value: Poly, order: tuple[str, ...]) -> str:
+    """`n <= m` for m - n, which is at least 0."""
+    more = Poly({each: number for each, number in value.terms.items() if number > 0})
+    less = more - value
+    rest = less.constant_term
+    if not less - rest:
+        return f"{to_text(more - more.constant_term, order)} >= {to_text(less - more.constant_term, order)}"
+    if rest == 1 and more and a.is_integral(value):
+        return f"{to_text(less - 1, order)} < {to_text(more, order)}"
+    return f"{to_text(less, order)} <= {to_text(more, order)}"
+
+
+@lru_cache(maxsize=MAX_MODULES * 8)
+def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
+    """What runs of an algorithm need beside its `where`, as far as it is not proved; each once."""
+    found = _Conditions(module, algorithm)
+    try:
+        with budget(MAX_TERM_PRODUCTS):
+            found.all()
+    except (TooComplexError, RecursionError):
+        found.left.append(Assumption("other", (), (), algorithm.name, GENERAL[rules.OUT_OF_BOUNDS], algorithm))
+    return tuple({(each, each.node if each.kind == "other" else None): each for each in found.left}.values())
+
+
+@dataclass(eq=False)
+class _Place(Block):
+    """What names mean, and what holds. `loops` are the variables around, with their ends.
+
+    All of `known` are at least 0 by guards, and all of `whole` are integers as facts say that divisions go.
+    """
+
+    algorithm: s.Algorithm
+    scope: Scope
+    extents: dict[str, tuple[Any, ...]]
+    loops: tuple[tuple[str, Poly, Poly, Facts], ...] = ()
+    known: tuple[Poly, ...] = ()
+    whole: tuple[Poly, ...] = ()
+
+    def define(self, name: str, value: Any) -> None:
+        self.scope = self.scope.without_value(name) if value is None else self.scope.with_value(name, value)
+        self.extents.pop(name, None)
+
+    def proves(self, value: Poly) -> bool:
+        """Whether a value is never negative here."""
+        facts = self.scope.facts
+        return (
+            never_negative(value, facts)
+            or rises(a.as_gaps(value), facts)
+            or any(never_negative(each, facts) for each in _without_floors(facts.simplify(value), self))
+            or any(never_negative(value - each, facts) for each in self.known)
+        )
+
+    def learn(self, fact: s.Fact) -> None:
+        """Know what a fact says."""
+        self.scope = self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope))
+        if isinstance(fact, s.Divides):
+            divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)
+            if divisor and value is not None:
+                self.divide(divisor, value)
+
+    def divide(self, divisor: Poly, value: Poly) -> None:
+        """Know that a division goes."""
+        self.whole = (*self.whole, _plain(a.quotient(value, divisor)))
+        if self.scope.facts.positive(value):
+            self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
+
+    def integral(self, value: Poly) -> bool:
+        """Whether a value is an integer here."""
+        facts, known = self.scope.facts, [each for each in self.whole if len(each.terms) == 1]
+        terms = (Poly({monomial: number}) for monomial, number in value.terms.items())
+        return all(facts.integral(term) or any(facts.integral(term * each**-1) for each in known) for term in terms)
+
+
+class _Conditions(Follower[_Place]):
+    """All runs of an algorithm at once."""
+
+    def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
+        super().__init__(module)
+        self.left: list[Assumption] = []
+        self._algorithm = algorithm
+        self._circle = component(module, algorithm)
+        self._own = declared(module, algorithm)
+        self._sizes = frozenset(self._own.facts.bounds)
+        self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
+
+    def all(self) -> None:
+        """Find all that is left."""
+        place = _Place(self._algorithm, self._own, {})
+        place.scope = replace(self._own, reads_offsets=True)
+        for fact in facts_in_sizes(self._algorithm):
+            if isinstance(fact, s.Divides):
+                place.learn(fact)
+        self.begin(self._algorithm, place)
+        for axis in self._algorithm.grid:
+            extent = self.value(axis.extent, place)
+            if extent is not None:
+                place = self._counting(axis.name, axis.name, ZERO, extent - 1, place)
+        self.follow_block(self._algorithm.body, place)
+
+    # Values
+    def value(self, expr: s.Expr, block: _Place) -> Poly | None:
+        for part in _divisions(expr):
+            self._exact(part, block)
+        return _static(expr, block.scope)
+
+    def span(self, expr: s.Expr, block: _Place) -> tuple[Poly | None, Poly | None]:
+        value = self.value(expr, block)
+        if value is not None:
+            return value, value
+        return int_range(expr, block.scope) or (None, None)
+
+    def _exact(self, expr: s.Binary | s.Call, block: _Place) -> None:
+        """A quotient, a logarithm or a root is an integer; what is divided by is not 0."""
+        of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
+        parts = [_static(each, block.scope) for each in of]
+        known = [each for each in parts if each is not None]
+        if len(known) < len(parts):
+            return
+        match expr:
+            case s.Binary(op="/"):
+                kind = "divides"
+            case s.Call(function="log2"):
+                kind = "power"
+            case s.Call():
+                kind = "square"
+            case _:
+                # A divisor of `//` and `%` is positive, or not known to the analysis.
+                kind, known = "least", [known[0] - 1]
+        about = f"`{format_expression(expr)}` is an integer"
+        self._leave(kind, tuple(known), expr, block, rules.NOT_EXACT, about)
+        if kind == "divides":
+            # What follows is run where the division went.
+            block.divide(*known)
+
+    # Needs
+    def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: _Place, told: Told, hint: str = "") -> None:
+        for value in values:
+            if value is not None:
+                least = value if isinstance(value, Poly) else Poly.constant(value)
+                self._leave("least", (least,), node, block, rule, told)
+            elif rule in GENERAL:
+                self.left.append(Assumption("other", (), (), block.algorithm.name, DATA, node, DATA))
+
+    def needs_fact(self, fact: s.Fact, call: s.Call, callee: _Place) -> None:
+        about = f"`{format_fact(fact)}` holds in the call of `{callee.algorithm.name}`"
+        match fact:
+            case s.Binary(op="and", left=left, right=right):
+                self.needs_fact(left, call, callee)
+                self.needs_fact(right, call, callee)
+                return
+            case s.Binary(op=op, left=left, right=right) if op in OPPOSITE and op != "!=":
+                pair = _static(left, callee.scope), _static(right, callee.scope)
+                if pair[0] is not None and pair[1] is not None:
+                    for value in differences(op, pair[0] - pair[1]):
+                        self._leave("least", (value,), call, callee, rules.WHERE, about)
+                return
+            case s.Divides(divisor=first, value=second):
+                kind, parts = "divides", [first, second]
+            case s.IsSquare(value=value):
+                kind, parts = "square", [value]
+            case s.IsPower(value=value, base=s.Integer(value=2)):
+                kind, parts = "power", [value]
+            case _:
+                return
+        values = [_static(each, callee.scope) for each in parts]
+        known = tuple(each for each in values if each is not None)
+        if len(known) == len(values):
+            self._leave(kind, known, call, callee, rules.WHERE, about)
+
+    def _leave(
+        self, kind: str, parts: tuple[Poly, ...], node: s.Node, block: _Place, rule: Rule, told: Told | str
+    ) -> None:
+        """Note a condition, unless it is proved."""
+        if _is_proved(kind, parts, block):
+            return
+        facts, restore = self._own.facts, self._own.facts.restore
+        form: tuple[Poly, ...] = parts if kind != "least" else ()
+        for value in map(_plain, self._in_sizes(parts[0], len(block.loops), block)) if kind == "least" else ():
+            if never_negative(value, facts):
+                return
+            # What no sizes satisfy is wrong of the form, or of the program, which runs tell.
+            if not form and value.names <= self._sizes and not never_negative(-value - 1, facts):
+                form = (value,)
+        floors = [each for each in form[0].atoms() if isinstance(each, a.Floor)] if kind == "least" and form else []
+        if len(floors) == 1:
+            form = next(((each,) for each in _without_floors(form[0], block)), form)
+        about = told if isinstance(told, str) else told()[0]
+        found = Assumption("other", (), (), self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
+        if form and all(part.names <= self._sizes for part in form):
+            when = tuple(restore(each) for each in block.known if each.names <= self._sizes)
+            parts = tuple(map(restore, form))
+            found = replace(found, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
+        self.left.append(found)
+
+    def _in_sizes(self, value: Poly, depth: int, block: _Place) -> Iterator[Poly]:
+        """Values without the variables of loops, of which each, if it is at least 0, says that the value is."""
+        for place in range(depth - 1, -1, -1):
+            name, low, high, facts = block.loops[place]
+            if name not in value.names:
+                continue
+            ends = _ends(value, name, block.scope.facts)
+            for end in islice(reversed(ends), MAX_WAYS):
+                yield from self._in_sizes(value.substitute({name: end}), place, block)
+            if not ends:
+                try:
+                    least = -max_over(-value, name, low, high + 1, facts)
+                except (UnresolvedError, TooComplexError):
+                    return
+                yield from self._in_sizes(least, place, block)
+            return
+        yield value
+
+    # Statements
+    def inside(self, block: _Place) -> _Place:
+        return replace(block, extents=dict(block.extents))
+
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _Place) -> Iterable[_Place]:
+        scope = block.scope
+        lows = (lo, lo) if lo is not None else int_range(loop.lo, scope)
+        highs = (hi, hi) if hi is not None else int_range(loop.hi, scope)
+        if lows is None or highs is None or step is None:
+            inner = self.inside(block)
+            inner.define(loop.variable, None)
+        elif loop.down:
+            inner = self._counting(loop.variable, scope.facts.unused(loop.variable), highs[0], lows[1], block)
+        else:
+            inner = self._counting(loop.variable, scope.facts.unused(loop.variable), lows[0], highs[1] - 1, block)
+            if step != 1 and lo is not None and hi is not None:
+                self._stepping(loop.variable, lo, hi, step, inner)
+        yield inner
+
+    def _counting(self, variable: str, name: str, low: Poly, high: Poly, block: _Place) -> _Place:
+        """Where a variable is between two ends, of which it is known that they are in order."""
+        facts = block.scope.facts.with_nonnegative(high - low)
+        scope = replace(block.scope, facts=facts.with_symbol(name, (low,), (high,)))
+        loops = (*block.loops, (name, low, high, facts))
+        inner = replace(block, scope=scope, extents=dict(block.extents), loops=loops)
+        inner.define(variable, Poly.symbol(name))
+        return inner
+
+    def _stepping(self, variable: str, lo: Poly, hi: Poly, step: Poly, inner: _Place) -> None:
+        """In steps the last value is lo + step*(ceil((hi - lo)/step) - 1)."""
+        name, _, _, facts = inner.loops[-1]
+        if not facts.positive(step):
+            return
+        count = facts.simplify(a.ceil_div(hi - lo, step))
+        inner.loops = (*inner.loops[:-1], (name, ZERO, count - 1, facts))
+        known = facts.with_symbol(name, (ZERO,), (count - 1,))
+        value = lo + step * Poly.symbol(name)
+        inner.scope = replace(inner.scope, facts=known.with_nonnegative(hi - 1 - value))
+        inner.define(variable, value)
+
+    def ways(self, condition: s.Expr, block: _Place) -> tuple[_Place | None, _Place | None]:
+        return self._under(condition, block), self._under(negated(condition), block)
+
+    def _under(self, condition: s.Expr, block: _Place) -> _Place | None:
+        """Where a condition holds; None where that is nowhere."""
+        inner = self.inside(block)
+        values = wanted(condition, block.scope) or ()
+        inner.learn(condition)
+        known = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
+        if known is None:
+            return None
+        inner.scope = inner.scope.with_facts(known.facts)
+        inner.known = (*inner.known, *(each for each in values if not each.is_constant))
+        return inner
+
+    def statement(self, statement: s.Stmt, block: _Place) -> None:
+        super().statement(statement, block)
+        if isinstance(statement, s.Assume):
+            for fact in statement.facts:
+                block.learn(fact)
+
+    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: _Place) -> None:
+        for body in bodies:
+            self.follow_block(body, self.inside(block))
+
+    # Calls
+    def entered(self, callee: s.Algorithm, sizes: dict[str, Any], block: _Place) -> _Place | None:
+        if None in sizes.values():
+            return None
+        scope = replace(declared(self.module, callee), facts=block.scope.facts, values=sizes)
+        return replace(block, algorithm=callee, scope=scope, extents={})
+
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: _Place, block: _Place) -> None:
+        if callee in self._circle:
+            return
+        for each in assumptions(self.module, callee):
+            values, here = inner.scope.values, self.inside(inner)
+            when = [part.substitute(values) for part in each.when]
+            if each.kind == "other" or each.recursive:
+                self.left.append(each)
+                continue
+            if any(never_negative(-part - 1, here.scope.facts) for part in when):
+                continue
+            for part in when:
+                here.scope = here.scope.with_facts(here.scope.facts.with_nonnegative(part))
+            here.known = (*here.known, *when)
+            parts = tuple(part.substitute(values) for part in each.parts)
+            about = f"{each.form or each.general} in the call of `{callee.name}`"
+            self._leave(each.kind, parts, call, here, rules.SHAPE, about)
+
+
+def _static(expr: s.Expr, scope: Scope) -> Poly | None:
+    try:
+        return _plain(scope.facts.simplify(static_value(expr, scope)))
+    except (NotStaticError, TooComplexError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _divisions(expr: s.Expr) -> tuple[s.Binary | s.Call, ...]:
+    """What has to be an integer in an expression of sizes: `floor` and `ceil` round what they are of."""
+    return tuple(_all_divisions(expr, rounded=False))
+
+
+def _all_divisions(expr: s.Expr, rounded: bool) -> Iterator[s.Binary | s.Call]:
+    match expr:
+        case s.Binary(op=op, left=left, right=right):
+            yield from (*_all_divisions(left, False), *_all_divisions(right, False))
+            if op in ("//", "%") or (op == "/" and not rounded):
+                yield expr
+        case s.Call(function=function, arguments=arguments):
+            for each in arguments:
+                yield from _all_divisions(each, function in ("floor", "ceil"))
+            if function in ("log2", "sqrt") and not rounded:
+                yield expr
+        case s.Unary(operand=operand):
+            yield from _all_divisions(operand, False)
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            pass
+
+
+def _is_proved(kind: str, parts: tuple[Poly, ...], block: _Place) -> bool:
+    facts = block.scope.facts
+    match kind:
+        case "least":
+            return block.proves(parts[0])
+        case "divides":
+            return _divides(parts, block)
+        case "power":
+            return facts.integral(a.log2(parts[0]))
+        case _:
+            return facts.integral(a.sqrt(parts[0]))
+
+
+def _divides(parts: tuple[Poly, ...], block: _Place) -> bool:
+    (divisor, value), facts = parts, block.scope.facts
+    if not divisor:
+        return False
+    rest = facts.divided(value, divisor)[1]
+    if not rest or block.integral(_plain(facts.simplify(a.quotient(rest, divisor)))):
+        return True
+    return facts.positive(divisor) and block.proves(-a.modulo(rest, divisor))
+
+
+def _plain(value: Poly) -> Poly:
+    """The value with fractions for quotients of programs that have one term below, and no squares of roots."""
+
+    def fraction(atom: Atom) -> Poly | None:
+        single = isinstance(atom, a.Quotient) and len(atom.parts[1].terms) == 1
+        return atom.parts[0] * atom.parts[1] ** -1 if single else None
+
+    if any(isinstance(each, a.Quotient) for each in value.atoms()):
+        value = value.map_atoms(fraction)
+    for root in value.atoms():
+        if isinstance(root, a.RealFunction) and root.function == "sqrt" and value.degree(root) > 1:
+            powers = value.coefficients(root).items()
+            value = total(
+                part * root.argument ** (power // 2) * Poly.of_atom(root, power % 2) for power, part in powers
+            )
+    return value
+
+
+def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
+    """What is at least 0 where a value with floors is, and the other way around.
+
+    That is p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.
+    """
+    floors = [each for each in value.atoms() if isinstance(each, a.Floor)]
+    for one in floors:
+        times = value.coefficients(one).get(1, ZERO)
+        factor = times if block.scope.facts.nonnegative(times) else -times
+        if len(factor.terms) != 1 or value.degree(one) != 1 or not block.scope.facts.nonnegative(factor):
+            continue
+        scaled = value * factor**-1
+        rest, p, x = scaled - (times * factor**-1) * Poly.of_atom(one), one.modulus, one.argument
+        if not block.integral(rest):
+            continue
+        if factor != times:
+            yield p * rest + p - 1 - x
+            continue
+        yield p * rest + x
+        for other in floors:
+            left = rest + Poly.of_atom(other)
+            if other.modulus == p and other not in left.atoms():
+                yield x - other.argument + p * left
+
+
+def _ends(value: Poly, name: str, facts: Facts) -> tuple[Poly, ...]:
+    """The bounds of a variable at which a value that is linear in it is least; none for other values."""
+    atom = Symbol(name)
+    if value.degree(atom) != 1 or any(each.parts and name in each.names for each in value.atoms()):
+        return ()
+    slope, bounds = value.coefficients(atom)[1], facts.bounds[name]
+    if facts.nonnegative(slope):
+        return bounds.lower
+    return bounds.upper if facts.nonnegative(-slope) else ()

@@ -1,0 +1,345 @@
+"""Follows an algorithm by its text, and names what each step needs: what stops a run where that is false.
+
+`Conditions` follows all runs at once, and proves what they need; `Runs` follows one at given sizes. What is a value,
+which iterations are followed and what becomes of a need is theirs to say.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from archline.ir.views import shape_of
+from archline.language import conditions as rules
+from archline.language import syntax as s
+from archline.language.diagnostics import Rule
+from archline.language.format_expressions import format_expression, format_type
+from archline.language.model import Kind, Module, is_buffer
+
+B = TypeVar("B", bound="Block")
+Told = Callable[[], tuple[str, str]]
+"""What a need is about, and what is wrong where it is not met."""
+
+
+class Block:
+    """What names mean in a block: of arrays and views `extents`, which are None where the data decides."""
+
+    algorithm: s.Algorithm
+    extents: dict[str, tuple[Any, ...]]
+
+    def define(self, name: str, value: Any) -> None:
+        """Give a name a value; None where the data decides it."""
+        raise NotImplementedError
+
+
+class Follower(ABC, Generic[B]):
+    """Follows statements in order. Values are such as can be added and subtracted, None where the data decides."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    @abstractmethod
+    def value(self, expr: s.Expr, block: B) -> Any:
+        """The value of an expression of sizes and indices, which has to be an integer."""
+
+    @abstractmethod
+    def span(self, expr: s.Expr, block: B) -> tuple[Any, Any]:
+        """The least and the greatest value of a subscript."""
+
+    @abstractmethod
+    def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: B, told: Told, hint: str = "") -> None:
+        """All of the values have to be at least 0, else the rule is broken at a node."""
+
+    @abstractmethod
+    def needs_fact(self, fact: s.Fact, call: s.Call, callee: B) -> None:
+        """A call has to satisfy a fact of the algorithm that it calls."""
+
+    @abstractmethod
+    def inside(self, block: B) -> B:
+        """A block within one."""
+
+    @abstractmethod
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: B) -> Iterable[B]:
+        """The iterations of a loop that are followed, each a block."""
+
+    @abstractmethod
+    def ways(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
+        """Where a condition holds, and where it does not, as far as either can be; None where the data decides it."""
+
+    @abstractmethod
+    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: B) -> None:
+        """The data decides whether these blocks are run."""
+
+    @abstractmethod
+    def entered(self, callee: s.Algorithm, sizes: dict[str, Any], block: B) -> B | None:
+        """The block of an algorithm that is called; None where its sizes are not known."""
+
+    @abstractmethod
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
+        """The run of a call whose sizes and shapes have been looked at."""
+
+    def made(self, local: s.Local, block: B) -> None:
+        """A register or an array is declared."""
+
+    def named(self, let: s.Let, block: B) -> None:
+        """A view is given a name."""
+
+    def read(self, expr: s.Expr, block: B) -> None:
+        """An element or a register is read, or all elements of a view."""
+
+    def write(self, target: s.Expr, block: B) -> None:
+        """The same is written."""
+
+    def forget(self, node: s.Node, block: B) -> None:
+        """What this sets is not known."""
+
+    # Statements
+    def begin(self, algorithm: s.Algorithm, block: B) -> None:
+        """The outermost call: its arguments have the shapes that its parameters say."""
+        for parameter in algorithm.parameters:
+            entries = shape_of(parameter.type)[0] or ()
+            block.extents[parameter.name] = tuple(self.value(each, block) for each in entries)
+            self._extents_needed(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
+
+    def follow_block(self, body: tuple[s.Stmt, ...], block: B) -> None:
+        """Statements in order; the block is theirs alone."""
+        for statement in body:
+            self.statement(statement, block)
+
+    def statement(self, statement: s.Stmt, block: B) -> None:
+        """One statement, with all that it evaluates."""
+        match statement:
+            case s.Let(name=name, value=value) if self.module.is_view(value):
+                self.evaluate(value, block)
+                block.extents[name] = self.extents(value, block)
+                self.named(statement, block)
+            case s.Let(name=name, value=value):
+                block.define(name, self.value(value, block))
+            case s.Local():
+                self._local(statement, block)
+            case s.Assign(target=target, op=op, value=value):
+                self.evaluate(value, block)
+                if self.module.is_view(value):
+                    self.read(value, block)
+                if isinstance(target, s.Element):
+                    self._subscripts(target, block)
+                if op != "=":
+                    self.read(target, block)
+                self.write(target, block)
+                if self.module.is_view(target) and self.module.is_view(value):
+                    self._same(
+                        value, self.extents(value, block), self.extents(target, block), block, lambda: "its target"
+                    )
+            case s.While(condition=condition, body=body):
+                # Whether it goes on is for the data to say: no iteration is certain.
+                self.evaluate(condition, block)
+                self.perhaps((body,), block)
+            case s.Loop():
+                self._loop(statement, block)
+            case s.If(branches=branches):
+                self._if(branches, block)
+            case s.Communication():
+                self._communication(statement, block)
+                self.forget(statement, block)
+            case s.Simple():
+                for each in s.evaluated(statement):
+                    self.evaluate(each, block)
+            case s.Split(body=body):
+                self.perhaps((body,), block)
+
+    def _local(self, local: s.Local, block: B) -> None:
+        known = block if local.when is None else (self.ways(local.when, block) or (None, None))[0]
+        if local.value is not None and known is not None:
+            self.evaluate(local.value, known)
+        block.define(local.name, None)
+        shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
+        block.extents[local.name] = tuple(self.value(each, block) for each in shape)
+        self._extents_needed(rules.SIZE_TOO_SMALL, shape, block.extents[local.name], block)
+        self.made(local, block)
+
+    def _extents_needed(self, rule: Rule, entries: Sequence[s.Expr], extents: tuple[Any, ...], block: B) -> None:
+        for entry, extent in zip(entries, extents, strict=True):
+            if extent is not None:
+                self._least(rule, entry, f"the extent `{format_expression(entry)}`", extent, 0, block)
+
+    def _least(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
+        told = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
+        self.needs(rule, node, (value - least,), block, told)
+
+    def _loop(self, loop: s.Loop, block: B) -> None:
+        for each in (loop.lo, loop.hi):
+            self.evaluate(each, block)
+        lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._step(loop.step, block)
+        for iteration in self.iterations(loop, lo, hi, step, block):
+            self.follow_block(loop.body, iteration)
+
+    def _step(self, step: s.Expr | None, block: B) -> Any:
+        if step is None:
+            return 1
+        value = self.value(step, block)
+        if value is not None:
+            self._least(rules.BAD_STEP, step, f"the step `{format_expression(step)}`", value, 1, block)
+        return value
+
+    def _if(self, branches: tuple[s.Branch, ...], block: B) -> None:
+        around: B | None = self.inside(block)
+        for place, branch in enumerate(branches):
+            if around is None:
+                return
+            if branch.condition is None:
+                self.follow_block(branch.body, around)
+                return
+            self.evaluate(branch.condition, around)
+            ways = self.ways(branch.condition, around)
+            if ways is None:
+                self.perhaps([each.body for each in branches[place:]], around)
+                return
+            taken, around = ways
+            if taken is not None:
+                self.follow_block(branch.body, taken)
+
+    def _communication(self, statement: s.Communication, block: B) -> None:
+        """The buffers of each side are evaluated where their guard holds; runs on grids tell what is set in them."""
+        match statement:
+            case s.Transfer(target=target, value=value, when=when):
+                guards = dict.fromkeys(("to", "from"), when)
+                buffers: tuple[s.Expr | None, s.Expr | None] = value, target
+            case s.Communicate(clauses=clauses):
+                guards = {each.keyword: each.when for each in clauses}
+                buffers = statement.sent, statement.received
+            case _:
+                raise AssertionError(f"no communication that is known: {statement}")
+        for part, when in zip(buffers, (guards.get("to"), guards.get("from")), strict=True):
+            known = block if when is None else (self.ways(when, block) or (None, None))[0]
+            if known is not None and isinstance(part, s.Element):
+                self._subscripts(part, known)
+
+    # Expressions
+    def evaluate(self, expr: s.Expr, block: B) -> None:
+        """The accesses and calls of an evaluation."""
+        if self.module.types.get(expr) is Kind.STATIC:
+            self.value(expr, block)
+            return
+        match expr:
+            case s.Unary(operand=inner):
+                self.evaluate(inner, block)
+            case s.Reshape(base=base, shape=shape):
+                self.evaluate(base, block)
+                for each in shape:
+                    self.value(each, block)
+            case s.Binary(op="and" | "or" as op, left=left, right=right):
+                self.evaluate(left, block)
+                ways = self.ways(left, block)
+                known = None if ways is None else ways[op == "or"]
+                if known is not None:
+                    self.evaluate(right, known)
+            case s.Binary(left=left, right=right):
+                self.evaluate(left, block)
+                self.evaluate(right, block)
+            case s.Call(arguments=arguments):
+                for argument in arguments:
+                    self.evaluate(argument, block)
+                target = self.module.targets.get(expr)
+                if isinstance(target, s.Algorithm):
+                    self._call(expr, target, block)
+            case s.Element():
+                self._subscripts(expr, block)
+                if not self.module.is_view(expr):
+                    self.read(expr, block)
+            case s.Name():
+                if not self.module.is_view(expr):
+                    self.read(expr, block)
+            case s.Integer() | s.Real():
+                pass
+
+    def extents(self, view: s.Expr, block: B) -> tuple[Any, ...]:
+        """The extents of an array or view."""
+        if isinstance(view, s.Name):
+            return block.extents.get(view.id, ())
+        return tuple(self.value(each, block) for each in self.module.shapes.get(view, ()))
+
+    def _subscripts(self, access: s.Element, block: B) -> None:
+        for each, extent in zip(access.subscripts, block.extents.get(access.array, ()), strict=False):
+            if not isinstance(each, s.Slice):
+                self.evaluate(each, block)
+                low, high = self.span(each, block)
+                values: tuple[Any, ...] = (low, None if high is None or extent is None else extent - 1 - high)
+                self._inside(rules.OUT_OF_BOUNDS, each, access, values, _text("index {}", low), extent, block)
+            elif each.hi is not None:
+                low = 0 if each.lo is None else self.value(each.lo, block)
+                high = self.value(each.hi, block)
+                if each.by_length and high is not None:
+                    high = None if low is None else low + high
+                length = None if high is None or low is None else high - low
+                left = None if high is None or extent is None else extent - high
+                values = (length, left) if each.lo is None else (low, length, left)
+                self._inside(rules.SLICE_OUT_OF_BOUNDS, each, access, values, _text("{}..{}", low, high), extent, block)
+            if isinstance(each, s.Slice):
+                self._step(each.step, block)
+
+    def _inside(
+        self,
+        rule: Rule,
+        part: s.Node,
+        access: s.Element,
+        values: tuple[Any, ...],
+        found: Callable[[], str],
+        extent: Any,
+        block: B,
+    ) -> None:
+        def told() -> tuple[str, str]:
+            about = f"`{format_expression(access)}`"
+            place = f"is outside `{_declaration(access.array, block)}` ({found()}, extent {extent})"
+            return f"{about} lies inside `{access.array}`", f"{about} {place}"
+
+        hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
+        self.needs(rule, part, values, block, told, hint)
+
+    # Calls
+    def _call(self, call: s.Call, callee: s.Algorithm, block: B) -> None:
+        sizes = {
+            name: None if expr is None else self.value(expr, block) for name, expr in self.module.bindings[call].items()
+        }
+        inner = None if callee.grid else self.entered(callee, sizes, block)
+        if inner is None:
+            self.forget(call, block)
+            return
+        for name, least in self.module.signatures[callee].at_least.items():
+            if sizes.get(name) is not None:
+                self._least(
+                    rules.SIZE_TOO_SMALL, call, f"the size `{name}` of `{callee.name}`", sizes[name], least, block
+                )
+        for fact in callee.where:
+            self.needs_fact(fact, call, inner)
+        for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
+            entries = shape_of(parameter.type)[0]
+            if entries is not None and not is_buffer(parameter):
+                wanted = tuple(self.value(each, inner) for each in entries)
+                inner.extents[parameter.name] = wanted
+                shown = _text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
+                self._same(argument, self.extents(argument, block), wanted, block, shown)
+        self.follow(call, callee, inner, block)
+
+    def _same(
+        self, view: s.Expr, found: tuple[Any, ...], wanted: tuple[Any, ...], block: B, shown: Callable[[], str]
+    ) -> None:
+        for one, other in zip(wanted, found, strict=False):
+            if one is not None and other is not None:
+
+                def told(one: Any = one, other: Any = other) -> tuple[str, str]:
+                    about = f"`{format_expression(view)}`"
+                    return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {other} for {one})"
+
+                hint = "pass a slice that fits, or state a `where` about the sizes"
+                self.needs(rules.SHAPE, view, (one - other, other - one), block, told, hint)
+
+
+def _text(form: str, *values: Any) -> Callable[[], str]:
+    return lambda: form.format(*values)
+
+
+def _declaration(array: str, block: Block) -> str:
+    """The array with its type, where it is a parameter."""
+    parameters = block.algorithm.parameters
+    return next((f"{each.name}: {format_type(each.type)}" for each in parameters if each.name == array), array)

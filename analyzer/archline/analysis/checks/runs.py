@@ -1,0 +1,331 @@
+"""Runs at given sizes, followed as far as the sizes decide them: what stops such a run stops it whatever the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+from typing import Any
+
+from archline.analysis.checks.follower import Block, Follower, Told
+from archline.ir.views import shape_of
+from archline.language import conditions as rules
+from archline.language import syntax as s
+from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.format_expressions import format_expression
+from archline.language.model import Module
+from archline.language.printer import format_fact
+from archline.language.substitution import processors_of
+
+MAX_STATEMENTS, MAX_DEPTH, MAX_ELEMENTS = 2_000, 50, 10_000
+EXACT = ("/", "//", "%", "^", "log2", "sqrt")
+Place = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """What stops a run of an algorithm at sizes."""
+
+    rule: Rule
+    node: s.Node
+    message: str
+    hint: str
+    sizes: Mapping[str, int]
+    about: str = ""
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The failure as it is reported."""
+        return Diagnostic(self.rule, self.message, self.node.span, hint=self.hint or None)
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """An array of which it is known what `elements` are set (None: any may be), as a name sees it."""
+
+    elements: list[set[Place] | None]
+    starts: Place
+    axes: tuple[tuple[int, int], ...]
+
+    def place(self, subscripts: Sequence[int]) -> Place:
+        """Where an element lies in the array."""
+        found = list(self.starts)
+        for (axis, step), subscript in zip(self.axes, subscripts, strict=True):
+            found[axis] += step * subscript
+        return tuple(found)
+
+
+@dataclass(eq=False)
+class Locals(Block):
+    """The names of a block whose values, extents or elements the sizes decide."""
+
+    algorithm: s.Algorithm
+    values: dict[str, int]
+    extents: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    views: dict[str, _View] = field(default_factory=dict)
+
+    def define(self, name: str, value: Any) -> None:
+        self.values.pop(name, None)
+        self.extents.pop(name, None)
+        self.views.pop(name, None)
+        if value is not None:
+            self.values[name] = value
+
+
+class _StopError(Exception):
+    """A followed run ends: by a failure, or (None) where it is too long to follow, or breaks a promise."""
+
+    def __init__(self, failure: Failure | None = None) -> None:
+        super().__init__()
+        self.failure = failure
+
+
+class Runs(Follower[Locals]):
+    """Runs of an algorithm at several sizes.
+
+    `every` iteration is followed, and what is set; else of each loop the first and the last, and each call once.
+    """
+
+    def __init__(self, module: Module, outermost: s.Algorithm, every: bool = False) -> None:
+        super().__init__(module)
+        self._outermost, self._every = outermost, every
+        self._sizes: Mapping[str, int] = {}
+        self._left = MAX_STATEMENTS
+        self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
+        self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
+
+    def at(self, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
+        """The failure of the run at sizes; and whether it was followed to its end."""
+        self._sizes = sizes
+        self._active = [(self._outermost, sizes)]
+        try:
+            for coordinates in self._coordinates(sizes):
+                frame = Locals(self._outermost, {**sizes, **coordinates})
+                self._begin(frame)
+                for each in self._outermost.parameters:
+                    if self._every and each.mode == "out" and not each.local:
+                        self._track(each.name, len(frame.extents[each.name]), frame)
+                self.follow_block(self._outermost.body, frame)
+        except _StopError as stopped:
+            return stopped.failure, False
+        return None, True
+
+    def _begin(self, frame: Locals) -> None:
+        """There are no arguments of shapes that have no value."""
+        try:
+            self.begin(self._outermost, frame)
+        except _StopError as stopped:
+            failure = stopped.failure
+            raise _StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
+
+    def _coordinates(self, sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+        """The processors that are followed: those at the corners of the grid."""
+        grid = self._outermost.grid
+        if not grid:
+            yield {}
+            return
+        frame = Locals(self._outermost, dict(sizes))
+        processors = processors_of(self._outermost)
+        if processors is not None:
+            frame.values["P"] = self.value(processors, frame) or 0
+        if "P" not in frame.values:
+            raise _StopError
+        extents = [self.value(axis.extent, frame) or 0 for axis in grid]
+        if prod(extents) != frame.values["P"]:
+            raise _StopError
+        for corner in product(*({0, extent - 1} for extent in extents)):
+            yield {"P": frame.values["P"], **dict(zip((axis.name for axis in grid), corner, strict=True))}
+
+    # Values
+    def value(self, expr: s.Expr, block: Locals) -> int | None:
+        for node in s.nodes(expr):
+            if isinstance(node, s.Element) or (isinstance(node, s.Name) and node.id not in block.values):
+                return None
+        try:
+            return evaluate_static(expr, block.values)
+        except EvaluationError as problem:
+            part = problem.expr or expr
+            name = part.op if isinstance(part, s.Binary) else part.function if isinstance(part, s.Call) else ""
+            if name not in EXACT or "bits" in str(problem):
+                raise _StopError from None
+            text = f"`{format_expression(part)}`"
+            raise _StopError(
+                self._failure(rules.NOT_EXACT, part, f"{text} is an integer", f"{text} has no value: {problem}", "")
+            ) from None
+
+    def span(self, expr: s.Expr, block: Locals) -> tuple[int | None, int | None]:
+        value = self.value(expr, block)
+        return value, value
+
+    # Needs
+    def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, told: Told, hint: str = "") -> None:
+        if any(each is not None and each < 0 for each in values):
+            raise _StopError(self._failure(rule, node, *told(), hint))
+
+    def needs_fact(self, fact: s.Fact, call: s.Call, callee: Locals) -> None:
+        if holds(fact, callee.values) is False:
+            text = f"`where {format_fact(fact)}` of `{callee.algorithm.name}`"
+            raise _StopError(self._failure(rules.WHERE, call, f"{text} holds", f"{text} is false in this call", ""))
+
+    def _failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
+        sizes = ", ".join(f"{name} = {value}" for name, value in self._sizes.items())
+        own = self._active[-1][0] is self._outermost
+        place = f"at {sizes}" if own else f"in a run of `{self._outermost.name}` at {sizes}"
+        return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self._sizes, about)
+
+    # Statements
+    def statement(self, statement: s.Stmt, block: Locals) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _StopError
+        if isinstance(statement, s.Assume) and any(holds(fact, block.values) is False for fact in statement.facts):
+            raise _StopError
+        super().statement(statement, block)
+
+    def inside(self, block: Locals) -> Locals:
+        return replace(block, values=dict(block.values), extents=dict(block.extents), views=dict(block.views))
+
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+        if lo is None or hi is None or step is None:
+            self.perhaps((loop.body,), block)
+            return
+        values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
+        for value in values if self._every else dict.fromkeys((*values[:1], *values[-1:])):
+            inner = self.inside(block)
+            inner.define(loop.variable, value)
+            yield inner
+
+    def ways(self, condition: s.Expr, block: Locals) -> tuple[Locals | None, Locals | None] | None:
+        match holds(condition, block.values):
+            case None:
+                return None
+            case taken:
+                inner = self.inside(block)
+                return (inner, None) if taken else (None, inner)
+
+    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+        for body in bodies:
+            for statement in body:
+                self.forget(statement, block)
+
+    # Elements
+    def _track(self, name: str, rank: int, block: Locals) -> None:
+        """Nothing of an array or register is set."""
+        block.views[name] = _View([set()], (0,) * rank, tuple((axis, 1) for axis in range(rank)))
+
+    def made(self, local: s.Local, block: Locals) -> None:
+        if self._every and local.value is None:
+            self._track(local.name, len(block.extents[local.name]), block)
+
+    def named(self, let: s.Let, block: Locals) -> None:
+        view = self._view(let.value, block)
+        block.views.pop(let.name, None)
+        if view is not None:
+            block.views[let.name] = view
+
+    def forget(self, node: s.Node, block: Locals) -> None:
+        for each in s.nodes(node):
+            name = each.array if isinstance(each, s.Element) else each.id if isinstance(each, s.Name) else ""
+            if name in block.views:
+                block.views[name].elements[0] = None
+
+    def _view(self, expr: s.Expr, block: Locals) -> _View | None:
+        """The array that an expression is, as it sees it; None where it is not followed what is set."""
+        match expr:
+            case s.Name(id=name):
+                return block.views.get(name)
+            case s.Element(array=name) if name in block.views:
+                base = block.views[name]
+                starts, axes = list(base.starts), []
+                for piece, (axis, step) in zip(expr.subscripts, base.axes, strict=True):
+                    first = piece.lo if isinstance(piece, s.Slice) else piece
+                    low = 0 if first is None else self.value(first, block)
+                    own = 1 if not isinstance(piece, s.Slice) or piece.step is None else self.value(piece.step, block)
+                    if low is None or own is None:
+                        base.elements[0] = None
+                        return None
+                    starts[axis] += step * low
+                    if isinstance(piece, s.Slice):
+                        axes.append((axis, step * own))
+                return replace(base, starts=tuple(starts), axes=tuple(axes))
+            case _:
+                # What is reshaped is not followed.
+                self.forget(expr, block)
+                return None
+
+    def _places(self, expr: s.Expr, block: Locals) -> tuple[list[set[Place] | None], Iterable[Place]] | None:
+        """The array of an element, a register or a view, and the places in it; None where these are not followed."""
+        view = self._view(expr, block)
+        if view is None or view.elements[0] is None:
+            return None
+        extents = self.extents(expr, block) if self.module.is_view(expr) else ()
+        if None in extents or prod(extents) > MAX_ELEMENTS:
+            view.elements[0] = None
+            return None
+        return view.elements, map(view.place, product(*map(range, extents)))
+
+    def read(self, expr: s.Expr, block: Locals) -> None:
+        found = self._places(expr, block) if self._every else None
+        if found is not None and not (found[0][0] or set()).issuperset(found[1]):
+            text = f"`{format_expression(expr)}`"
+            hint = "give it a value first, such as 0"
+            told = f"{text} is set before it is read", f"{text} is read before it is set"
+            raise _StopError(self._failure(rules.UNSET, expr, *told, hint))
+
+    def write(self, target: s.Expr, block: Locals) -> None:
+        found = self._places(target, block) if self._every else None
+        if found is not None and found[0][0] is not None:
+            found[0][0].update(found[1])
+
+    # Calls
+    def entered(self, callee: s.Algorithm, sizes: dict[str, Any], block: Locals) -> Locals | None:
+        return None if None in sizes.values() else Locals(callee, sizes)
+
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
+        sizes = dict(inner.values)
+        self._check_decrease(call, callee, sizes)
+        for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
+            view = self._view(argument, block) if shape_of(parameter.type)[0] is not None else None
+            if view is not None:
+                inner.views[parameter.name] = view
+        key = callee, tuple(sizes.items())
+        if key in self._done:
+            return
+        if len(self._active) == MAX_DEPTH:
+            raise _StopError
+        self._active.append((callee, sizes))
+        self.follow_block(callee.body, inner)
+        self._active.pop()
+        if not self._every:
+            self._done.add(key)
+
+    def _check_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
+        before = next((values for each, values in reversed(self._active) if each is callee), None)
+        if before is not None and not self._decreases(callee, sizes, before):
+            hint = "pass less in the call, such as the slice `x[0..n//2]`, or say in the header what `decreases`"
+            about = f"`{callee.name}` ends"
+            message = f"no size of `{callee.name}` is smaller in this recursive call"
+            raise _StopError(self._failure(rules.NOT_DECREASING, call, about, message, hint))
+
+    def _decreases(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
+        """Whether a call may be one of a recursion that ends, by what the header declares, or else by its sizes."""
+        if callee.decreases:
+            measures = (
+                [self.value(each, Locals(callee, dict(of))) for each in callee.decreases] for of in (sizes, before)
+            )
+            differ = next(((x, y) for x, y in zip(*measures, strict=True) if x is None or y is None or x != y), (0, 0))
+            return differ[0] is None or differ[1] is None or differ[0] < differ[1]
+        signature = self.module.signatures[callee]
+        smaller = any(sizes[name] < before[name] for name in signature.size_names)
+        # A changed index may decrease by a measure that no header declares.
+        return smaller or any(sizes[name] != before[name] for name in signature.indices)
+
+
+def failure_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
+    """What stops every run at sizes; and whether one was followed to its end, all iterations of it."""
+    failure, complete = Runs(module, algorithm, every=True).at(sizes)
+    if failure is None and not complete:
+        failure, _ = Runs(module, algorithm).at(sizes)
+    return failure, complete

@@ -1,0 +1,89 @@
+"""Rules that every run keeps, and that the analysis proves, refutes or assumes (AL501 to AL524)."""
+
+from archline.language.diagnostics import Rule
+
+OUT_OF_BOUNDS = Rule(
+    "AL501",
+    "subscript out of bounds",
+    """
+    A subscript lies in 0..extent. The message names the subscript's value and the extent of the array or view at the
+    moment the run stopped.
+
+    ```
+    for i in 0..n:
+        y[i] = x[i + 1]      # the last i reads x[n]
+    ```
+    """,
+)
+SLICE_OUT_OF_BOUNDS = Rule(
+    "AL502",
+    "slice out of bounds",
+    "A slice `lo..hi` of a dimension of extent e needs 0 <= lo <= hi <= e; `lo ..+ k` is `lo..lo + k`.",
+)
+UNSET = Rule(
+    "AL503",
+    "read of an unset element or register",
+    """
+    Elements of an `out` parameter or of a `local` array without a value, and a `local` register without one, are unset
+    until they are assigned.
+
+    ```
+    local s: real            # write: local s: real = 0
+    for i in 0..n:
+        s += x[i]
+    ```
+    """,
+)
+SIZE_TOO_SMALL = Rule(
+    "AL504",
+    "size too small",
+    "A size is at least 1, or what a `where` of its algorithm says: `where n >= 0` allows empty arrays.",
+)
+SHAPE = Rule(
+    "AL505",
+    "shapes do not agree",
+    """
+    The extents of an argument must be what the parameter's type says once the sizes are bound, both sides of a copy
+    must have equal extents, and `x as [p, q]` needs p*q elements.
+    """,
+)
+WHERE = Rule(
+    "AL506",
+    "`where` is false",
+    "A call must satisfy the facts that stand in the `where` of the algorithm it calls.",
+)
+NOT_EXACT = Rule(
+    "AL507",
+    "integer expression without an integer value",
+    """
+    `/` between sizes must divide, `log2` and `sqrt` of a size must be integers, `//` and `%` need a divisor other than
+    0, and `^` an exponent that is not negative.
+
+    ```
+    let h = n/2              # n = 7; write n//2 or ceil(n/2), or say `where 2 divides n`
+    let k = log2(n)          # n = 7; write floor(log2(n)) or ceil(log2(n)), or say `where n is power of 2`
+    ```
+    """,
+)
+NOT_DECREASING = Rule(
+    "AL510",
+    "recursion that does not decrease",
+    """
+    At every recursive call the `decreases` expressions must be at least 0 and lexicographically less than those of the
+    active call of the same algorithm. Without `decreases`, some size must be smaller than in that call.
+
+    ```
+    algorithm f(x: inout real[n]):
+        f(x)                 # write: f(x[0..n//2]), under a condition
+    ```
+    """,
+)
+BAD_STEP = Rule("AL515", "step that is not positive", "The step of a loop or slice is at least 1.")
+BAD_SIZE = Rule(
+    "AL524",
+    "bad value of a size",
+    """
+    The value of a size is a whole number, at least 1, or at least what a `where` allows; every size that is not bound
+    otherwise must be given, and nothing else.
+    """,
+)

@@ -1,0 +1,166 @@
+"""Programs whose runs need more than their `where` says: no number without the condition, no refusal of a run."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from archline.api.algorithms import Algorithm, loads
+from archline.execution.data import generate
+from archline.execution.run import execute
+from archline.language.diagnostics import ArchlineError
+from archline.language.printer import format_fact
+from effort import drawn
+
+HEADER = "algorithm f(x: inout real[n], y: inout real[m], z: out real[n], A: inout real[n, m], b: size):\n"
+HELPERS = """
+algorithm g(v: inout real[k], a: size):
+    for j in 0..a:
+        v[j] += 1.0
+
+algorithm whole(v: inout real[k], w: real[k]):
+    where k >= 2
+    for j in 0..k/2:
+        v[j] += w[k - 1 - j]
+
+algorithm halves(v: inout real[k]):
+    if k > 1:
+        halves(v[0..k/2])
+        halves(v[k/2..k])
+        v[0] += v[k/2]
+
+algorithm set(v: out real[k]):
+    for j in 0..k:
+        v[j] = 1.0
+"""
+BOUNDS = ("n", "m", "b", "n - 1", "n + 1", "n//2", "n/2", "n/b", "min(n, m)", "ceil(n/b)", "n - m", "n//b*b")
+PLACES = (
+    "i",
+    "i + 1",
+    "i - 1",
+    "2*i",
+    "i//2",
+    "n - 1 - i",
+    "i + b",
+    "i*b",
+    "(i + b)%n",
+    "max(0, i - b)",
+    "m - i",
+    "i/b",
+)
+GUARDS = (
+    "i > 0",
+    "i + 1 < n",
+    "i < m",
+    "i < n and i < m",
+    "b > 2",
+    "i == b",
+    "i%2 == 0",
+    "n > m or i < b",
+    "x[0] > 9.0",
+)
+CALLS = (
+    "g(x, b)", "g(y[1..m], m - 1)", "whole(x[0..b], y[0..b])", "whole(x, x)", "halves(x)", "halves(y[0..m//2])",
+    "set(z)", "set(z[0..n//2])", "set(z[0..b])", "g(x[b..n], n - b)", "g(x[0..n step 2], ceil(n/2))", "g(x[0..n step b], n//b)",
+)  # fmt: skip
+PLAIN = (
+    "x[b] = 1.0", "z[0] += 1.0", "x[0] += z[n - 1]", "let v = x[0..n/2]\nv[b - 1] += 1.0", "x[0..m] = y[0..m]",
+    "local w: real[n - m] = 0", "local w: real[b]\nw[0] = 1.0\nx[0] += w[b - 1]", "local t: real\nt += x[0]",
+    "z[0..n] = 0.0", "let v = x[0..b*m] as [b, m]\nv[b - 1, 0] = 1.0", "let r = log2(n)\nx[r] += 1.0", "z[0..m] = y[0..m]",
+)  # fmt: skip
+
+
+@st.composite
+def blocks(draw: st.DrawFn, depth: int = 0) -> list[str]:
+    """The lines of a few statements."""
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 2))):
+        match draw(st.sampled_from(("loop", "loop", "plain", "call") if depth < 2 else ("plain", "call"))):
+            case "plain":
+                lines += draw(st.sampled_from(PLAIN)).split("\n")
+            case "call":
+                lines.append(draw(st.sampled_from(CALLS)))
+            case _:
+                step = draw(st.sampled_from(("", "", " step b", " step 2")))
+                lines.append(
+                    f"for i in {draw(st.sampled_from(('0', '0', '1', 'b')))}..{draw(st.sampled_from(BOUNDS))}{step}:"
+                )
+                inner = [f"{draw(accesses())} += {draw(accesses())}"]
+                if draw(st.booleans()):
+                    inner.append(f"z[i] {draw(st.sampled_from(('=', '+=')))} 1.0")
+                if draw(st.integers(0, 2)) == 0:
+                    inner = [f"if {draw(st.sampled_from(GUARDS))}:", *("    " + each for each in inner)]
+                lines += ["    " + each for each in inner]
+    return lines
+
+
+@st.composite
+def accesses(draw: st.DrawFn) -> str:
+    place = draw(st.sampled_from(PLACES))
+    return draw(st.sampled_from(("x[{}]", "y[{}]", "A[i, {}]", "A[{}, 0]"))).format(place)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A program that may need anything of its sizes; a `where` may say some of it."""
+    where = draw(st.sampled_from(("", "", "m >= n", "2 divides n", "b divides n", "n%2 == 1", "n > m, m > b")))
+    head = f"    where {where}\n" if where else ""
+    return HEADER + head + "".join(f"    {line}\n" for line in draw(blocks())) + HELPERS
+
+
+def stops(found: Algorithm, sizes: dict[str, int]) -> str | None:
+    """The code with which a run ends, if it fails."""
+    try:
+        execute(found.module, found.node, generate(found.module, found.node, sizes), compiled=False, progress=False)
+    except ArchlineError as problem:
+        return problem.diagnostics[0].rule.code
+    return None
+
+
+def refuses(found: Algorithm, sizes: dict[str, int]) -> str | None:
+    """The code with which a cost at sizes is refused."""
+    try:
+        found.report().point_of_run({name: (value, None) for name, value in sizes.items()})
+    except ArchlineError as problem:
+        return problem.diagnostics[0].rule.code
+    return None
+
+
+def assumed(found: Algorithm) -> tuple[set[str], str]:
+    """What its costs rest on that its `where` does not say; or the code with which it is refused at all sizes."""
+    try:
+        return {*found.report().assumptions} - set(map(format_fact, found.node.where)), ""
+    except ArchlineError as problem:
+        return set(), problem.diagnostics[0].rule.code
+
+
+def compared(text: str) -> None:
+    """What runs need is told, and where they end there are numbers."""
+    try:
+        found = loads(text)["f"]
+    except ArchlineError:
+        # The checker has found it.
+        return
+    points = [dict(zip(found.sizes, each, strict=True)) for each in product((1, 2, 3, 4, 7), repeat=len(found.sizes))]
+    stopped = [(at, stops(found, at)) for at in points]
+    stated, certain = assumed(found)
+    if certain:
+        # Where all sizes are large no run ends.
+        assert certain in ("AL232", "AL303", "AL503", "AL504", "AL505", "AL506", "AL507", "AL515")
+        assert all(code is not None for at, code in stopped if min(at.values()) == 7)
+        return
+    for at, code in stopped:
+        refused = refuses(found, at)
+        if code is None:
+            assert refused is None, (at, refused)
+        elif code != "AL506" or refused != "AL407":
+            assert refused is not None or stated, (at, code)
+            assert refused in (None, code), (at, code, refused)
+
+
+@settings(max_examples=drawn(290), deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_planted_conditions(text: str) -> None:
+    compared(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -64,6 +65,9 @@ class Settings:
         return self.measured or self.matrix is not None
 
 
+LINES = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d+)(?=\)))")
+
+
 @dataclass(frozen=True)
 class Basis:
     """What an energy depends on: sizes, inputs, the cache, where the data is from, and why inputs are unknown."""
@@ -108,8 +112,8 @@ class AlgorithmSubject:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What its costs rest on."""
-        return self.report.assumptions
+        """What its costs rest on; beside others, lines are said to be of it."""
+        return tuple(LINES.sub(rf"\g<0> of `{self.name}`", each) for each in self.report.assumptions)
 
     @property
     def on_grid(self) -> bool:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
+from typing import Any
 
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError, exact_root
@@ -228,16 +229,16 @@ def _with_numbers(clock: Clock, term: tuple[fmpq, Factors]) -> tuple[fmpq, Facto
 
 def merged(found: Sums, first: Sequence[str]) -> Sums:
     """Like products added, those with the highest powers of what is named `first` before the others."""
+    return _added(found, lambda powers: [-float(powers[name].ball()) if name in powers else 0.0 for name in first])
+
+
+def _added(found: Sums, rank: Callable[[Mapping[str, Exponent]], Any]) -> Sums:
+    """Like products added, by the rank of their powers."""
     sums: dict[tuple[tuple[str, Exponent], ...], fmpq] = {}
     for coefficient, factors in found:
         key = tuple(pair for pair in factors if not pair[1].is_zero)
         sums[key] = sums.get(key, fmpq(0)) + coefficient
-
-    def rank(key: tuple[tuple[str, Exponent], ...]) -> list[float]:
-        powers = dict(key)
-        return [-float(powers[name].ball()) if name in powers else 0.0 for name in first]
-
-    return [(sums[key], list(key)) for key in sorted(sums, key=rank) if sums[key]]
+    return [(sums[key], list(key)) for key in sorted(sums, key=lambda key: rank(dict(key))) if sums[key]]
 
 
 @dataclass(frozen=True)
@@ -455,17 +456,11 @@ def _written(piece: ClosedTerm, size: str, start: fmpq, stride: fmpq) -> Sums | 
 
 def _ranked(found: Sums, size: str) -> Sums:
     """Like products added; powers of numbers first, then powers of n from the highest down."""
-    sums: dict[tuple[tuple[str, Exponent], ...], fmpq] = {}
-    for coefficient, factors in found:
-        key = tuple(pair for pair in factors if not pair[1].is_zero)
-        sums[key] = sums.get(key, fmpq(0)) + coefficient
 
-    def rank(key: tuple[tuple[str, Exponent], ...]) -> tuple[bool, float]:
-        powers = dict(key)
-        degree = float(powers[size].ball()) if size in powers else 0.0
-        return all(base == size for base in powers), -degree
+    def rank(powers: Mapping[str, Exponent]) -> tuple[bool, float]:
+        return all(base == size for base in powers), -float(powers[size].ball()) if size in powers else 0.0
 
-    return [(sums[key], list(key)) for key in sorted(sums, key=rank) if sums[key]]
+    return _added(found, rank)
 
 
 def _domain(size: str, start: fmpq, stride: fmpq) -> str:

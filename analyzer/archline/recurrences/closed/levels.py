@@ -388,7 +388,8 @@ class _Search:
         self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: Relation
     ) -> bool:
         """Whether a guess is what the case adds to a call, that much at least, or at most that."""
-        ends = {name: end for name in self._function.parameters if (end := _constant(step.equation, name)) is not None}
+        pinned = {name: _pinned(step.equation, name) for name in self._function.parameters}
+        ends = {name: end for name, end in pinned.items() if end is not None and end.is_constant}
         added = self._in_levels(step.added, Poly.symbol(LEVEL)) + self._called(called, step).scaled(step.weight)
         least = added if step.least is None else self._in_levels(step.least, Poly.symbol(LEVEL))
         differences = [(guess - each).substitute({**ends, **known}) for each in (added, least)]
@@ -408,11 +409,6 @@ class _Search:
 
 
 _PASSED = Poly.symbol("passed")
-
-
-def _constant(equation: Equation, name: str) -> Poly | None:
-    end = _pinned(equation, name)
-    return end if end is not None and end.is_constant else None
 
 
 def _is(side: Relation, difference: Poly, facts: Facts) -> bool:

@@ -308,7 +308,7 @@ class Caller:
         smaller = True
         for count in range(MAX_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
-            proved = never_negative if count <= MAX_RESOLVED else _plainly
+            proved = never_negative if count <= MAX_RESOLVED else lambda value, facts: facts.nonnegative(value)
             # What is more than some part is more than all further ones.
             smaller = smaller and (count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1))
             smaller = smaller and proved(part - value, facts)
@@ -328,10 +328,6 @@ def _counts_halvings(atom: Atom) -> bool:
 def _name(atom: Logarithm) -> str:
     """The symbol for a logarithm; another text than its own key, as atoms that hold either are to differ."""
     return f"[{atom.key}]"
-
-
-def _plainly(value: Poly, facts: Facts) -> bool:
-    return facts.nonnegative(value)
 
 
 def references(function: Function) -> tuple[Poly, ...]:

@@ -349,7 +349,8 @@ def _growth(monomial: Monomial) -> int:
 
 def products(function: Function) -> tuple[Poly, ...]:
     """A power that all calls keep, times sizes: q pieces of b each."""
-    return tuple(size * power for power in _kept(function) for size in _sure(function))
+    powers = [_of(power) for power in function.facts.powers if _stays(function, power)]
+    return tuple(size * power for power in powers for size in _sure(function))
 
 
 def shares(function: Function) -> Iterator[Poly]:
@@ -383,10 +384,6 @@ def shallow(function: Function) -> Iterator[tuple[Poly, ...]]:
         others = (each for each in map(Poly.symbol, function.sizes) if each not in sure)
         logs = tuple(map(a.ceil_log2, sure))
         yield ONE, size, *others, *logs, *(log * size for log in logs)
-
-
-def _kept(function: Function) -> list[Poly]:
-    return [_of(power) for power in function.facts.powers if _stays(function, power)]
 
 
 def _of(power: Power) -> Poly:

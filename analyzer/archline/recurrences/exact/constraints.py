@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from random import Random
-from typing import Literal
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
@@ -19,6 +18,7 @@ from archline.recurrences.exact.basis import Element, distinct, sided, times
 from archline.recurrences.exact.coefficient_lp import Writer
 from archline.recurrences.exact.halved_sizes import limited, reproduced
 from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
+from archline.recurrences.explanation import Relation
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 START = 16
@@ -360,9 +360,6 @@ def _largest(ratios: Sequence[Ratio]) -> Fraction:
     most = max(rough, default=0.0)
     largest = (Fraction(*each) for each, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
     return max((Fraction(1), *largest))
-
-
-Relation = Literal["=", ">=", "<="]
 
 
 @dataclass(frozen=True, eq=False)

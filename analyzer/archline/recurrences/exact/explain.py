@@ -165,7 +165,8 @@ def _learned(step: Transition, function: Function) -> dict[str, Limits]:
     """The sizes of which calls tell more than the case does, with what they tell, or both ends where these meet."""
     found: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
-        before, (low, high) = (_limits(facts, name) for facts in (step.equation.facts, step.facts))
+        both = (facts.bounds[name] for facts in (step.equation.facts, step.facts))
+        before, (low, high) = ((each.least, each.most) for each in both)
         if (low, high) != before:
             meet = low == high
             found[name] = low if meet or low != before[0] else None, high if meet or high != before[1] else None
@@ -181,11 +182,6 @@ def _wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool
         if (low is not None and (least is None or least < low)) or (high is not None and (most is None or most > high)):
             return False
     return True
-
-
-def _limits(facts: Facts, name: str) -> Limits:
-    """The numbers that a symbol lies between."""
-    return facts.bounds[name].least, facts.bounds[name].most
 
 
 def _alike(steps: Sequence[Transition]) -> list[list[Transition]]:

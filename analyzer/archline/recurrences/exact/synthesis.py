@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import islice
+from itertools import count, islice
 from operator import mul
 from typing import Generic, TypeVar
 
@@ -99,16 +99,12 @@ class LazyList(Generic[T]):
         self._found: list[T] = []
 
     def __iter__(self) -> Iterator[T]:
-        index = 0
-        while index < len(self._found) or self._more():
+        for index in count():
+            if index == len(self._found):
+                self._found += islice(self._source, 1)
+                if index == len(self._found):
+                    return
             yield self._found[index]
-            index += 1
-
-    def _more(self) -> bool:
-        for each in self._source:
-            self._found.append(each)
-            return True
-        return False
 
 
 ENOUGH = 4

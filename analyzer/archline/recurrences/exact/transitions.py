@@ -68,16 +68,15 @@ class Region:
 Rank = tuple[Fraction, str]
 
 
-def _by_key(value: Poly) -> Rank:
-    return Fraction(0), value.key
-
-
 Foreign = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
 """Closed bounds of functions outside the system, by name: from arguments and facts."""
 
 
 def steps_of(
-    equation: Equation, upper: bool, prefer: Callable[[Poly], Rank] = _by_key, foreign: Foreign | None = None
+    equation: Equation,
+    upper: bool,
+    prefer: Callable[[Poly], Rank] = lambda value: (Fraction(0), value.key),
+    foreign: Foreign | None = None,
 ) -> list[Transition]:
     """Steps that together bound an equation: from above all that it is the largest of and one that it is the least of.
 

@@ -47,7 +47,9 @@ class LogMonomial:
 
     def at(self, state: tuple[Vector, ...]) -> LogMonomial:
         """The term where each name has the logarithm that `state` gives, a form in the root's."""
-        return LogMonomial(_at(self.powers, state), _merged(tuple((_at(form, state), n) for form, n in self.logs)))
+        return LogMonomial(
+            at_state(self.powers, state), _merged(tuple((at_state(form, state), n) for form, n in self.logs))
+        )
 
 
 def logs_of(form: Vector, power: fmpq) -> LogMonomial:
@@ -57,10 +59,6 @@ def logs_of(form: Vector, power: fmpq) -> LogMonomial:
 
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
     """A form in the current sizes as a form in the root's."""
-    return _at(form, state)
-
-
-def _at(form: Vector, state: tuple[Vector, ...]) -> Vector:
     total: Vector = (ZERO,) * len(state[0])
     for factor, each in zip(form, state, strict=True):
         if factor:

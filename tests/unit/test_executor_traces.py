@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -279,3 +281,19 @@ def test_events_feed_private_caches() -> None:
     for schedule in (Static(), WorkStealing(1)):
         found = private_caches(result.trace.lines, result.events, schedule, 1, 4, writes=result.trace.writes)
         assert found.io == result.counts.io
+
+
+def test_memory_for_lru_does_not_grow_with_accesses() -> None:
+    text = """
+algorithm f(x: inout real[n], rounds: size):
+    for t in 0..rounds:
+        for i in 0..n:
+            x[i] += 1.0
+"""
+    arguments = {"x": np.zeros(1000), "rounds": 100_000}
+    cache = Cache(512, 8, "lru")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    counts = run(text, arguments, cache=cache, compiled=True).counts
+    assert (counts.io, counts.writebacks) == (100_000 * 125, 100_000 * 125)
+    # The trace of these 2e8 accesses takes 0.8 GB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000

@@ -70,7 +70,7 @@ def _build(program: Generated) -> Engine:
     _define(kernels, names)
     if program.options.compiled:
         for name in program.functions.keys() - program.generators:
-            names[name] = jit(names[name])
+            names[name] = jit(names[name], allocates=False)
     # Processors of a grid run as plain Python, on the memory of compiled code where that is what their kernels need.
     around = names | (ON_GRID if program.options.compiled else {})
     _define([program.functions[name] for name in program.generators], around)

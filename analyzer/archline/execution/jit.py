@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 Buffer: TypeAlias = MutableSequence[int]
 
-_GENERATED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# Kernels allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"): a call of a helper
-# would else count each buffer that it takes, atomically. It is a sixth of the time of stack distances.
-_KERNEL: dict[str, Any] = {**_GENERATED, "_nrt": False}
+_OTHER: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Kernels and generated code allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"): a
+# call of a helper would else count each buffer that it takes, atomically. It is a sixth of the time of stack distances.
+_KERNEL: dict[str, Any] = {**_OTHER, "_nrt": False}
 
 _interpreted: ContextVar[bool] = ContextVar("archline_interpreted", default=False)
 _helpers: list[Callable[..., Any]] = []
@@ -56,13 +56,13 @@ def interpreted() -> Iterator[None]:
         _interpreted.reset(token)
 
 
-def jit(function: Function) -> Function:
+def jit(function: Function, *, allocates: bool = True) -> Function:
     """`function` compiled by numba (it releases the GIL, divides as numpy does), or itself where that is off.
 
     Nothing is compiled until the first call with given argument types. The result is not cached on disk:
     generated code has no file to be cached beside.
     """
-    return _compile(function, on_disk=False) if compiled_available() else function
+    return _compile(function, on_disk=False, allocates=allocates) if compiled_available() else function
 
 
 def kernel(function: Function) -> Function:
@@ -86,7 +86,7 @@ def helper(function: Function) -> Function:
 
 
 @functools.cache
-def _compile(function: Function, *, on_disk: bool) -> Function:
+def _compile(function: Function, *, on_disk: bool, allocates: bool = False) -> Function:
     numba = import_module("numba")
     _register_bits()
     while _helpers:
@@ -96,7 +96,7 @@ def _compile(function: Function, *, on_disk: bool) -> Function:
         with suppress(RuntimeError):
             return cast(Function, numba.njit(cache=True, **_KERNEL)(function))
         return cast(Function, numba.njit(**_KERNEL)(function))
-    return cast(Function, numba.njit(**_GENERATED)(function))
+    return cast(Function, numba.njit(**(_OTHER if allocates else _KERNEL))(function))
 
 
 def popcount(word: int) -> int:

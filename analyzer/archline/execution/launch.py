@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import Bound
+from archline.execution.cache import streamed
 from archline.execution.codegen.program import Generated
 from archline.execution.codegen.writer import Options
 from archline.execution.engine import Engine, engine
@@ -166,6 +167,8 @@ def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
+    if built.program.options.streams and plan.cache is not None:
+        memory = streamed.beside(memory, plan.cache)
     amounts = fill_state(plan, built, memory)
     arguments = _call_arguments(plan, memory, values)
     if any(isinstance(value, int) and abs(value) >= 2**63 for value in arguments):

@@ -82,7 +82,11 @@ def compiled_memory(
     state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
     state[FUEL] = _ENDLESS
     wide = 2 * room.words > MAX_NARROW
-    trace = _largest(free // 2, np.int64 if wide else np.int32) if options.trace else np.empty(0, np.int32)
+    trace = (
+        _largest(free // 2, np.int64 if wide else np.int32)
+        if options.trace and not options.lru
+        else np.empty(0, np.int32)
+    )
     events = np.empty(3 * room.events if options.events else 0, np.int64)
     tasks = room.tasks if options.races else 1
     parents, bags = np.zeros(tasks, np.int32), np.zeros(tasks, np.uint8)

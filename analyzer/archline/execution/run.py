@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import bind
-from archline.execution.cache import StrandLog, lru, optimal
+from archline.execution.cache import StrandLog, lru, optimal, streamed
 from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.scope import cost_symbols
 from archline.execution.codegen.writer import Options
@@ -78,7 +78,8 @@ def execute(
     bound = bind(module, algorithm, arguments, symbols, line)
     tracing = trace or events or cache is not None
     racing = races and has_parallelism(module, algorithm)
-    options = Options(False, tracing, racing, events)
+    streams = cache is not None and cache.policy == "lru" and not (trace or events)
+    options = Options(False, tracing, racing, events, streamed.operator(line) if streams else "")
     _check_path(algorithm, engine, path)
     plan = Plan(module, algorithm, bound, line, cache, options, progress, prices, path)
     if not algorithm.grid:
@@ -158,10 +159,14 @@ def _check_cache(cache: Cache | None, line: int) -> int:
 
 
 def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
-    traced = _trace(finished, plan.line) if plan.options.trace else None
+    streams = finished.program.options.streams
+    traced = _trace(finished, plan.line) if plan.options.trace and not streams else None
     written = [each for each in plan.algorithm.parameters if each.mode != "in"]
     counts = counts_of(finished)
     cache_seconds = 0.0
+    if streams:
+        seen = streamed.outcome(finished.memory)
+        counts = replace(counts, io=seen.io, writebacks=seen.writebacks)
     if plan.cache is not None and traced is not None:
         started = time.perf_counter()
         simulate = optimal if plan.cache.policy == "optimal" else lru

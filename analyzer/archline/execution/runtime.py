@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from archline.execution import arithmetic, races
+from archline.execution.cache import streamed
 from archline.execution.jit import helper
 from archline.execution.slots import CAPACITY, EVENTS, NO_INT, PEAK, SHADOW, SITE_FULL, UNSET_REAL
 from archline.execution.stops import StoppedError, fail
@@ -225,6 +226,8 @@ SHARED: tuple[Callable[..., Any], ...] = (
     races.race_read,
     races.race_write,
     races.race_atomic,
+    streamed.lru_miss,
+    streamed.lru_tidy,
 )
 
 

@@ -17,6 +17,7 @@ MEM_PARENTS = 5
 MEM_BAGS = 6
 MEM_SHADOW = 7
 MEM_DECLARED = 8
+MEM_LATEST = 9
 
 STEPS = 0
 """Iterations and calls so far: progress, and what the fuel limits."""
@@ -50,7 +51,15 @@ SYMBOL_L = 20
 SYMBOL_K = 21
 CAPACITY = 22
 """The most words that plain memory may grow to."""
-FIRST_FREE = 24
+LINE_BY = 23
+"""What gives the line of an address where LRU runs beside the program: the words of a line, or their logarithm."""
+LINES_MOST = 24
+"""The lines that its cache holds; below, those it holds now, fetched and wrote back, and its place in the ring."""
+HELD = 25
+FETCHED = 26
+WRITTEN_BACK = 27
+OLDEST = 28
+FIRST_FREE = 29
 """Amounts of externs, cost symbols and measures of recursion, then the counters of blocks, follow from here."""
 
 SYMBOLS = {"P": SYMBOL_P, "Z": SYMBOL_Z, "L": SYMBOL_L, "K": SYMBOL_K}

@@ -19,9 +19,11 @@ from archline.execution.codegen.writer import Options
 from archline.execution.slots import (
     CALL,
     DEPTH,
+    LINE_BY,
     MAX_DEPTH,
     MEM_BAGS,
     MEM_INTS,
+    MEM_LATEST,
     MEM_PARENTS,
     MEM_REALS,
     MEM_SHADOW,
@@ -87,6 +89,10 @@ def _opening(fn: Function) -> Iterator[str]:
         yield f" T = mem[{MEM_TRACE}]"
         if fn.options.compiled:
             yield f" now = K[{TRACE}]"
+    if fn.options.streams:
+        yield f" Q = mem[{MEM_LATEST}]"
+        yield f" by = K[{LINE_BY}]"
+        yield " last = -1"
     if fn.options.races:
         yield f" S = mem[{MEM_SHADOW}]"
         yield f" U = mem[{MEM_PARENTS}]"

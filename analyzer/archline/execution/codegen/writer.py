@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.sites import READS, WORK, WRITES, Site, Tables
@@ -30,6 +31,8 @@ _RACE_CHECKS = {
 }
 MAX_LOOPS = 18
 MAX_INDENT = 80
+AT_ONCE = 64
+"""How many accesses LRU is told before the room for them in its ring is looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,13 @@ class Options:
     trace: bool
     races: bool
     events: bool
+    lru: str = ""
+    """Compiled code simulates LRU in place of keeping the trace: `>>` or `//`, by which an address gives its line."""
+
+    @property
+    def streams(self) -> bool:
+        """Whether accesses go to the simulator as they happen."""
+        return self.compiled and bool(self.lru)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +284,9 @@ class Writer:
                 self._check_race(each)
         if not self.options.trace:
             return
+        if self.options.streams:
+            self._stream(pending)
+            return
         entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
         if not self.options.compiled:
             self.emit(f"T += ({', '.join(entries)},)")
@@ -282,6 +295,27 @@ class Writer:
         for place, entry in enumerate(entries):
             self.emit(f" T[now + {place}] = {entry}")
         self.emit(f"now += {len(entries)}")
+
+    def _stream(self, pending: Sequence[Access]) -> None:
+        """Tell LRU some accesses, as `cache.streamed` keeps them; those of one element in turn are one."""
+        runs = [(address, list(run)) for address, run in groupby(pending, lambda each: each.address)]
+        for place, (address, run) in enumerate(runs):
+            if place % AT_ONCE == 0:
+                self.emit(f"if now + {min(AT_ONCE, len(runs) - place)} > len(T):")
+                self.emit(" now = lru_tidy(K, Q, T, now)")
+            dirty = int(any(each.kind.endswith("write") for each in run))
+            line = self.temp(f"({address}) {self.options.lru} by", "l")
+            self.emit(f"if {line} != last:")
+            known = self.name("l")
+            self.emit(f" {known} = Q[{line}]")
+            self.emit(f" if {known} == 0:")
+            self.emit("  lru_miss(K, Q, T)")
+            self.emit(f" T[now] = last = {line}")
+            self.emit(" now += 1")
+            self.emit(f" Q[{line}] = 2 * now + {dirty or f'({known} & 1)'}")
+            if dirty:
+                self.emit("else:")
+                self.emit(f" Q[{line}] |= 1")
 
     def _check_race(self, access: Access) -> None:
         if access.kind == "update read":
@@ -323,6 +357,8 @@ class Writer:
         """After a call: take the trace's position from it."""
         if self.options.trace and self.options.compiled:
             self.emit(f"now = K[{TRACE_SLOT}]")
+        if self.options.streams:
+            self.emit("last = -1")
 
     @property
     def position(self) -> str:

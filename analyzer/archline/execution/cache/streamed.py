@@ -1,0 +1,93 @@
+"""LRU of one cache beside the run that it is of: generated code tells it each access, and no trace is recorded.
+
+`ring` holds the lines of the latest accesses in order. `latest` has 2*place + dirty for each line: its place in the
+ring, from 1 on, or 0 where it is not resident. The entries of the ring from K[OLDEST] on whose line was not accessed
+again are the resident lines, the least recently used first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from archline.execution.cache.replacement import CacheResult
+from archline.execution.jit import Buffer, helper
+from archline.execution.slots import (
+    FETCHED,
+    HELD,
+    LINE_BY,
+    LINES_MOST,
+    MEM_INTS,
+    MEM_LATEST,
+    MEM_TRACE,
+    OLDEST,
+    TRACE,
+    WRITTEN_BACK,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from archline.execution.memory import Memory
+    from archline.execution.results import Cache
+
+SPARE = 1 << 12
+"""How many entries the ring has at least beside those of resident lines: those told at once fit, most do."""
+MAX_NARROW = 2**31 - 1
+
+
+def operator(line: int) -> str:
+    """How an address and K[LINE_BY] give the line: a shift is faster."""
+    return "//" if line & (line - 1) else ">>"
+
+
+def beside(memory: Memory, cache: Cache) -> Memory:
+    """The memory of a run with what LRU needs: less than the arrays take, however many accesses there are."""
+    arrays, state = memory.arrays, memory.state
+    line = int(cache.L)
+    count = len(arrays[MEM_INTS]) // line + 1
+    state[LINES_MOST] = lines = min(int(cache.lines), count)
+    state[LINE_BY] = line.bit_length() - 1 if operator(line) == ">>" else line
+    size = 4 * lines + SPARE
+    number = np.int32 if 2 * size <= MAX_NARROW else np.int64
+    ring, latest = np.empty(size, number), np.zeros(count, number)
+    return replace(memory, arrays=(*arrays[:MEM_TRACE], ring, *arrays[MEM_TRACE + 1 :], latest))
+
+
+@helper
+def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
+    """Count a line that is fetched; where the cache is full, the least recently used one makes room."""
+    K[FETCHED] += 1
+    if K[HELD] < K[LINES_MOST]:
+        K[HELD] += 1
+        return
+    oldest = K[OLDEST]
+    while latest[ring[oldest]] >> 1 != oldest + 1:
+        oldest += 1
+    victim = ring[oldest]
+    K[OLDEST] = oldest + 1
+    K[WRITTEN_BACK] += latest[victim] & 1
+    latest[victim] = 0
+
+
+@helper
+def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N803
+    """Move the entries of resident lines to the start of the ring; how many there are."""
+    kept = 0
+    for place in range(K[OLDEST], now):
+        line = ring[place]
+        if latest[line] >> 1 == place + 1:
+            ring[kept] = line
+            kept += 1
+            latest[line] = 2 * kept + (latest[line] & 1)
+    K[OLDEST] = 0
+    return kept
+
+
+def outcome(memory: Memory) -> CacheResult:
+    """What the cache did; lines that are dirty at the end are written back."""
+    state, ring, latest = memory.state, memory.arrays[MEM_TRACE], memory.arrays[MEM_LATEST]
+    oldest, now = int(state[OLDEST]), int(state[TRACE])
+    entries = latest[ring[oldest:now]]
+    dirty = (entries & 1)[entries >> 1 == np.arange(oldest + 1, now + 1)]
+    return CacheResult(int(state[FETCHED]), int(state[WRITTEN_BACK]) + int(dirty.sum()))

@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from common import ROOT, machine
+from common import ROOT, machine, parsed
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache import analyse as derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.residency import single
 from archline.analysis.cache.upper import allocation as plans
-from archline.analysis.cache.upper import analyse as planned
 from archline.analysis.cache.upper import reuse_groups as clusters
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.split_outer import Phases
@@ -63,7 +62,6 @@ MIXTURES: Patch = (Planner, "_mixtures", _nothing)
 PARTINGS: Patch = (Planner, "_partings", _nothing)
 PHASES: Patch = (Phases, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
-    "eased: loops without remainders": ((planned, "eased", _none),),
     "everything: all that is touched fits": ((derive, "everything", _none),),
     "resumed: rows that a later loop reads again": ((plans, "resumed", _nothing),),
     "one_line: the line of the last access": ((single, "one_line", _nothing),),
@@ -142,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="files with this in their path")
     parser.add_argument("--every", type=int, default=1, help="take each so many-th algorithm")
-    options = parser.parse_args()
+    options = parsed(parser, only="scan/reduce")
     chosen = list(kernels(options.only, options.every))
     measured(chosen)  # What is imported and compiled on first use counts for none.
     whole, spent = measured(chosen)

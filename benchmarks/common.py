@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
 import time
@@ -46,6 +47,15 @@ def times(run: Callable[[], Any], repeat: int, clock: Callable[[], float] = time
 def seconds(run: Callable[[], Any], repeat: int) -> float:
     """The processor time of the fastest of `repeat` runs."""
     return times(run, repeat)[0]
+
+
+def parsed(parser: argparse.ArgumentParser, **smallest: Any) -> argparse.Namespace:
+    """The options; with `--smallest` those given here have these values, and `smallest` says so."""
+    parser.add_argument("--smallest", action="store_true", help="the smallest input, to see that all of it runs")
+    options = parser.parse_args()
+    if options.smallest:
+        vars(options).update(smallest)
+    return options
 
 
 class Peer:

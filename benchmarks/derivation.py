@@ -20,7 +20,7 @@ import sys
 import time
 from typing import Any
 
-from common import ROOT, machine, times
+from common import ROOT, machine, parsed, times
 
 from archline.analysis.analyse import derive
 from archline.api.algorithms import Algorithm, algorithm
@@ -130,7 +130,7 @@ def main() -> None:
     collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
-    options = parser.parse_args()
+    options = parsed(parser, repeat=1)
     print(machine())
     derivations(options.repeat)
     against_sympy(options.repeat)

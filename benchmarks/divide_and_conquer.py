@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from common import ROOT, machine
+from common import ROOT, machine, parsed
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
@@ -62,7 +62,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of processor time for one derivation")
-    arguments = parser.parse_args()
+    arguments = parsed(parser, count=1)
     print(machine())
     kinds: dict[str, Counter[str]] = {}
     wrong = 0

@@ -7,13 +7,15 @@ time `archline compare` as a new process, beside starting Python with numpy and 
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import sympy
+from common import parsed
 
 import archline as al
 
@@ -45,12 +47,12 @@ def rate(points: int, seconds: float) -> str:
     return f"{points / seconds:10.3g} a second"
 
 
-def closed_forms() -> None:
+def closed_forms(count: int) -> None:
     """Formulas typed by hand on the case study's machine, over sizes and one machine parameter."""
     random = np.random.default_rng(0)
-    values = {name: random.integers(10**3, 10**6, POINTS).astype(float) for name in ("n", "M")}
-    values |= {"P": random.integers(1, 10**4, POINTS).astype(float)}
-    gamma = random.uniform(1e-12, 1e-11, POINTS)
+    values = {name: random.integers(10**3, 10**6, count).astype(float) for name in ("n", "M")}
+    values |= {"P": random.integers(1, 10**4, count).astype(float)}
+    gamma = random.uniform(1e-12, 1e-11, count)
     for title, target in TARGETS.items():
         energy = al.energy(target, machine="jaketown")
         fixed = {"f": 20.0, "m": 1000.0}
@@ -62,17 +64,15 @@ def closed_forms() -> None:
         theirs = best(lambda names=names, compiled=compiled: compiled(*names.values(), gamma))
         found = energy.upper_at(names, parameters={"gamma_t": gamma})["energy"]
         assert np.allclose(found, compiled(*names.values(), gamma), rtol=1e-12)
-        few = [
-            {symbols[name]: np.broadcast_to(value, POINTS)[k] for name, value in names.items()} for k in range(EVALF)
-        ]
+        few = [{symbols[name]: np.broadcast_to(value, count)[k] for name, value in names.items()} for k in range(EVALF)]
         slow = best(
             lambda few=few, expr=expr, symbols=symbols: [
                 expr.evalf(subs={**at, symbols["gamma_t"]: 2e-12}) for at in few
             ],
             1,
         )
-        print(f"{title:<28}{rate(POINTS, ours)}; lambdify {rate(POINTS, theirs)} (ratio {theirs / ours:.2f}); "
-              f"evalf {rate(EVALF, slow)} (ratio {slow / EVALF / (ours / POINTS):.0f})")  # fmt: skip
+        print(f"{title:<28}{rate(count, ours)}; lambdify {rate(count, theirs)} (ratio {theirs / ours:.2f}); "
+              f"evalf {rate(EVALF, slow)} (ratio {slow / EVALF / (ours / count):.0f})")  # fmt: skip
 
 
 def symbolic(energy: al.Energy) -> tuple[sympy.Expr, dict[str, sympy.Symbol]]:
@@ -89,33 +89,42 @@ def symbolic(energy: al.Energy) -> tuple[sympy.Expr, dict[str, sympy.Symbol]]:
     return total + P * (q["delta_e"] * M * run_time + q["eps_e"] * run_time), symbols
 
 
-def regimes() -> None:
+def regimes(count: int) -> None:
     """matmul_basic under ICE: the least of its regimes at each point, then the model."""
     random = np.random.default_rng(1)
-    sizes = {name: random.integers(16, 4096, POINTS) for name in ("n", "m", "p")}
-    cache = {"Z": random.integers(1024, 2**22, POINTS), "L": 8}
+    sizes = {name: random.integers(16, 4096, count) for name in ("n", "m", "p")}
+    cache = {"Z": random.integers(1024, 2**22, count), "L": 8}
     energy = al.energy("dense.matmul::matmul_basic", machine="xeon-e5-2650l-v3")
     ours = best(lambda: energy.upper_at({**sizes, **cache}))
     few = [{name: int(value[k]) for name, value in sizes.items()} for k in range(50)]
     one = best(
         lambda: [al.energy("dense.matmul::matmul_basic", machine="xeon-e5-2650l-v3", at=at).total for at in few], 1
     )
-    print(f"{'matmul_basic, regimes':<28}{rate(POINTS, ours)}; one by one, exact {rate(50, one)}")
+    print(f"{'matmul_basic, regimes':<28}{rate(count, ours)}; one by one, exact {rate(50, one)}")
 
 
-def cold() -> None:
+def cold(pairs: Sequence[tuple[str, str]]) -> None:
     """New processes."""
     plain = best(lambda: subprocess.run([sys.executable, "-c", "import numpy, sympy"], check=True))
     print(f"\n{'python, numpy and sympy':<60}{plain:6.2f} s")
     launch = "import sys; from archline.cli.main import main; sys.exit(main())"
-    for pair in PAIRS:
+    for pair in pairs:
         command = [sys.executable, "-c", launch, "compare", *pair]
         taken = best(lambda command=command: subprocess.run(command, check=True, capture_output=True))
         names = " ".join(each.partition("::")[2] for each in pair)
         print(f"{'archline compare ' + names:<60}{taken:6.2f} s, ratio {taken / plain:.2f}")
 
 
+def main() -> None:
+    """Print the three parts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, default=POINTS, help=f"how many points, {EVALF} at least")
+    parser.add_argument("--pairs", type=int, default=len(PAIRS), help="how many comparisons from a cold start")
+    options = parsed(parser, points=EVALF, pairs=1)
+    closed_forms(options.points)
+    regimes(options.points)
+    cold(PAIRS[: options.pairs])
+
+
 if __name__ == "__main__":
-    closed_forms()
-    regimes()
-    cold()
+    main()

@@ -15,7 +15,7 @@ import argparse
 import time
 
 import numpy as np
-from common import Peer, machine
+from common import Peer, machine, parsed
 
 from archline.execution.results import Cache, Run
 from archline.execution.run import execute
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--capacity", type=int, default=4096, help="lines")
     parser.add_argument("--prefix", type=int, default=1_000_000, help="accesses for pycachesim")
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
-    report(parser.parse_args())
+    report(parsed(parser, n=8, repeat=1, prefix=400))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from common import parsed
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "analyzer"), str(ROOT / "tests" / "support")]
 
@@ -231,7 +233,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="worker processes (default 2)")
     parser.add_argument("--stages", default=",".join(STAGES), help="of parse, check, cost, in order")
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), help="folder for inputs that fail")
-    args = parser.parse_args()
+    args = parsed(parser, count=20, jobs=1)
     unknown = set(args.stages.split(",")) - set(STAGES)
     if unknown:
         parser.error(f"no such stage: {', '.join(sorted(unknown))}")

@@ -15,7 +15,7 @@ import statistics
 import time
 from typing import Any
 
-from common import machine
+from common import machine, parsed
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
@@ -133,7 +133,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="times each question is asked; the fastest counts")
     parser.add_argument("--limits", type=int, default=30, help="questions that sympy is asked")
-    options = parser.parse_args()
+    options = parsed(parser, repeat=1, limits=1)
     print(machine())
     found = ask(corpus(), options.repeat)
     report(found)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from common import ROOT, machine
+from common import ROOT, machine, parsed
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache.analyse import io_cost
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--only", default="", help="files with this in their path")
-    options = parser.parse_args()
+    options = parsed(parser, repeat=1, only="scan")
     print(machine())
     spent: dict[str, list[tuple[float, str, float]]] = {kind: [] for kind in TARGETS}
     for kind, path, name in algorithms():

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from math import ceil
 from typing import Any
 
-from common import ROOT, machine, times
+from common import ROOT, machine, parsed, times
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Alternative
@@ -192,7 +192,7 @@ def main() -> None:
     """Read the options and print the comparison, or why there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
-    options = parser.parse_args()
+    options = parsed(parser, repeat=1)
     if find_spec("kerncraft") is None:
         raise SystemExit("kerncraft is not installed; the extra `bench` has it: pip install -e '.[fast,bench]'")
     print(machine())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from common import parsed
 from derivation import library
 
 import archline as al
@@ -32,9 +33,11 @@ def gemm() -> None:
     print(f"  with 512 and 8192 lines, in {spent:.2f} s")
 
 
-def kernels(line: int, limit: float) -> None:
+def kernels(line: int, limit: float, only: str) -> None:
     print(f"in sizes, L = {line}:")
     for target, each in library().items():
+        if only not in target:
+            continue
         start = time.perf_counter()
         found = lru_counts(each.module, each.node, {"L": line}, limit)
         spent = time.perf_counter() - start
@@ -48,10 +51,11 @@ def kernels(line: int, limit: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=float, default=60, help="seconds for each kernel (default: 60)")
-    options = parser.parse_args()
+    parser.add_argument("--only", default="", help="algorithms with this in their names")
+    options = parsed(parser, only="gemv")
     gemm()
     for line in (1, 8):
-        kernels(line, options.limit)
+        kernels(line, options.limit, options.only)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import argparse
 from typing import Any
 
 import numpy as np
-from common import machine, seconds
+from common import machine, parsed, seconds
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Cost
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("targets", nargs="*", default=TARGETS, metavar="TARGET", help="algorithms with derived io")
     parser.add_argument("--points", type=int, default=10**6, help="how many points")
     parser.add_argument("--huge", action="store_true", help="sizes up to 10^12")
-    options = parser.parse_args()
+    options = parsed(parser, targets=TARGETS[:1], points=1000)
     print(machine())
     print(f"{options.points} points: seconds; microseconds a point; one by one; ratio")
     for target in options.targets:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from common import ROOT, machine, times
+from common import ROOT, machine, parsed, times
 
 from archline.cli.main import collect_seldom
 from archline.recurrences.asymptotic.read import parse_recurrence
@@ -123,7 +123,7 @@ def main() -> None:
     collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
-    options = parser.parse_args()
+    options = parsed(parser, repeat=1)
     print(machine())
     spent = {text: times(lambda text=text: solve(parse_recurrence(text)), options.repeat)[0] for text in rows()}
     median = statistics.median(spent.values())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from common import machine, times
+from common import machine, parsed, times
 
 from archline.analysis.analyse import derive, forget
 from archline.api.algorithms import Algorithm, algorithm
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--all", action="store_true", help="every recursive algorithm of the library")
-    options = parser.parse_args()
+    options = parsed(parser, repeat=1)
     print(machine())
     derivations(library() if options.all else list(SHOWN), options.repeat)
     against_sympy(options.repeat)

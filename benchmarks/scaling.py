@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import ROOT, machine
+from common import ROOT, machine, parsed
 
 LU = (ROOT / "stdlib" / "dense" / "lu.algo").read_text(encoding="utf-8").split("\nalgorithm lu_parallel")[0]
 
@@ -73,11 +73,12 @@ def main() -> None:
     """Read the options and print the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-check", action="store_true", help="leave out `archline check` of the library")
-    options = parser.parse_args()
+    options = parsed(parser, no_check=True)
     print(machine())
     derived(chain(1))
-    growth("a chain of calls", (100, chain(100)), (1000, chain(1000)))
-    growth("LU in a row", (10, decompositions(10)), (40, decompositions(40)))
+    few = 10 if options.smallest else 1
+    growth("a chain of calls", (100 // few, chain(100 // few)), (1000 // few, chain(1000 // few)))
+    growth("LU in a row", (10 // few, decompositions(10 // few)), (40 // few, decompositions(40 // few)))
     if not options.no_check:
         with tempfile.TemporaryDirectory() as cache:
             alone, shared, again = checked(cache, "-j", "1", "--no-cache"), checked(cache), checked(cache)

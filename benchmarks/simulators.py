@@ -17,7 +17,7 @@ import argparse
 import resource
 
 import numpy as np
-from common import Peer, machine, seconds
+from common import Peer, machine, parsed, seconds
 
 from archline.execution.cache import lru, optimal, stack_distances
 
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--capacities", type=int, nargs="+", default=[512, 4096, 32768], help="lines")
     parser.add_argument("--prefix", type=int, default=1_000_000, help="accesses for pycachesim")
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
-    report(parser.parse_args())
+    report(parsed(parser, n=8, repeat=1, prefix=400, capacities=[16]))
 
 
 if __name__ == "__main__":

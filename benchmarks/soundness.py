@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from common import ROOT, machine
+from common import ROOT, machine, parsed
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--accesses", type=int, default=1_000_000, help="the most of a run at sizes that double")
     parser.add_argument("--large", type=int, default=0, help="the most of a run of a few kernels, compiled")
     parser.add_argument("--only", default="", help="subjects with this in their names")
-    options = parser.parse_args()
+    options = parsed(parser, points=10, only="reduce", accesses=1000)
     print(machine(), flush=True)
     found = Examination(random.Random(options.seed))
     try:

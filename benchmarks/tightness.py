@@ -22,7 +22,7 @@ from fractions import Fraction
 from itertools import product
 from math import inf
 
-from common import ROOT, machine
+from common import ROOT, machine, parsed
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generated", type=int, metavar="PROGRAMS", help="this many generated programs instead")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave an algorithm out")
-    options = parser.parse_args()
+    options = parsed(parser, generated=1)
     print(machine())
     if options.generated:
         generated(options.generated)

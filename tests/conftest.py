@@ -6,7 +6,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from archline.api import result_cache
-from effort import drawn
+from effort import EFFORT, drawn
 
 # A test run judges the change that is made, so it draws the same examples each time; `explore` draws others.
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=drawn(100))
@@ -19,6 +19,20 @@ settings.load_profile("steady")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--refresh-golden` records what is derived now."""
     parser.addoption("--refresh-golden", action="store_true", help="record the derived costs of the standard library")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker of `effort.long`."""
+    config.addinivalue_line("markers", "long: takes long; left out by quick runs, which say how many were deselected")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, where the effort is quick and no test is asked for by name."""
+    if EFFORT != "quick" or any("::" in each for each in config.args):
+        return
+    out = [each for each in items if each.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=out)
+    items[:] = [each for each in items if each not in set(out)]
 
 
 @pytest.fixture(autouse=True)

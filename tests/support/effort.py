@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
+import pytest
+
+Case = TypeVar("Case")
 SHARES = {"quick": 0.25, "full": 0.7, "deep": 10.0}
 EFFORT = os.environ.get("ARCHLINE_TESTS", "quick")
 
@@ -11,3 +16,12 @@ EFFORT = os.environ.get("ARCHLINE_TESTS", "quick")
 def drawn(count: int, least: int = 5) -> int:
     """The share of `count` examples that the effort draws; never fewer than the least of both."""
     return max(min(count, least), round(count * SHARES[EFFORT]))
+
+
+long = pytest.mark.long
+"""A test that takes long, of a kind that others of its file stand for: a quick run leaves it out."""
+
+
+def some(cases: Sequence[Case], every: int = 4) -> list[Case]:
+    """Cases that are alike: in a quick run each so-many-th one, the first among them, else all."""
+    return list(cases[:: every if EFFORT == "quick" else 1])

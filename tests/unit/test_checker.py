@@ -16,6 +16,7 @@ from archline.language.diagnostics import ArchlineError, Rule
 from archline.language.loader import load_target, load_text, stdlib_modules
 from archline.language.model import BoundBy, Kind, Module, ViewType
 from archline.language.structure import structure
+from effort import long
 
 DATA = Path(__file__).parents[1] / "data"
 SKETCHES = sorted((DATA / "sketches").glob("*.algo"))
@@ -619,6 +620,7 @@ algorithm f(x: inout real[n], c: inout int[n]):
 TOKEN = re.compile(r"\n *|[A-Za-z_]\w*|\d+\.?\d*|\.\.\+|\.\.|[-+*/<>=!]=|//|\"[^\"\n]*\"|#.*|.")
 
 
+@long
 def test_mutated_programs_are_diagnosed_or_accepted_never_more() -> None:
     generator = random.Random(20)
     texts = [sketch(path) for path in SKETCHES]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cli_support import ROOT, cli, process
+from effort import long
 from stdlib_targets import MODULES
 
 MATMUL = "dense.matmul::matmul_basic"
@@ -130,6 +131,7 @@ def test_where_adds_a_fact(tmp_path: Path) -> None:
     assert "assuming n >= 5" in narrowed.out
 
 
+@long
 def test_output_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for columns in ("60", "80", "120"):
         monkeypatch.setenv("COLUMNS", columns)
@@ -400,6 +402,7 @@ def test_fmt_of_standard_input() -> None:
 
 
 # explain, machines
+@long
 def test_explain_documents_every_rule() -> None:
     listed = cli("explain").out.splitlines()
     codes = [line.split()[0] for line in listed]

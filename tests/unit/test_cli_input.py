@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli_support import Result, cli, process
+from effort import long
 
 MATMUL = "dense.matmul::matmul_basic"
 HEAD = "algorithm f(x: inout real[n], y: real[n, m]):\n"
@@ -257,6 +258,7 @@ def test_deeply_nested_parentheses(tmp_path: Path) -> None:
     assert result.code in (0, 2)
 
 
+@long
 @pytest.mark.parametrize("bound", ["n + 1", "previous"])
 def test_three_hundred_nested_loops(tmp_path: Path, bound: str) -> None:
     ranges = ["n" if bound == "previous" else bound, *(f"i{k}" if bound == "previous" else bound for k in range(299))]

@@ -19,6 +19,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate
 from archline.language.parser import parse_expression
 from cli_support import cli
+from effort import long
 
 PROGRAMS = """
 use dense.matmul
@@ -205,6 +206,7 @@ def test_every_algorithm_of_the_file_has_bounds(target):
     assert {name for value in solved.sizes.values() for name in s.names(value)} <= {*algorithm.sizes, "f"}
 
 
+@long
 def test_strassen_in_growth_beside_whatever_is_derived():
     shown = cli("cost", "distributed.matmul::caps_strassen").out
     assert "Omega(n^log2(7)/(P*M^(log2(7)/2 - 1)))" in shown
@@ -220,6 +222,7 @@ def test_first_page_of_cannon():
     assert "all processors do the same number of products" in " ".join(shown.split())
 
 
+@long
 def test_first_page_at_sizes_says_what_is_vacuous():
     shown = cli("cost", "distributed.matmul::cannon", "--at", "n=12,g=2").out
     assert "with 108 words of memory on 4 processors" in shown
@@ -386,6 +389,7 @@ def test_unequal_blocks_have_the_bound_of_the_busiest_processor():
     assert found["memory-independent"][0] == pytest.approx(expected)
 
 
+@long
 def test_words_whose_form_is_long_are_compared_by_growth():
     """2.5D: n^2/(g*c) over n^2/(g^2*c)^(2/3) is (g/c)^(1/3), no more than P^(1/6) = (g^2*c)^(1/6)."""
     found = al.algorithm("distributed.matmul::matmul_25d").cost().lower_bounds()
@@ -393,6 +397,7 @@ def test_words_whose_form_is_long_are_compared_by_growth():
     assert (near.factor, near.where) == ("P^(1/6)", "")
 
 
+@long
 def test_a_factor_is_no_smaller_than_what_large_sizes_need():
     """Without replication, c = 2 and g large, the ratio grows as g^(1/3): no constant, no logarithm."""
     cost = al.algorithm("distributed.matmul::matmul_25d").cost()
@@ -406,6 +411,7 @@ def test_a_factor_is_no_smaller_than_what_large_sizes_need():
     assert ratios[1] / ratios[0] > 2
 
 
+@long
 def test_every_format_has_the_bounds(path):
     target = "distributed.matmul::cannon"
     latex = cli("cost", target, "--format", "latex", "--all").out

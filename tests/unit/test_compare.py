@@ -39,6 +39,7 @@ from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.language.parser import parse_expression
 from cli_support import Result, cli
+from effort import long
 from energy_support import exact, made, positive, refusal, whole_machines
 
 F = Fraction
@@ -434,6 +435,7 @@ def test_formulas_are_compared() -> None:
     assert equal.points[0].verdict.reason == "equal"
 
 
+@long
 @pytest.mark.parametrize("by", QUANTITIES)
 def test_each_quantity_is_compared(by: str) -> None:
     arguments = ["compare", BASIC, IJK, "--machine", "gtx-580", "--machine", XEON, "--by", by, "--at", "n=30,m=20,p=10"]

@@ -9,6 +9,7 @@ from archline.analysis.analyse import derive
 from archline.claims.decide import decide
 from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
+from effort import long
 
 LOOP = "for i in 0..n:\n        x[0] += 1.0"
 """n flops, work and span 1 + 2n."""
@@ -176,6 +177,7 @@ def test_a_machine_has_a_processor() -> None:
     assert dict(failed.point) == {"n": 1, "m": 1, "P": 1}
 
 
+@long
 def test_a_claim_too_large_to_compare_is_unknown() -> None:
     header = "x: inout real[n], o: size, p: size, q: size, r: size, s: size"
     found = verdict("flops <= (n + o + p + q + r + s)^40", header=header)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from effort import long
 from test_examples import LAUNCH, ROOT
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -149,6 +150,7 @@ def exchanged(name: str, given: dict[str, list[float]]) -> dict[str, list[float]
     return {"x": x, "y": y} if y else {"x": x}
 
 
+@long
 def test_a_statement_is_a_few_lines_in_six_files(copy: Path) -> None:
     assert len({name for name, _ in CHANGE.findall(CONTRIBUTING)}) == 6
     out = printed(copy, command("cost"))

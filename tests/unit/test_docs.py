@@ -21,6 +21,7 @@ from archline.language.loader import load_text
 from archline.language.metrics import METRICS
 from cli_support import cli
 from doc_blocks import Block, blocks, disagreements, last, refusal
+from effort import long
 from test_examples import COMMAND, PAGES, ROOT, named
 
 README = ROOT / "README.md"
@@ -131,6 +132,7 @@ def _stem(written: str) -> str:
     return written.split()[0].strip("`") + ("v" + "_into" * alone) * ("counts cnt" in written)
 
 
+@long
 def test_the_tables_of_collectives_list_every_method() -> None:
     table = rows("language", "### Collectives")
     stems = {_stem(row[0]): row for row in table}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import archline as al
+from effort import long, some
 from energy_support import refusal
 
 F = Fraction
@@ -32,6 +33,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@long
 @pytest.mark.parametrize(("target", "machine", "name"), CASES, ids=[f"{t} {m} {o}" for t, m, o in CASES])
 def test_algorithms_agree_with_single_answers(target: str, machine: str, name: str) -> None:
     """Upper bounds at points; a single answer may be lower where io has a sharper bound at sizes, never higher."""
@@ -66,7 +68,7 @@ def test_algorithms_agree_with_single_answers(target: str, machine: str, name: s
     ["sort.mergesort::mergesort", "sort.insertion_sort::insertion_sort", "sort.mergesort::mergesort_parallel",
      "dense.matmul_recursive::matmul_co_serial", CO],
 )  # fmt: skip
-@pytest.mark.parametrize("name", ["ice", "roofline", "linear"])
+@pytest.mark.parametrize("name", some(["ice", "roofline", "linear"]))
 def test_bounds_hold_where_amounts_are_only_bounded(target: str, name: str) -> None:
     """ICE divides by work: of a bounded one the lower end is taken."""
     energy = al.energy(target, machine="gtx-580", model=name)

@@ -17,6 +17,7 @@ from archline.cli.main import main
 from archline.language.evaluate import Enclosure, evaluate
 from archline.language.parser import parse_expression
 from cli_support import cli
+from effort import long
 
 F = Fraction
 MACHINE = "xeon-e5-2650l-v3"
@@ -150,6 +151,7 @@ def test_each_input_is_the_derived_cost() -> None:
 
 
 # Several targets, machines and formats.
+@long
 @pytest.mark.parametrize("at", [["--at", "n=17,m=6,p=9"], []])
 @pytest.mark.parametrize("form", FORMATS)
 def test_several_targets_on_several_machines(form: str, at: list[str]) -> None:
@@ -204,6 +206,7 @@ SYMBOLIC = [
 ]  # fmt: skip
 
 
+@long
 @pytest.mark.parametrize(("target", "name"), SYMBOLIC, ids=[f"{t} {m}" for t, m in SYMBOLIC])
 def test_bounds_in_symbols_hold_at_sizes(target: str, name: str) -> None:
     """At random sizes the symbolic bounds, evaluated by the language, contain the numeric ones."""
@@ -298,6 +301,7 @@ COUNTED = [
 ]  # fmt: skip
 
 
+@long
 @pytest.mark.parametrize(("target", "at"), COUNTED, ids=[t for t, _ in COUNTED])
 @pytest.mark.parametrize("name", ["ice", "roofline+cache", "linear"])
 def test_measured_inputs_are_those_of_a_run(

@@ -9,6 +9,7 @@ import pytest
 import archline as al
 from archline.energy.models import model
 from archline.language.diagnostics import ArchlineError
+from effort import long
 from energy_support import made
 
 F = Fraction
@@ -116,6 +117,7 @@ def test_in_symbols_with_growth() -> None:
     assert found.growth["bandwidth"] == "Theta(g*n^2)"
 
 
+@long
 def test_inputs_of_a_run_lie_within_those_derived() -> None:
     sizes = {"n": 16, "g": 4, "c": 2}
     derived, measured = (
@@ -126,6 +128,7 @@ def test_inputs_of_a_run_lie_within_those_derived() -> None:
     assert measured.result.inputs["words"].origin == "executed"
 
 
+@long
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -154,6 +157,7 @@ def test_facts_of_sizes_of_programs_with_collectives() -> None:
     assert not cost.costs["words"].upper
 
 
+@long
 def test_grids_are_compared_by_their_model() -> None:
     # Eight layers have an eighth of the flops of each processor, 2*64^3/512, and flops lead.
     compared = al.compare(

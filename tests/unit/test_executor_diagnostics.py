@@ -8,6 +8,7 @@ import pytest
 from archline.execution.externs import register_extern
 from archline.execution.results import Cache
 from archline.language.diagnostics import known_rules
+from effort import long
 from executor_programs import codes, message, run
 
 
@@ -73,6 +74,7 @@ def test_failure(body: str, code: str, words: str) -> None:
 
 
 # One program with all of them, chosen by a parameter: it is compiled once.
+@long
 def test_failures_in_compiled_code() -> None:
     branches = []
     for number, (body, _, _) in enumerate(FAILURES):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effort import drawn
+from effort import drawn, long
 from executor_programs import codes, message, run
 
 HELPERS = """
@@ -137,6 +137,7 @@ def test_races_on_processors_of_a_grid(body: str, compiled: bool) -> None:
     assert codes(text, data, "f", compiled=compiled) == (["AL516"] if ON_GRID[body] else [])
 
 
+@long
 def test_compiled_code_finds_the_same() -> None:
     branches = []
     bodies = [*RACES[1:28:7], *LEGAL[2:25:9]]

@@ -20,7 +20,7 @@ from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target, load_text
-from effort import drawn
+from effort import drawn, long
 from executor_programs import codes, run
 
 CSR = """
@@ -251,6 +251,7 @@ def test_interrupt_stops_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
         progress.in_large_stack(work, state, recursive=False)
 
 
+@long
 def test_local_arrays_may_outgrow_the_first_memory() -> None:
     text = """
 algorithm f(x: inout real[n], m: size):

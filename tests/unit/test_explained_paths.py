@@ -12,6 +12,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.cli.main import main
 from archline.report.path_steps import PathTable, rest_of
+from effort import long
 
 METRICS = ("words", "messages", "node_words", "node_messages", "flops")
 TARGETS = [
@@ -31,6 +32,7 @@ def _table(target: str) -> PathTable:
     return al.algorithm(target).report().path_table()
 
 
+@long
 @pytest.mark.parametrize("target", TARGETS)
 def test_messages_of_the_statements_add_up_to_the_bound(target: str) -> None:
     """Messages are bounded statement by statement: nothing is left over."""
@@ -59,6 +61,7 @@ def test_the_steps_of_cannon_by_hand() -> None:
     assert flops == [("matmul_basic(x, y, z)", g, n**3 * g**-3 * 2)]
 
 
+@long
 @pytest.mark.parametrize(
     ("target", "sizes"),
     [

@@ -15,6 +15,7 @@ from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from cli_support import cli
+from effort import long
 from stdlib_targets import MODULES, TRIED, report
 
 N, M, L = (Poly.symbol(name) for name in "nmL")
@@ -81,6 +82,7 @@ def test_a_page_fits_a_screen(target: str) -> None:
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
+@long
 @pytest.mark.parametrize("module", MODULES[:6])
 def test_numbers_at_sizes_are_those_of_the_metrics(module: str) -> None:
     for name in al.load(module):

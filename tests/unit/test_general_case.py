@@ -11,6 +11,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.cli.main import main
 from archline.language.diagnostics import ArchlineError
+from effort import long
 
 CARMA, CANNON, REPLICATED = (f"distributed.matmul::{name}" for name in ("carma", "cannon", "matmul_25d"))
 CASE = "where g >= 2 and c >= 2; for all sizes see --all"
@@ -31,6 +32,7 @@ def test_the_energy_is_that_of_several_processors_along_each_axis(capsys: pytest
     assert len(text.splitlines()) < 45
 
 
+@long
 def test_all_sizes_are_those_of_all(capsys: pytest.CaptureFixture[str]) -> None:
     """JSON has no condition, so its forms hold at all sizes: with one layer there are fewer words than the case says."""
     assert "for all sizes" not in printed(capsys, "energy", REPLICATED, "--all")
@@ -39,6 +41,7 @@ def test_all_sizes_are_those_of_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert r"\text{where }" in printed(capsys, "energy", REPLICATED, "--format", "latex")
 
 
+@long
 def test_growth_is_compared_in_the_case(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "compare", REPLICATED, CANNON)
     assert f"growth {CASE}" in text
@@ -48,6 +51,7 @@ def test_growth_is_compared_in_the_case(capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
+@long
 def test_facts_on_processors_hold_of_the_sizes_that_are_compared() -> None:
     """P = g^2*c <= n^2 and c <= g make g^2*c*log2(c) = O(n^5/g^2), what memory takes: latency is of no higher order."""
     found = al.compare(REPLICATED, CANNON).growth
@@ -55,6 +59,7 @@ def test_facts_on_processors_hold_of_the_sizes_that_are_compared() -> None:
     assert found["energy.leakage"].relation == "same"
 
 
+@long
 @pytest.mark.parametrize(("where", "case"), [("c == 1", ("g >= 2",)), ("g == 1", ()), ("g >= 2, c >= 2", ())])
 def test_there_is_no_case_that_the_facts_exclude(where: str, case: tuple[str, ...]) -> None:
     report = al.algorithm(REPLICATED).assuming(where).report()
@@ -83,6 +88,7 @@ def test_facts_of_the_first_call_are_none_of_calls_in_a_split(n: int, processors
         assert low <= getattr(counts, metric) <= high
 
 
+@long
 def test_grids_of_different_kinds_have_as_many_processors() -> None:
     """CARMA has P processors, Cannon g^2: at g = 8 CARMA has 64."""
     given = al.compare(CARMA, CANNON, machine="jaketown", n=1024, m=1024, p=1024, g=8, P=64)
@@ -132,6 +138,7 @@ def test_growth_with_the_number_of_processors(
     assert growth in capsys.readouterr().out
 
 
+@long
 @pytest.mark.parametrize("arguments", [("cost", CARMA, "--explain"), ("check", "distributed.lu")])
 def test_what_is_printed_is_short(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     main(list(arguments))

@@ -11,6 +11,7 @@ from archline.language.builder import INTRINSICS
 from archline.language.parser import parse
 from archline.language.source import Source
 from cli_support import ROOT, cli, process
+from effort import long
 
 # Folders.
 PROGRAM = "algorithm f(x: out real[n]):\n  for i in 0..n:\n      x[i]=0\n"
@@ -133,6 +134,7 @@ def test_an_unknown_name_is_reported_once(tmp_path: Path) -> None:
     assert found == [("2:22", "`N`"), ("5:16", "`z`")]
 
 
+@long
 def test_a_recursion_that_is_not_proved_to_end_is_told_how(tmp_path: Path) -> None:
     """Nothing says that k is not negative; with a measure, the recursion is proved to end."""
     path = tmp_path / "f.algo"

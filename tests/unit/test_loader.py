@@ -8,6 +8,7 @@ import pytest
 
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_path, load_target, load_text, stdlib_modules
+from effort import long
 
 ONE = """
 algorithm one(x: inout real[n]):
@@ -177,6 +178,7 @@ def test_views_of_views_have_a_limit() -> None:
     assert set(codes(error)) == {"AL105"}
 
 
+@long
 def test_sizes_that_double_do_not_double_the_work() -> None:
     lets = "".join(f"    let e{k + 1} = e{k} + e{k}\n" for k in range(60))
     text = "algorithm f(x: inout local real[n]) on grid(r: P):\n    let e0 = n\n" + lets

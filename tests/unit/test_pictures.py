@@ -22,6 +22,7 @@ from archline.api.comparisons import Compared, compare
 from archline.report.pictures import PictureView, last
 from archline.report.pictures.comparison import view as compared_view
 from cli_support import cli
+from effort import long
 
 NEEDS = "pictures need matplotlib (pip install 'archline[plots]')"
 BASIC, CO, IKJ = (f"dense.matmul::matmul_{each}" for each in ("basic", "co", "ikj"))
@@ -319,6 +320,7 @@ VIEWS = {
 }  # fmt: skip
 
 
+@long
 @pytest.mark.parametrize("name", VIEWS)
 def test_no_text_lies_on_another_or_leaves_the_figure(name: str) -> None:
     pytest.importorskip("matplotlib", reason=NEEDS)

@@ -17,6 +17,7 @@ from archline.api import plots
 from archline.api.plots import IoPlot
 from archline.report.plot_view import PlotPoint
 from cli_support import cli, process
+from effort import long
 
 MATMUL, AT = "dense.matmul::matmul_basic", "n=12,m=10,p=9"
 SIZES = {"n": 12, "m": 10, "p": 9}
@@ -256,6 +257,7 @@ def test_help() -> None:
     assert "--out FILE" in ran.out
 
 
+@long
 @pytest.mark.parametrize(
     ("target", "sizes", "line"),
     [

@@ -14,6 +14,7 @@ from archline.language import syntax as s
 from archline.language.loader import load_target
 from archline.language.parser import parse_expression
 from cli_support import cli
+from effort import long
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = json.loads((ROOT / "tests" / "data" / "published_bounds.json").read_text(encoding="utf-8"))
@@ -59,6 +60,7 @@ def test_algorithms_have_the_sizes_of_their_kernels(target: str) -> None:
     assert ours <= set(module.signatures[algorithm].size_names)
 
 
+@long
 @pytest.mark.parametrize("target", [each for each in tables()["algorithms"] if "_co" not in each])
 def test_a_disagreement_is_explained(target: str) -> None:
     """And nothing is explained where ours grow alike."""

@@ -70,7 +70,8 @@ def _build(program: Generated) -> Engine:
     _define(kernels, names)
     if program.options.compiled:
         for name in program.functions.keys() - program.generators:
-            names[name] = jit(names[name], allocates=False)
+            # Registers that iterations share get a shadow for races.
+            names[name] = jit(names[name], allocates=program.options.races)
     # Processors of a grid run as plain Python, on the memory of compiled code where that is what their kernels need.
     around = names | (ON_GRID if program.options.compiled else {})
     _define([program.functions[name] for name in program.generators], around)

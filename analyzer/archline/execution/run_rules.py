@@ -69,7 +69,7 @@ NO_MEMORY = Rule(
     "run does not fit memory",
     """
     The arrays, the access trace or the table of who touched what would need more memory than the machine has. Choose
-    smaller sizes, or leave the trace out (no `--cache`).
+    smaller sizes, or leave the trace out: no `--cache`, or one with `--policy lru`.
     """,
 )
 MISSING_ARGUMENT = Rule(

@@ -51,16 +51,17 @@ class InvariantError(AssertionError):
 
 
 _solved: OrderedDict[object, Costs] = OrderedDict()
-"""Costs of recursive algorithms, which take long to find, by what they were derived from."""
+"""Costs of recursive algorithms and of those on grids, which take long to find, by what they were derived from."""
 
 
 def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
-    if not recurses(module, algorithm):
+    recursive = recurses(module, algorithm)
+    if not recursive and not algorithm.grid:
         return _derive(module, algorithm, model, recursive=False)
     key = model.asked, algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm, model, recursive=True)
+        _solved[key] = _derive(module, algorithm, model, recursive)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import islice, product
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
@@ -45,7 +46,7 @@ def points(
         return
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
     starts = [least.get(name, 0) for name in names]
-    implied = offsets_rules(scope)
+    every, implied = list(map(_allowed, facts)), offsets_rules(scope)
     quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]
     calls = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Call) and each in scope.module.bindings]
 
@@ -57,7 +58,7 @@ def points(
 
     def runs(point: Mapping[str, int]) -> bool:
         return (
-            all(holds(fact, point) is not False for fact in facts)
+            all(allowed(point) for allowed in every)
             and all(rule(point) for rule in implied)
             and (not branches or taken(point))
         )
@@ -72,6 +73,20 @@ def points(
     small = (dict(zip(names, values, strict=True)) for values in _small(starts))
     yield from islice(filter(runs, small), MAX_POINTS)
     yield from filter(runs, (dict(zip(names, values, strict=True)) for values in _large(starts)))
+
+
+def _allowed(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
+    """Whether a point does not contradict a fact, which is asked once for all points with the same sizes in it."""
+    names = sorted(s.names(fact))
+
+    @cache
+    def allowed(*values: int | None) -> bool:
+        return (
+            holds(fact, {name: value for name, value in zip(names, values, strict=True) if value is not None})
+            is not False
+        )
+
+    return lambda point: allowed(*map(point.get, names))
 
 
 def _small(starts: list[int]) -> list[tuple[int, ...]]:

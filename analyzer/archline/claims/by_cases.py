@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 
+from archline.algebra.polynomial import ZERO
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
 from archline.ir.call_invariants import inherited
-from archline.ir.scope import NotStaticError, declared, static_value, with_all
+from archline.ir.indicators import indicator
+from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
@@ -31,8 +34,26 @@ MAX_DERIVED = 40
 """So many times the costs of an algorithm are derived anew for all of its claims."""
 MAX_NODES = 3000
 """Algorithms that are longer, with what they call, take too long to derive to do so more than once."""
-Decide = Callable[[Module, s.Algorithm, Costs, s.Ensures], Verdict]
-Narrowed = tuple[Module, s.Algorithm, Costs]
+Decide = Callable[[s.Ensures, s.Algorithm, Costs, Scope], Verdict]
+
+
+@dataclass(frozen=True, eq=False)
+class Narrowed:
+    """An algorithm under facts of its outermost call."""
+
+    algorithm: s.Algorithm
+    scope: Scope
+
+    @cached_property
+    def costs(self) -> Costs:
+        """Its costs under these facts."""
+        return derive(self.scope.module, self.algorithm)
+
+    def excludes(self, facts: tuple[s.Fact, ...]) -> bool:
+        """Whether one of some more facts never holds there."""
+        conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
+        known = (indicator(each, self.scope) for each in conditions)
+        return any(each is not None and self.scope.facts.simplify(each) == ZERO for each in known)
 
 
 def is_long(module: Module, algorithm: s.Algorithm) -> bool:
@@ -71,18 +92,22 @@ class ByCases:
 
     def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
         """The verdict in all cases of the axes that a claim allows: the costs in them serve all claims."""
-        extents = {each.id for axis in self.algorithm.grid if isinstance(each := axis.extent, s.Name)}
-        ways = [_allowed(self.module, self.algorithm, ensures, name) for name in sorted(extents)]
+        extents = dict.fromkeys(each.id for axis in self.algorithm.grid if isinstance(each := axis.extent, s.Name))
+        ways = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
         if not 1 <= len(ways) <= MAX_AXES or not all(ways):
             return None
         cases = []
         for facts in (sum(case, ()) for case in product(*ways)):
             narrowed = self._under(facts)
-            verdict = None if narrowed is None else self.decide(*narrowed, ensures)
+            if narrowed is not None and narrowed.excludes(ensures.when):
+                continue
+            verdict = (
+                None if narrowed is None else self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
+            )
             if verdict is None or verdict.outcome != "holds":
                 return _where(verdict, facts) if verdict is not None and verdict.outcome == "fails" else None
             cases.append(verdict)
-        return replace(cases[0], proofs=tuple(proof for each in cases for proof in each.proofs))
+        return replace(cases[0], proofs=tuple(proof for each in cases for proof in each.proofs)) if cases else None
 
     def _by_when(self, ensures: s.Ensures) -> Verdict | None:
         """The verdict on costs that are derived under the facts of a claim, in more and more cases."""
@@ -93,7 +118,7 @@ class ByCases:
         narrowed = self._under(facts)
         if narrowed is None:
             return None
-        found = self.decide(*narrowed, ensures)
+        found = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
         if found.outcome != "unknown" or not splits:
             return found
         split = next(_open(self.algorithm, ensures, narrowed), None)
@@ -126,7 +151,7 @@ class ByCases:
             module, algorithm = with_where(self.module, self.algorithm, facts)
         except ArchlineError:
             return None
-        return module, algorithm, derive(module, algorithm)
+        return Narrowed(algorithm, declared(module, algorithm))
 
 
 def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
@@ -145,9 +170,8 @@ def _where(verdict: Verdict, case: tuple[s.Fact, ...]) -> Verdict:
 
 def _open(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Narrowed) -> Iterator[_Split]:
     """The splits of which the facts decide none of the two cases, and on which the cost may depend by a condition."""
-    module, here, costs = narrowed
-    scope = declared(module, here)
-    conditions = _names_in_conditions(costs.metrics[ensures.metric])
+    scope = narrowed.scope
+    conditions = _names_in_conditions(narrowed.costs.metrics[ensures.metric])
     for split in _splits(algorithm, ensures):
         try:
             number = scope.facts.simplify(static_value(split.number, scope))
@@ -185,4 +209,5 @@ def _split(number: s.Expr) -> _Split:
             above, below = format_expression(left), format_expression(right)
         case _:
             above, below = format_expression(number), "1"
-    return _Split(number, parse_facts(f"{above} == {below}"), parse_facts(f"{above} >= 2*({below})"))
+    twice = "2" if below == "1" else f"2*({below})"
+    return _Split(number, parse_facts(f"{above} == {below}"), parse_facts(f"{above} >= {twice}"))

@@ -63,7 +63,7 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
     written = [_in_sizes(ensures, algorithm) for ensures in algorithm.ensures]
     found = [_decide(each, algorithm, costs, scope) for each in written]
     if algorithm.grid:
-        by_cases = ByCases(module, algorithm, _in_case)
+        by_cases = ByCases(module, algorithm, _decide)
         found = [
             by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
             for claim, verdict in zip(written, found, strict=True)
@@ -87,11 +87,6 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
         if claim.relation not in ("==", "<=", ">="):
             return Verdict(claim, "unknown", "growth is about sizes from 1 on, and none of them satisfy the facts")
     return verdict
-
-
-def _in_case(module: Module, algorithm: s.Algorithm, costs: Costs, ensures: s.Ensures) -> Verdict:
-    """The verdict on one claim by the costs of the algorithm under the facts of a case."""
-    return _decide(ensures, algorithm, costs, declared(module, algorithm))
 
 
 def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:

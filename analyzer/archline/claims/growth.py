@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic import rules
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
+from archline.algebra.asymptotic.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
 from archline.algebra.asymptotic.is_big_o import Verdict as Answer
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.effort import TooComplexError, budget
@@ -89,10 +89,14 @@ def _piece(
 
 def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts) -> tuple[str, str]:
     low, high = ends
-    above = without_conditions(high, known)
-    if low == high:
-        return _lower(costs, low, known), _text(costs, above, True)
-    return at_least(costs, low, known), at_most(costs, above, known)
+    texts = cast(dict[object, tuple[str, str]], known.found.setdefault(_texts, {}))
+    if (key := (costs.parameters, ends)) not in texts:
+        above = without_conditions(high, known)
+        if low == high:
+            texts[key] = _lower(costs, low, known), _text(costs, above, True)
+        else:
+            texts[key] = at_least(costs, low, known), at_most(costs, above, known)
+    return texts[key]
 
 
 def without_conditions(value: Poly, known: Facts) -> Poly:
@@ -269,15 +273,17 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
     upwards = side == "O"
     if upwards and piece.upper == "0":
         return Decided("holds", "")
+    # Of a bound that is not exact the other side decides whether the claim fails.
+    same = piece.lower == piece.upper
     try:
-        proof = _asked(upper, bound, piece) if upwards else _asked(bound, lower, piece)
+        proof = _asked(upper, bound, piece, same) if upwards else _asked(bound, lower, piece, same)
     except _NowhereError:
         # Sizes of 0: growth is about sizes from 1 on.
         return Decided("holds", "")
     if isinstance(proof, Proved):
         return Decided("holds", "", (proof,))
     refuted: Answer = proof
-    if piece.lower != piece.upper:
+    if not same:
         refuted = _asked(lower, bound, piece) if upwards else _asked(bound, upper, piece)
     if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
         return Decided("fails", counterexample(refuted, side))
@@ -289,9 +295,9 @@ class _NowhereError(Exception):
     """No sizes satisfy the facts."""
 
 
-def _asked(f: s.Expr, g: s.Expr, piece: ConditionalCost) -> Answer:
+def _asked(f: s.Expr, g: s.Expr, piece: ConditionalCost, refutes: bool = True) -> Answer:
     try:
-        return is_O(f, g, piece.domain)
+        return is_O(f, g, piece.domain, MANY_TRIALS if refutes else 0)
     except ArchlineError as problem:
         if problem.diagnostics[0].rule is rules.NO_SIZES:
             raise _NowhereError from None
@@ -343,11 +349,20 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
         for kept in (positive, _apart(positive, whole)):
-            for share in SHARES:
-                part = kept.scaled(share)
-                if kept and _at_least(value, part, facts):
-                    return _text(costs, part, False)
+            share = _share(value, kept, facts) if kept else None
+            if share is not None:
+                return _text(costs, kept.scaled(share), False)
     return None
+
+
+def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
+    """How much of some of its terms a value is proved to be at least; where the least share is not, no other is."""
+    most, middle, least = SHARES
+    if _at_least(value, kept.scaled(most), facts):
+        return most
+    if not _at_least(value, kept.scaled(least), facts):
+        return None
+    return middle if _at_least(value, kept.scaled(middle), facts) else least
 
 
 def _apart(positive: Poly, whole: Poly) -> Poly:

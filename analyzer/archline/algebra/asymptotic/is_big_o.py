@@ -101,8 +101,13 @@ class Undecided:
 Verdict: TypeAlias = Proved | Refuted | Undecided
 
 
-def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict:  # noqa: N802
-    """Whether f = O(g) under the facts. A `Domain` made once answers many questions under the same facts faster."""
+def is_O(  # noqa: N802
+    f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = (), trials: int = MANY_TRIALS
+) -> Verdict:
+    """Whether f = O(g) under the facts. A `Domain` made once answers many questions under the same facts faster.
+
+    So many curves are tried where neither a proof nor a counterexample is found; 0 where a refutation is of no use.
+    """
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     names = names_of(f) | names_of(g) | domain.names
     question = Question(f, g, domain, names)
@@ -115,14 +120,15 @@ def is_O(f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = ()) -> Verdict
     upper, lower = _checked(f, above), below.lower
     _checked(g, below)
     if lower is None:
-        point = refuter.by_point()
+        point = refuter.by_point() if trials else None
         if point is not None:
             return Refuted(question, point)
-        return _refutable(question, refuter, "the right side may be zero or negative, and no such point is found")
+        reason = "the right side may be zero or negative, and no such point is found"
+        return _refutable(question, refuter, reason, trials)
     try:
-        return _decided(question, reader, refuter, upper, lower)
+        return _decided(question, reader, refuter, (upper, lower), trials)
     except OutOfReachError as problem:
-        return _refutable(question, refuter, str(problem))
+        return _refutable(question, refuter, str(problem), trials)
 
 
 def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
@@ -148,8 +154,10 @@ def _checked(expr: s.Expr, value: Envelope) -> Lattice:
     return value.upper
 
 
-def _decided(question: Question, reader: Reader, refuter: Refuter, upper: Lattice, lower: Lattice) -> Verdict:
-    left, right = largest_of_smallest(upper), smallest_of_largest(lower)
+def _decided(
+    question: Question, reader: Reader, refuter: Refuter, sides: tuple[Lattice, Lattice], trials: int
+) -> Verdict:
+    left, right = largest_of_smallest(sides[0]), smallest_of_largest(sides[1])
     for slow, bits in (FIRST, FINER):
         search = Search(question.domain, question.names, refuter, slow, bits)
         trees = search.prove(left, right)
@@ -157,11 +165,11 @@ def _decided(question: Question, reader: Reader, refuter: Refuter, upper: Lattic
             return Proved(question, (left, right), trees, reader)
         if search.divergence is not None:
             return Refuted(question, search.divergence)
-    return _refutable(question, refuter, "neither a proof nor a counterexample is found")
+    return _refutable(question, refuter, "neither a proof nor a counterexample is found", trials)
 
 
-def _refutable(question: Question, refuter: Refuter, reason: str) -> Verdict:
-    found = refuter.by_trial(MANY_TRIALS)
+def _refutable(question: Question, refuter: Refuter, reason: str, trials: int) -> Verdict:
+    found = refuter.by_trial(trials)
     return Undecided(reason) if found is None else Refuted(question, found)
 
 

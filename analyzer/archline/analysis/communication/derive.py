@@ -22,7 +22,7 @@ from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
-from archline.ir.scope import OPPOSITE, NotStaticError, static_value
+from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
@@ -38,9 +38,10 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     """Flops, work, words and messages of the longest path, by metric; `longest` are the most words of a message."""
     # What callees cost on one processor is the same on all of them: it is derived once.
     recursions = recurrences_of(module, Stretches(module, coarse), longest)
-    upper, facts = _spent(module, algorithm, None, recursions)
+    scope = declared(module, algorithm)
+    upper, facts = _spent(algorithm, None, recursions, scope)
     corners = {
-        tuple(each.items()): _spent(module, algorithm, each, recursions)[0] for each in _corners(module, algorithm)
+        tuple(each.items()): _spent(algorithm, each, recursions, scope)[0] for each in _corners(module, algorithm)
     }
     own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
     upper = _closed(upper, facts, algorithm)
@@ -56,7 +57,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
             if isinstance(amount, Known) and not amount.exact and metric != "memory":
                 if inner is None:
                     inner = [
-                        (_closed(_spent(module, algorithm, each, recursions)[0], facts, algorithm), needs)
+                        (_closed(_spent(algorithm, each, recursions, scope)[0], facts, algorithm), needs)
                         for each, needs in _inner(module, algorithm, facts)
                     ]
                 there = [
@@ -154,14 +155,14 @@ def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], fac
 
 
 def _spent(
-    module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, recursions: GridRecursions
+    algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, recursions: GridRecursions, scope: Scope
 ) -> tuple[Spent, Facts]:
-    place = at_start(module, algorithm, given)
+    place = at_start(scope.module, algorithm, given, scope)
     if place is None:
         return FREE, Facts()
     facts = place.scope.facts
     try:
-        spent = _start(module, algorithm, recursions, place)
+        spent = _start(scope.module, algorithm, recursions, place)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     return spent, facts

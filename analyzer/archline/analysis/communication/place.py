@@ -127,13 +127,16 @@ class Position:
         return None if isinstance(found, Unknown) or self.moves(found.upper) else found.upper
 
 
-def at_start(module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None) -> Position | None:
+def at_start(
+    module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, scope: Scope | None = None
+) -> Position | None:
     """A processor at the start of the program: at the coordinates given by axis, else any.
 
     A coordinate is "first", "last", or an index of the algorithm; None where that may be none. Where it is an
-    expression in sizes, what is found is of use where there is such a processor.
+    expression in sizes, what is found is of use where there is such a processor. What is proved in a `scope` of the
+    declarations serves all processors that start there.
     """
-    scope = declared(module, algorithm)
+    scope = declared(module, algorithm) if scope is None else scope
     facts = scope.facts
     axes: dict[str, Axis] = {}
     ranged: list[tuple[str, Poly]] = []

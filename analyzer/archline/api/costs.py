@@ -490,23 +490,17 @@ class CostReport:
     def _near(self, cost: Cost) -> tuple[Attained | None, Published | None]:
         return (self.attained, self.published) if cost.metric == "io" else (None, None)
 
-    def view(self, at: Point | None = None, processors: int | str | None = None, *, growth: bool = True) -> CostView:
-        """What the reports show, at a point; the time and io on so many processors too, where some are given.
-
-        Without growth it takes less time.
-        """
+    def view(self, at: Point | None = None, processors: int | str | None = None) -> CostView:
+        """What the reports show, at a point; the time and io on so many processors too, where some are given."""
         if at is not None and "K" in at and self.on_grid and self._longest is None:
-            return self.with_longest.view(at, processors, growth=growth)
+            return self.with_longest.view(at, processors)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
-        if not growth:
-            view = cost_view(self._node, self._costs, self.ensures, at, more=more)
-        else:
-            view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
-            if self.on_grid and at is None:
-                view = replace(view, case=lambda: self._case_view)
+        view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+        if self.on_grid and at is None:
+            view = replace(view, case=lambda: self._case_view)
         if self._communication is not None:
             view = replace(view, replicated=self._communication.replicated, communication=self._lower_bounds(at))
-        return view if processors is None or not growth else replace(view, schedules=self._schedules(processors))
+        return view if processors is None else replace(view, schedules=self._schedules(processors))
 
     def counted_against(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
         """The lower bounds for the memory of a run, compared with its counts; None where there are none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts
@@ -14,7 +15,7 @@ from archline.api.settings import Point
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.report.view import CostView, LruView, Values
+from archline.report.view import CostView, LruView, Number, Row, Values
 
 MISSING = "exact LRU counts need the extra `isl`"
 
@@ -65,9 +66,12 @@ def with_lru(view: CostView, lru: LruView) -> CostView:
     if lru.bound is not None:
         least = lru.bound.bound
         rows = tuple(
-            replace(row, values=Values(max(row.values.lower, least), row.values.upper))
-            if row.metric == "io" and row.values is not None
-            else row
-            for row in rows
+            replace(row, evaluated=partial(_raised, row, least)) if row.metric == "io" else row for row in rows
         )
     return replace(view, rows=rows, lru=lru)
+
+
+def _raised(row: Row, least: Number) -> tuple[Values | None, Number | None, str]:
+    """What a row shows at a point, with a lower bound."""
+    values, any_order, reason = row.evaluated()
+    return values and Values(max(values.lower, least), values.upper), any_order, reason

@@ -172,10 +172,7 @@ def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
 def _rendered(
     options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
 ) -> str:
-    views = [
-        report.view(point, options.procs, growth=options.format in ("text", "json") or not options.all)
-        for report, point in zip(reports, points, strict=True)
-    ]
+    views = [report.view(point, options.procs) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
         from archline.api.lru import with_lru
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO
@@ -41,10 +42,10 @@ def cost_view(
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=(
-            *(_row(cost, at, growth(cost), *near(cost)) for cost in costs),
-            *(_row(cost, at, None) for cost in more),
+            *(_row(cost, at, partial(growth, cost), partial(near, cost)) for cost in costs),
+            *(_row(cost, at) for cost in more),
         ),
-        kinds=tuple(_row(cost, at, growth(cost)) for cost in costs.flops_by_kind.values()),
+        kinds=tuple(_row(cost, at, partial(growth, cost)) for cost in costs.flops_by_kind.values()),
         contracts=tuple(map(contract, verdicts)),
         at=at,
         derivation=costs.derivation,
@@ -60,19 +61,9 @@ def cost_view(
 def _row(
     cost: Cost,
     at: Point | None,
-    growth: str | None,
-    attained: Attained | None = None,
-    published: Published | None = None,
+    order: Callable[[], str | None] = lambda: None,
+    near: Callable[[], tuple[Attained | None, Published | None]] = lambda: (None, None),
 ) -> Row:
-    values: Values | None = None
-    least: Number | None = None
-    reason = cost.reason
-    if at is not None:
-        try:
-            values = values_at(cost, at)
-            least = None if cost.orderless is None else cost.orderless.at(at)
-        except EvaluationError as problem:
-            reason = str(problem)
     place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
     metric = cost.metric.removeprefix("flops.")
     regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
@@ -86,22 +77,32 @@ def _row(
         cost.status,
         cost.lower,
         cost.upper,
-        values,
-        reason,
+        cost.reason,
         place,
         cost.declared,
         regimes,
         alternatives,
         cost.lowers,
         cost.tell,
-        growth,
-        attained,
         cost.orderless,
-        least,
-        published,
         cost.reached,
         cost.touched,
+        partial(_evaluated, cost, at),
+        order,
+        near,
     )
+
+
+def _evaluated(cost: Cost, at: Point | None) -> tuple[Values | None, Number | None, str]:
+    """The cost at a point, its bound for any order there, and why there is none."""
+    if at is None:
+        return None, None, ""
+    values: Values | None = None
+    try:
+        values = values_at(cost, at)
+        return values, None if cost.orderless is None else cost.orderless.at(at), ""
+    except EvaluationError as problem:
+        return values, None, str(problem)
 
 
 def values_at(cost: Cost, at: Point) -> Values | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,35 +64,69 @@ class AlternativeRow(RegimeRow):
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One metric. `lower` and `upper` are None where it is unknown, for the `reason` at `place`.
+    """One metric. `lower` and `upper` are None where it is unknown, for the reason `unknown` at `place`.
 
-    `values` holds it at the view's point; None without a point, or where it has no rational value there. `growth` is
-    its order, None where that is not known or not shown. `alternatives` hold wherever their conditions do, those of
-    others or not; `lowers` are more lower bounds, with what they look at. `tell` gives the recurrence of a recursion.
-    `attained` tells how near io is to the least of any order, `orderless` the bound that this rests on, and `any_order`
-    its value at the point; `published` are bounds of the literature. `reached` tells what calls by indices reach,
-    `touched` what calls touch in full.
+    `alternatives` hold wherever their conditions do, those of others or not; `lowers` are more lower bounds, with what
+    they look at. `tell` gives the recurrence of a recursion. `orderless` is the bound for any order, `reached` tells
+    what calls by indices reach, `touched` what calls touch in full. `evaluated`, `order` and `near` find the properties
+    below, which a page that does not show them need not wait for.
     """
 
     metric: str
     status: str
     lower: Poly | None
     upper: Poly | None
-    values: Values | None
-    reason: str | None
+    unknown: str | None
     place: str | None
     declared: tuple[str, ...]
     regimes: tuple[RegimeRow, ...] = ()
     alternatives: tuple[AlternativeRow, ...] = ()
     lowers: tuple[tuple[str, Poly], ...] = ()
     tell: Tell | None = None
-    growth: str | None = None
-    attained: Attained | None = None
     orderless: Orderless | None = None
-    any_order: Number | None = None
-    published: Published | None = None
     reached: Callable[[], tuple[Reached, ...]] | None = None
     touched: tuple[InFull, ...] = ()
+    evaluated: Callable[[], tuple[Values | None, Number | None, str]] = lambda: (None, None, "")
+    order: Callable[[], str | None] = lambda: None
+    near: Callable[[], tuple[Attained | None, Published | None]] = lambda: (None, None)
+
+    @cached_property
+    def _evaluated(self) -> tuple[Values | None, Number | None, str]:
+        return self.evaluated()
+
+    @property
+    def values(self) -> Values | None:
+        """The cost at the view's point; None without a point, or where it has no rational value there."""
+        return self._evaluated[0]
+
+    @property
+    def any_order(self) -> Number | None:
+        """The lower bound for any order at the view's point."""
+        return self._evaluated[1]
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is unknown, or has no value at the point."""
+        return self._evaluated[2] or self.unknown
+
+    @cached_property
+    def growth(self) -> str | None:
+        """Its order; None where that is not known."""
+        return self.order()
+
+    @cached_property
+    def _near(self) -> tuple[Attained | None, Published | None]:
+        return self.near()
+
+    @property
+    def attained(self) -> Attained | None:
+        """How near io is to the least of any order."""
+        return self._near[0]
+
+    @property
+    def published(self) -> Published | None:
+        """Bounds on io of the literature."""
+        return self._near[1]
 
     @property
     def exact(self) -> bool:

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.analysis.cache.upper.plan import Plan, Way
 from archline.analysis.cache.upper.retained import TURN
-from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, used
+from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, ranked, used
 
 NEAREST = 8
 """So many plans are tried with rows that are parted."""
@@ -79,7 +79,7 @@ class _Program:
         if not any(spare):
             return bound
         # Lines go where each saves most; what is left goes to the next array, or to others of its references.
-        groups = [list(map(self._function, ways)) for ways in fitting.plan.ways(parted)]
+        groups = [ranked(map(self._function, ways), here) for ways in fitting.plan.ways(parted)]
         while groups:
             first = [(best(ways, here, spare), ways) for ways in groups]
             known = [(found[1].saved / found[1].lines, ways) for found, ways in first if found is not None]
@@ -90,7 +90,7 @@ class _Program:
                     chosen, saving = found
                     bound -= saving.saved
                     spare = left_of(spare, saving.taken)
-                    groups.append([way for way in ways if not way.references & chosen.references])
+                    groups.append([each for each in ways if not each[2].references & chosen.references])
         return bound
 
 

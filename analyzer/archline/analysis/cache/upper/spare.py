@@ -83,6 +83,7 @@ class Here:
 
     machine: Machine
     point: Mapping[str, int]
+    caps: dict[Used, float] = field(default_factory=dict)
     mixed: dict[Mixed, _Known] = field(default_factory=dict)
     stays: dict[Stays, list[tuple[int, Fraction]]] = field(default_factory=dict)
     taken: dict[tuple[Parted, Number], Taken] = field(default_factory=dict)
@@ -118,6 +119,11 @@ class Mixed:
     references: frozenset[Reference]
     values: Functions
     regions: tuple[int, ...]
+
+    def cap(self, here: Here) -> float:
+        """About what it saves with any number of lines."""
+        known = self._known(here)
+        return max(0.0, known.about * about(known.classes))
 
     def estimate(self, here: Here, spare: Sequence[Number]) -> float:
         """About what it saves."""
@@ -159,14 +165,21 @@ class Stays:
         """About what it saves."""
         return about(self.saving(here, spare).saved)
 
+    def cap(self, here: Here) -> float:
+        """About what it saves with any number of lines."""
+        return about(max((saved for _, saved in self._all(here)), default=0))
+
     def saving(self, here: Here, spare: Sequence[Number]) -> Saving:
         """The best of those that fit."""
-        if self not in here.stays:
-            here.stays[self] = list(self._tried(here))
         room = min(spare[region] for region in self.regions)
-        fitting = (each for each in here.stays[self] if each[0] <= room)
+        fitting = (each for each in self._all(here) if each[0] <= room)
         lines, saved = max(fitting, key=itemgetter(1), default=(0, Fraction(0)))
         return Saving(((lines, self.regions),), saved)
+
+    def _all(self, here: Here) -> list[tuple[int, Fraction]]:
+        if self not in here.stays:
+            here.stays[self] = list(self._tried(here))
+        return here.stays[self]
 
     def _tried(self, here: Here) -> Iterator[tuple[int, Fraction]]:
         """Lines and what they save, for some iterations."""
@@ -197,9 +210,13 @@ class Parted:
         """About what it saves."""
         return about(self.saving(here, spare).saved)
 
+    def cap(self, here: Here) -> float:
+        """About what it saves with any number of lines: no more than is fetched."""
+        return about(max(0, *here.at(self.misses[:1])))
+
     def saving(self, here: Here, spare: Sequence[Number]) -> Saving:
         """With as many rows as fit into spare lines."""
-        key = self, tuple(spare)
+        key = self, tuple(spare[region] for regions in self.regions for region in regions)
         if key not in here.parted:
             here.parted[key] = self._most_rows(here, spare)
         return here.parted[key]
@@ -265,13 +282,28 @@ def about(value: Number) -> float:
         return inf
 
 
-def best(ways: Sequence[Used], here: Here, spare: Sequence[Number]) -> tuple[Used, Saving] | None:
-    """The way that saves most, about, with all spare lines."""
-    most, found = 0.0, None
-    for way in ways:
+Ranked = tuple[float, int, Used]
+"""About the most that a way may save, negated, its place among others, and the way."""
+
+
+def ranked(ways: Iterable[Used], here: Here) -> list[Ranked]:
+    """The ways that may save something, those that may save most first."""
+    for way in (ways := list(ways)):
+        if way not in here.caps:
+            here.caps[way] = way.cap(here)
+    return sorted((-here.caps[way], place, way) for place, way in enumerate(ways) if here.caps[way])
+
+
+def best(ways: Sequence[Ranked], here: Here, spare: Sequence[Number]) -> tuple[Used, Saving] | None:
+    """The first way of those that save most, about, with all spare lines."""
+    most, first, found = 0.0, 0, None
+    for cap, place, way in ways:
+        if -cap < most:
+            # Neither this one nor those behind it ever save as much.
+            break
         estimate = way.estimate(here, spare)
-        if estimate > most:
-            most, found = estimate, way
+        if estimate > most or (found is not None and estimate == most and place < first):
+            most, first, found = estimate, place, way
     if found is None:
         return None
     saving = found.saving(here, spare)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from archline.algebra import effort
 from archline.api import checks, result_cache
 from cli_support import ROOT, cli
 
@@ -121,6 +122,20 @@ def test_a_page_is_made_anew_once_a_file_that_it_read_changes(here: Path, monkey
     wide = cli("cost", "using.algo").out
     monkeypatch.setenv("COLUMNS", "40")
     assert cli("cost", "using.algo").out != wide
+
+
+def test_a_page_says_that_the_time_was_up_and_is_not_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "sum.algo").write_text(SUM.format("n"))
+    whole = cli("cost", "sum.algo", "--no-cache")
+    assert "Theta(n)" in whole.out
+    clock = iter((0, *[9] * 10_000))
+    monkeypatch.setattr(effort, "process_time", lambda: next(clock))
+    short = cli("cost", "sum.algo", "--time-limit", "5")
+    assert "the time limit of 5 s was reached" in short.out
+    assert "Theta(n)" not in short.out
+    assert "1 claim holds" in short.out
+    assert not (here / "cache" / "archline" / "results").exists()
+    assert cli("cost", "sum.algo") == whole
 
 
 def test_what_is_wrong_is_not_kept(here: Path) -> None:

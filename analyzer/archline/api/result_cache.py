@@ -20,6 +20,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from archline import __version__
+from archline.algebra.effort import Clock
 from archline.algebra.lp import failures
 from archline.language.diagnostics import ArchlineError
 from archline.language.source import Read, is_path, read_source, recorded
@@ -56,8 +57,8 @@ def find(asked: object) -> Any:
 
 
 def store(asked: object, read: Read, found: object) -> None:
-    """Write an entry for what was found with these files; not where the solver failed, as another run may find more."""
-    if failures:
+    """Write an entry for what was found with these files; not where a solver failed or the time was up."""
+    if failures or Clock.late:
         return
     digests = {str(path): None if text is None else _digest(text) for path, text in read.items()}
     text = json.dumps({"read": digests, "found": found})

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
+from archline.algebra.effort import late
 from archline.algebra.polynomial import ZERO
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
@@ -82,7 +83,7 @@ class ByCases:
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
         """The verdict by cases, or the one that was found where they do not decide it."""
-        if is_long(self.module, self.algorithm):
+        if is_long(self.module, self.algorithm) or late():
             return found
         for way in (self._by_axes, self._by_when):
             by_cases = way(ensures)

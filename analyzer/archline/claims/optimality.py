@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_text
@@ -170,6 +171,8 @@ class _Search:
         for factor, largest in self.factors.items():
             # Where the largest of a kind is not proved, no smaller one is.
             for each in (largest, factor) if factor != OPTIMAL else (factor,):
+                if late():
+                    return OptimalityRegime(when, None, OUT_OF_TIME)
                 if each not in within:
                     self._trials += 1
                     if self._trials > MAX_TRIALS:

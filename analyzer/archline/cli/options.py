@@ -139,8 +139,22 @@ def add_no_cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache of earlier results")
 
 
+def add_time_limit(parser: argparse.ArgumentParser) -> None:
+    """--time-limit SECONDS."""
+    parser.add_argument(
+        "--time-limit",
+        type=natural,
+        default=os.environ.get("ARCHLINE_TIME_LIMIT", "10"),
+        metavar="SECONDS",
+        help="processor time after which bounds are no longer sharpened, which is said; 0 for none (default: 10)",
+    )
+
+
 def printed(options: argparse.Namespace, make: Callable[[], str], *, kept: bool = True) -> int:
     """Print the text that a command makes, or made before of the same options and files; returns the exit code."""
+    from archline.algebra.effort import Clock, allow
+
+    allow(getattr(options, "time_limit", 0))
     if options.no_cache or not kept:
         text = make()
     else:
@@ -150,6 +164,11 @@ def printed(options: argparse.Namespace, make: Callable[[], str], *, kept: bool 
         targets = getattr(options, "targets", None) or [getattr(options, "target", "")]
         text = result_cache.kept((sorted(vars(options).items()), terminal_width()), targets, make)
     sys.stdout.write(text)
+    reached = Clock.late
+    allow(0)
+    if reached:
+        note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
+        print(note, file=sys.stdout if options.format == "text" else sys.stderr)
     return 0
 
 

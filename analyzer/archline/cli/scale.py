@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measured", action="store_true", help="inputs as runs on simulated processors count them, not derived bounds"
     )
+    shared.add_time_limit(parser)
     shared.add_no_cache(parser)
     shared.add_format(parser, ("text", "json"))
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import floor
 from operator import itemgetter
 
+from archline.algebra.effort import late
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
@@ -65,7 +66,7 @@ class _Program:
         known = [(self._spent(each, here, False), each) for each in fitting]
         # Rows are parted in those that are near the best without: it takes far longer.
         nearest = sorted(known, key=itemgetter(0))[:NEAREST]
-        parted = (self._spent(each, here, True) for _, each in nearest if any(each.plan.partings))
+        parted = (self._spent(each, here, True) for _, each in nearest if not late() and any(each.plan.partings))
         return floor(min([nearest[0][0], *parted]))
 
     def _function(self, way: Way) -> Used:

@@ -99,6 +99,14 @@ def test_what_arrays_cannot_do_is_done_one_by_one(expression: Poly) -> None:
     agrees(expression, [(0, 1), (1, 2), (3, 4), (16, 3), (25, 0), (4, 4)])
 
 
+@pytest.mark.parametrize("power", [a.ceil_log2(N), a.ceil_log2(N * N + 1) * 2 + a.ceil_log2(M) + 3], ids=str)
+@pytest.mark.parametrize("base", [2, 3, 7])
+def test_powers_of_rounded_logarithms(base: int, power: Poly) -> None:
+    expression = a.exponential(base, power) * M - N
+    assert is_plain(expression)
+    agrees(expression, [(0, 1), (1, 2), (3, 4), (16, 3), (25, 0), (2**30, 4), (2**62, 2**61), (-5, -3)])
+
+
 def test_negative_powers_are_divided_by_at_the_end() -> None:
     rows = [(7, 2), (-7, 2), (10**12 + 1, 3), (2**62, 5), (2**62, -5), (9, 10**6)]
     for expression in (N / 3 + N * M**-1, N**2 * M**-2 - M**-1, M**-1 * a.floor_div(N, M) * 5 + N**3):

@@ -165,8 +165,13 @@ class Vectors:
                 whole = -(-inside.values // scale)
                 depth = _depth(whole) if whole.dtype == object else np.searchsorted(_POWERS, whole)
                 return column(depth, inside.missing)
+            case a.Exponential(base=base, exponent=exponent):
+                power, _ = self._ratio(exponent)
+                kind = _kind(base**power.bound)
+                raised = np.full(self._length, base, kind) ** _wide(power.values, kind)
+                return column(raised, power.missing)
             case a.Floor():
-                return self._floored(atom)
+                return self._divided(*atom.parts)
             case a.CommonDivisor():
                 (left, _), (right, _) = map(self._ratio, atom.parts)
                 kind = _kind(max(left.bound, right.bound))
@@ -174,9 +179,6 @@ class Vectors:
                 return column(divisors, _either(left.missing, right.missing))
             case _:
                 raise AssertionError(f"`{atom.key}` is not plain")
-
-    def _floored(self, atom: a.Floor) -> Column:
-        return self._divided(*atom.parts)
 
     def _divided(self, above: Poly, below: Poly) -> Column:
         """The floor of a quotient."""
@@ -219,11 +221,19 @@ def _is_plain(atom: Atom) -> bool:
             return whole and is_plain(atom.argument)
         case a.Floor() | a.CeilLog2():
             return all(map(is_plain, atom.parts))
+        case a.Exponential(exponent=exponent):
+            # Powers of rounded logarithms, whose exponents are small and not below 0.
+            logarithms = all(len(each) < 2 and all(_is_log(*factor) for factor in each) for each in exponent.terms)
+            return logarithms and all(each > 0 and each.q == 1 for each in exponent.terms.values())
         case a.CommonDivisor():
             whole = all(each.q == 1 for part in atom.parts for each in part.terms.values())
             return whole and all(map(is_plain, atom.parts))
         case _:
             return False
+
+
+def _is_log(atom: Atom, power: int) -> bool:
+    return power == 1 and isinstance(atom, a.CeilLog2) and _is_plain(atom)
 
 
 def _kind(bound: int) -> np.dtype[Any]:

@@ -55,7 +55,7 @@ def recorded() -> Iterator[Read]:
         _read.reset(token)
 
 
-def record(path: Path, text: str | None) -> None:
+def note_read(path: Path, text: str | None) -> None:
     """Say that a file is looked for, to the block of `recorded` around."""
     read = _read.get()
     if read is not None:
@@ -100,7 +100,7 @@ def read_source(path: Path) -> Source:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise error(rules.UNREADABLE, f"`{name}` cannot be read: {reason}", path=name) from None
     source = decode_source(name, data)
-    record(path, source.text)
+    note_read(path, source.text)
     return source
 
 

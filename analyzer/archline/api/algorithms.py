@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.asymptotic import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.checks.bounds import passed_bounds
-from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, refusal, reported, side_conditions
+from archline.analysis.checks.failures import (
+    endless_recursion,
+    misplaced_accesses,
+    passed_bounds,
+    refusal,
+    reported,
+    side_conditions,
+)
 from archline.analysis.checks.races import certain_races
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs

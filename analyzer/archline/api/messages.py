@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from archline.analysis.checks.following import at
-from archline.analysis.checks.following import extents as extents_of
+from archline.analysis.checks.sizes import at
+from archline.analysis.checks.sizes import extents as extents_of
 from archline.analysis.sampling import offsets_rules
 from archline.execution import run_rules as rules
 from archline.execution.run import tried

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.checks.conditions import Assumption, assumptions, told
-from archline.analysis.checks.following import SCALES, points, small
 from archline.analysis.checks.runs import Failure, Runs, failure_at
+from archline.analysis.checks.sizes import SCALES, points, small
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
+from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
 from archline.language.type_rules import SHAPE
@@ -93,6 +94,14 @@ def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure,
     return _examined(module, algorithm).failures
 
 
+def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
+    """Bounds of a `while` that runs of small sizes pass whatever the data, and whatever an `index` is."""
+    every = (algorithm, *reachable(module, algorithm))
+    if any(isinstance(node, s.While) for each in every for node in s.nodes(each.body)):
+        found = (failure_at(module, algorithm, point)[0] for point in small(module, algorithm))
+        yield from (each for each in found if each is not None and each.rule is TOO_MANY_ITERATIONS)
+
+
 def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """What runs need and is not proved, as reports say it."""
     return _examined(module, algorithm).texts
@@ -126,7 +135,7 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     for point in small(module, algorithm, indices=True):
         failure, complete = failure_at(module, algorithm, point)
         if failure is not None:
-            failing += [failure] if not _is_endless(failure) else []
+            failing += [failure] if failure.rule not in (rules.NOT_DECREASING, TOO_MANY_ITERATIONS) else []
         elif complete:
             ending.append(point)
     # A form that is false where a run ends asks too much.

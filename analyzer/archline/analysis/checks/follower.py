@@ -131,12 +131,10 @@ class Follower(ABC, Generic[B]):
                     self._same(
                         value, self.extents(value, block), self.extents(target, block), block, lambda: "its target"
                     )
-            case s.While(condition=condition, body=body):
-                # Whether it goes on is for the data to say: no iteration is certain.
-                self.evaluate(condition, block)
-                self.perhaps((body,), block)
+            case s.While():
+                self.while_loop(statement, block)
             case s.Loop():
-                self._loop(statement, block)
+                self.loop(statement, block)
             case s.If(branches=branches):
                 self._if(branches, block)
             case s.Communication():
@@ -167,7 +165,13 @@ class Follower(ABC, Generic[B]):
         told = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
         self.needs(rule, node, (value - least,), block, told)
 
-    def _loop(self, loop: s.Loop, block: B) -> None:
+    def while_loop(self, loop: s.While, block: B) -> None:
+        """A loop of which the data says whether it goes on: no iteration is certain."""
+        self.evaluate(loop.condition, block)
+        self.perhaps((loop.body,), block)
+
+    def loop(self, loop: s.Loop, block: B) -> None:
+        """A counted loop."""
         for each in (loop.lo, loop.hi):
             self.evaluate(each, block)
         lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._step(loop.step, block)
@@ -193,11 +197,22 @@ class Follower(ABC, Generic[B]):
             self.evaluate(branch.condition, around)
             ways = self.ways(branch.condition, around)
             if ways is None:
-                self.perhaps([each.body for each in branches[place:]], around)
+                self.perhaps(self._possible(branches[place:], around), block)
                 return
             taken, around = ways
             if taken is not None:
                 self.follow_block(branch.body, taken)
+
+    def _possible(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
+        """The bodies of branches of which one may be taken."""
+        found = []
+        for branch in branches:
+            ways = None if branch.condition is None else self.ways(branch.condition, block)
+            if ways is None or ways[0] is not None:
+                found.append(branch.body)
+            if ways is not None and ways[1] is None:
+                break
+        return found
 
     def _communication(self, statement: s.Communication, block: B) -> None:
         """The buffers of each side are evaluated where their guard holds; runs on grids tell what is set in them."""

@@ -7,21 +7,14 @@ guards is followed as if it were reached. The executor finds the rest on data.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, product
+from typing import Any
 
-from archline.analysis.checks.following import (
-    Extents,
-    Follower,
-    Frame,
-    Sizes,
-    StoppedError,
-    at,
-    shape_of,
-    small,
-)
-from archline.analysis.checks.following import extents as extents_of
+from archline.analysis.checks.runs import Locals, Runs, StopError
+from archline.analysis.checks.sizes import Sizes, at, small
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.evaluate import holds
@@ -44,8 +37,8 @@ RACE = Rule(
     `parallel`. Races that depend on the data are found when the program runs.
     """,
 )
-FIRST, MAX_STATEMENTS, MAX_PROCESSORS = 8, 1_000, 8
-"""So many iterations of a loop are followed before the last, so much of all runs, so many processors of each."""
+MAX_STATEMENTS, MAX_PROCESSORS = 1_000, 8
+Place = tuple[int | None, ...]
 INDICES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is certain if there is one with each: callers may restrict them as they like."""
 
@@ -66,7 +59,7 @@ class _Running:
 
     loop: s.Loop
     iteration: tuple[int, int | None] = (0, None)
-    touched: dict[tuple[str, Extents], list[_Access]] = field(default_factory=dict)
+    touched: dict[tuple[str, Place], list[_Access]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class _Race:
 
     loops: tuple[s.Loop, ...]
     name: str
-    place: Extents
+    place: Place
     accesses: tuple[_Access, _Access]
     sizes: Sizes
 
@@ -106,10 +99,10 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
     loops = _parallel(algorithm.body)
     races: Races = {}
     if loops:
-        runs = _Runs(module, algorithm)
+        runs = _Racing(module, algorithm)
         for point in small(module, algorithm):
             races |= {loop: race for loop, race in runs.certain(point).items() if loop not in races}
-            if len(races) == len(loops):
+            if len(races) == len(loops) or runs.left < 0:
                 break
     # Those around a loop are reported for all in it.
     outermost = (race for loop in loops if (race := races.get(loop)) and not races.keys() & {*race.loops[:-1]})
@@ -120,109 +113,128 @@ def _parallel(part: object) -> tuple[s.Loop, ...]:
     return tuple(each for each in s.nodes(part) if isinstance(each, s.Loop) and each.parallel)
 
 
-class _Runs(Follower):
-    """Runs of an algorithm on one processor at several sizes."""
+class _Racing(Runs):
+    """Runs of an algorithm on one processor at several sizes; calls are not followed."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
-        super().__init__(module, MAX_STATEMENTS, FIRST)
-        self._algorithm = algorithm
+        super().__init__(module, algorithm, every=True)
+        self.left = MAX_STATEMENTS
         loops = _parallel(algorithm.body)
         inside = [each for each in s.nodes(tuple(loop.body for loop in loops)) if isinstance(each, s.Simple)]
         self._written = {_name(target) for each in inside for target in each.writes}
         self._around = {each for each in s.nodes(algorithm.body) if not isinstance(each, s.Simple) and _parallel(each)}
-        self._sizes: Sizes = {}
         self._races: Races = {}
-        self._active: list[_Running] = []
+        self._running: list[_Running] = []
         self._depth: dict[str, int] = {}
         self._start = 0
-        self._crowded: set[str] = set()
         self._now: s.Stmt | None = None
 
     def certain(self, sizes: Sizes) -> Races:
-        """The races of runs at sizes, on any processor and whatever an `index` is."""
-        self._sizes = sizes
-        indices = self.module.signatures[self._algorithm].indices
+        """The races of runs at sizes, on any processor that is followed, and whatever an `index` is."""
+        indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
         for value in INDICES if indices else INDICES[:1]:
             point = {**sizes, **dict.fromkeys(indices, value)}
-            if any(holds(fact, point) is False for fact in self._algorithm.where):
+            if any(holds(fact, point) is False for fact in self.outermost.where):
                 continue
-            self._races, stopped = {}, True
-            for place in islice(product(*map(range, extents_of(self._algorithm, point))), MAX_PROCESSORS):
-                axes = (axis.name for axis in self._algorithm.grid)
-                stopped &= self._stopped({**point, **dict(zip(axes, place, strict=True))})
-            if self._races or not stopped:
+            self._races = {}
+            # A run that fails before it races is no run.
+            if self.at(point)[1] or self._races:
                 tried.append(self._races)
         return {loop: race for loop, race in tried[0].items() if all(loop in each for each in tried)} if tried else {}
 
-    def _stopped(self, values: Sizes) -> bool:
-        """Whether the run of a processor fails, after what races it has by then."""
-        self._active, self._depth, self._start = [], {}, 0
-        frame = Frame(dict(values))
-        try:
-            frame.extents = {each.name: frame.all(shape_of(each)) for each in self._algorithm.parameters}
-            self._crowded = {each.name for each in self._algorithm.parameters if _is_crowded(each.type, frame)}
-            self.block(self._algorithm.body, frame)
-        except StoppedError:
-            return True
-        return False
+    def begin(self, algorithm: s.Algorithm, block: Locals) -> None:
+        self._running, self._depth, self._start = [], {}, 0
+        super().begin(algorithm, block)
 
-    def statement(self, statement: s.Stmt, frame: Frame) -> None:
+    def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
+        return islice(product(*map(range, extents)), MAX_PROCESSORS)
+
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
+        """What it accesses is not followed."""
+
+    def statement(self, statement: s.Stmt, block: Locals) -> None:
         self._now = statement
         if isinstance(statement, s.Let | s.Local):
-            self._depth[statement.name] = len(self._active)
-        if isinstance(statement, s.Simple | s.Split) or self._active or statement in self._around:
-            super().statement(statement, frame)
+            self._depth[statement.name] = len(self._running)
+        if isinstance(statement, s.Simple | s.Split) or self._running or statement in self._around:
+            super().statement(statement, block)
         else:
-            frame.forget(statement)
+            super().perhaps(((statement,),), block)
 
-    def loop(self, loop: s.Loop, frame: Frame) -> None:
-        self._active += [_Running(loop)] * loop.parallel
-        super().loop(loop, frame)
-        del self._active[len(self._active) - loop.parallel :]
+    def loop(self, loop: s.Loop, block: Locals) -> None:
+        self._running += [_Running(loop)] * loop.parallel
+        super().loop(loop, block)
+        del self._running[len(self._running) - loop.parallel :]
 
-    def iteration(self, loop: s.Loop, value: int, frame: Frame) -> None:
-        if loop.parallel:
-            self._active[-1].iteration = value, value
-        super().iteration(loop, value, frame)
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+        if lo is None or hi is None or step is None:
+            block.define(loop.variable, None)
+            # Where there are more entries than segments, some segment has two iterations.
+            several = all(
+                isinstance(each, s.Element) and self._is_crowded(each.array, block) for each in (loop.lo, loop.hi)
+            )
+            self._guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
+            return
+        for inner in super().iterations(loop, lo, hi, step, block):
+            if loop.parallel:
+                self._running[-1].iteration = (inner.values[loop.variable],) * 2
+            yield inner
 
-    def unbounded(self, loop: s.Loop, frame: Frame) -> None:
-        frame.forget(loop)
-        several = all(isinstance(each, s.Element) and each.array in self._crowded for each in (loop.lo, loop.hi))
-        self._guarded((loop.body,) * (1 + (loop.parallel and several)), frame, loop.parallel)
+    def _is_crowded(self, array: str, block: Locals) -> bool:
+        kind = next((each.type for each in self.outermost.parameters if each.name == array), None)
+        return isinstance(kind, s.OffsetsType) and (self.value(kind.into, block) or 0) > (
+            self.value(kind.count, block) or 0
+        )
 
-    def undecided(self, bodies: tuple[tuple[s.Stmt, ...], ...], frame: Frame) -> None:
-        self._guarded(bodies, frame, False)
+    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+        self._guarded(tuple(bodies), block, False)
 
-    def _guarded(self, bodies: tuple[tuple[s.Stmt, ...], ...], frame: Frame, iterations: bool) -> None:
+    def _guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
         """Follow blocks as if they were reached; they may be `iterations` of the innermost loop."""
-        frame.forget(bodies)
-        outer, active = self._start, len(self._active)
+        super().perhaps(bodies, block)
+        outer, active = self._start, len(self._running)
         self._start = active - iterations
         for number, body in enumerate(bodies):
             if iterations:
-                self._active[-1].iteration = number, None
+                self._running[-1].iteration = number, None
             if iterations or _parallel(body):
-                with suppress(StoppedError):
-                    self.block(body, frame)
-                del self._active[active:]
-                frame.forget(bodies)
+                with suppress(StopError):
+                    self.follow_block(body, block)
+                del self._running[active:]
+                super().perhaps(bodies, block)
         self._start = outer
 
-    def accessed(self, access: s.Name | s.Element, place: Extents) -> None:
-        name = _name(access)
-        if name not in self._written or None in place or self.module.is_view(access):
+    def read(self, expr: s.Expr, block: Locals) -> None:
+        # The write of an update follows at once.
+        if not (isinstance(self._now, s.Assign) and expr is self._now.target):
+            self._access(expr, False, block)
+        super().read(expr, block)
+
+    def write(self, target: s.Expr, block: Locals) -> None:
+        self._access(target, True, block)
+        super().write(target, block)
+
+    def _access(self, access: s.Expr, writes: bool, block: Locals) -> None:
+        if (
+            not isinstance(access, s.Name | s.Element)
+            or _name(access) not in self._written
+            or self.module.is_view(access)
+        ):
             return
-        writes = isinstance(self._now, s.Simple) and access in self._now.writes
+        name = _name(access)
+        subscripts = access.subscripts if isinstance(access, s.Element) else ()
+        place = tuple(self.value(each, block) for each in subscripts if not isinstance(each, s.Slice))
+        if None in place:
+            return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
-        first = max(self._start, self._depth.get(name, 0))
-        for running in self._active[first:]:
+        for running in self._running[max(self._start, self._depth.get(name, 0)) :]:
             this = _Access(running.iteration, access, writes, atomic)
             earlier = running.touched.setdefault((name, place), [])
             for other in earlier:
                 if other.iteration != this.iteration and (writes or other.writes) and not (atomic and other.atomic):
-                    loops = tuple(each.loop for each in self._active[: self._active.index(running) + 1])
-                    self._races.setdefault(running.loop, _Race(loops, name, place, (other, this), self._sizes))
+                    loops = tuple(each.loop for each in self._running[: self._running.index(running) + 1])
+                    self._races.setdefault(running.loop, _Race(loops, name, place, (other, this), self.sizes))
                     break
             else:
                 earlier.append(this)
@@ -230,8 +242,3 @@ class _Runs(Follower):
 
 def _name(access: s.Name | s.Element) -> str:
     return access.id if isinstance(access, s.Name) else access.array
-
-
-def _is_crowded(kind: s.Type, frame: Frame) -> bool:
-    """Whether offsets have more entries than segments, so that some segment has two."""
-    return isinstance(kind, s.OffsetsType) and (frame.value(kind.into) or 0) > (frame.value(kind.count) or 0)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
 
 from archline.analysis.checks.follower import Block, Follower, Told
+from archline.analysis.checks.sizes import at
 from archline.ir.views import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
+from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression
@@ -65,6 +68,7 @@ class Locals(Block):
     values: dict[str, int]
     extents: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     views: dict[str, _View] = field(default_factory=dict)
+    integers: set[str] = field(default_factory=set)
 
     def define(self, name: str, value: Any) -> None:
         self.values.pop(name, None)
@@ -74,7 +78,7 @@ class Locals(Block):
             self.values[name] = value
 
 
-class _StopError(Exception):
+class StopError(Exception):
     """A followed run ends: by a failure, or (None) where it is too long to follow, or breaks a promise."""
 
     def __init__(self, failure: Failure | None = None) -> None:
@@ -90,56 +94,75 @@ class Runs(Follower[Locals]):
 
     def __init__(self, module: Module, outermost: s.Algorithm, every: bool = False) -> None:
         super().__init__(module)
-        self._outermost, self._every = outermost, every
-        self._sizes: Mapping[str, int] = {}
-        self._left = MAX_STATEMENTS
+        self.outermost, self._every = outermost, every
+        self.sizes: Mapping[str, int] = {}
+        self.left = MAX_STATEMENTS
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
         self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
         """The failure of the run at sizes; and whether it was followed to its end."""
-        self._sizes = sizes
-        self._active = [(self._outermost, sizes)]
+        self.sizes = sizes
+        self._active = [(self.outermost, sizes)]
         try:
             for coordinates in self._coordinates(sizes):
-                frame = Locals(self._outermost, {**sizes, **coordinates})
+                frame = Locals(self.outermost, {**sizes, **coordinates})
                 self._begin(frame)
-                for each in self._outermost.parameters:
+                for each in self.outermost.parameters:
                     if self._every and each.mode == "out" and not each.local:
                         self._track(each.name, len(frame.extents[each.name]), frame)
-                self.follow_block(self._outermost.body, frame)
-        except _StopError as stopped:
+                self.follow_block(self.outermost.body, frame)
+        except StopError as stopped:
             return stopped.failure, False
         return None, True
 
     def _begin(self, frame: Locals) -> None:
         """There are no arguments of shapes that have no value."""
         try:
-            self.begin(self._outermost, frame)
-        except _StopError as stopped:
+            self.begin(self.outermost, frame)
+        except StopError as stopped:
             failure = stopped.failure
-            raise _StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
+            raise StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
 
     def _coordinates(self, sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-        """The processors that are followed: those at the corners of the grid."""
-        grid = self._outermost.grid
+        """The processors that are followed, by their coordinates."""
+        grid = self.outermost.grid
         if not grid:
             yield {}
             return
-        frame = Locals(self._outermost, dict(sizes))
-        processors = processors_of(self._outermost)
+        frame = Locals(self.outermost, dict(sizes))
+        processors = processors_of(self.outermost)
         if processors is not None:
             frame.values["P"] = self.value(processors, frame) or 0
         if "P" not in frame.values:
-            raise _StopError
+            raise StopError
         extents = [self.value(axis.extent, frame) or 0 for axis in grid]
         if prod(extents) != frame.values["P"]:
-            raise _StopError
-        for corner in product(*({0, extent - 1} for extent in extents)):
-            yield {"P": frame.values["P"], **dict(zip((axis.name for axis in grid), corner, strict=True))}
+            raise StopError
+        for place in self.processors(extents):
+            yield {"P": frame.values["P"], **dict(zip((axis.name for axis in grid), place, strict=True))}
+
+    def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
+        """The processors of a grid that are followed: those at its corners."""
+        return product(*({0, extent - 1} for extent in extents))
 
     # Values
     def value(self, expr: s.Expr, block: Locals) -> int | None:
+        # Most are short, and there are many.
+        match expr:
+            case s.Integer(value=number):
+                return number
+            case s.Name(id=name):
+                return block.values.get(name)
+            case s.Binary(op="+" | "-" | "*" as op, left=left, right=right):
+                x, y = self.value(left, block), self.value(right, block)
+                if x is None or y is None:
+                    return None
+                return x + y if op == "+" else x - y if op == "-" else x * y
+            case _:
+                return self._evaluated(expr, block)
+
+    def _evaluated(self, expr: s.Expr, block: Locals) -> int | None:
         for node in s.nodes(expr):
             if isinstance(node, s.Element) or (isinstance(node, s.Name) and node.id not in block.values):
                 return None
@@ -149,9 +172,9 @@ class Runs(Follower[Locals]):
             part = problem.expr or expr
             name = part.op if isinstance(part, s.Binary) else part.function if isinstance(part, s.Call) else ""
             if name not in EXACT or "bits" in str(problem):
-                raise _StopError from None
+                raise StopError from None
             text = f"`{format_expression(part)}`"
-            raise _StopError(
+            raise StopError(
                 self._failure(rules.NOT_EXACT, part, f"{text} is an integer", f"{text} has no value: {problem}", "")
             ) from None
 
@@ -162,30 +185,71 @@ class Runs(Follower[Locals]):
     # Needs
     def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, told: Told, hint: str = "") -> None:
         if any(each is not None and each < 0 for each in values):
-            raise _StopError(self._failure(rule, node, *told(), hint))
+            raise StopError(self._failure(rule, node, *told(), hint))
 
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: Locals) -> None:
         if holds(fact, callee.values) is False:
             text = f"`where {format_fact(fact)}` of `{callee.algorithm.name}`"
-            raise _StopError(self._failure(rules.WHERE, call, f"{text} holds", f"{text} is false in this call", ""))
+            raise StopError(self._failure(rules.WHERE, call, f"{text} holds", f"{text} is false in this call", ""))
 
     def _failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
-        sizes = ", ".join(f"{name} = {value}" for name, value in self._sizes.items())
-        own = self._active[-1][0] is self._outermost
-        place = f"at {sizes}" if own else f"in a run of `{self._outermost.name}` at {sizes}"
-        return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self._sizes, about)
+        sizes = at(self.sizes)
+        own = self._active[-1][0] is self.outermost
+        place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
+        return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self.sizes, about)
 
     # Statements
     def statement(self, statement: s.Stmt, block: Locals) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise _StopError
+        self.left -= 1
+        if self.left < 0:
+            raise StopError
         if isinstance(statement, s.Assume) and any(holds(fact, block.values) is False for fact in statement.facts):
-            raise _StopError
+            raise StopError
         super().statement(statement, block)
+        match statement:
+            case s.Local(name=name, value=value) if statement.is_integer:
+                block.integers.add(name)
+                self._assign(name, value, block)
+            case s.Assign(target=s.Name(id=name) as target, op=op, value=value) if name in block.integers:
+                if op in ("min=", "max="):
+                    value = s.Call(op[:-1], (target, value), span=statement.span)
+                elif op != "=":
+                    value = s.Binary(op[:-1], target, value, span=statement.span)
+                self._assign(name, value, block)
+            case _:
+                # Others set no register that is followed, or are forgotten.
+                pass
+
+    def _assign(self, name: str, value: s.Expr | None, block: Locals) -> None:
+        """Give a register of an integer its value, where it is known."""
+        known = None
+        with suppress(StopError):
+            known = None if value is None else self.value(value, block)
+        block.values.pop(name, None)
+        if known is not None:
+            block.values[name] = known
 
     def inside(self, block: Locals) -> Locals:
-        return replace(block, values=dict(block.values), extents=dict(block.extents), views=dict(block.views))
+        # No name is hidden by another.
+        return block
+
+    def while_loop(self, loop: s.While, block: Locals) -> None:
+        rounds = 0
+        while True:
+            self.evaluate(loop.condition, block)
+            goes_on = holds(loop.condition, block.values)
+            if goes_on is None:
+                self.perhaps((loop.body,), block)
+            if not goes_on:
+                return
+            rounds += 1
+            begun = s.Integer(rounds, span=loop.span)
+            if holds(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
+                limit = f"`at most {format_expression(loop.limit)}`"
+                told = f"{limit} is enough", f"iteration {rounds} begins, and {limit} allows fewer"
+                hint = "the sizes alone decide the condition; declare what the loop needs at all sizes, or let it end"
+                raise StopError(self._failure(TOO_MANY_ITERATIONS, loop, *told, hint))
+            self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
         if lo is None or hi is None or step is None:
@@ -193,22 +257,27 @@ class Runs(Follower[Locals]):
             return
         values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
         for value in values if self._every else dict.fromkeys((*values[:1], *values[-1:])):
-            inner = self.inside(block)
-            inner.define(loop.variable, value)
-            yield inner
+            if value != values[0] and not self._every and values[1:-1]:
+                self._forget_integers(s.set_names(loop.body), block)
+            block.define(loop.variable, value)
+            yield block
 
     def ways(self, condition: s.Expr, block: Locals) -> tuple[Locals | None, Locals | None] | None:
         match holds(condition, block.values):
             case None:
                 return None
             case taken:
-                inner = self.inside(block)
-                return (inner, None) if taken else (None, inner)
+                return (block, None) if taken else (None, block)
 
     def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         for body in bodies:
+            self._forget_integers(s.set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
+
+    def _forget_integers(self, names: frozenset[str], block: Locals) -> None:
+        for name in names & block.integers:
+            block.values.pop(name, None)
 
     # Elements
     def _track(self, name: str, rank: int, block: Locals) -> None:
@@ -227,6 +296,9 @@ class Runs(Follower[Locals]):
 
     def forget(self, node: s.Node, block: Locals) -> None:
         for each in s.nodes(node):
+            if isinstance(each, s.Communication | s.Call):
+                # A register may be a buffer.
+                self._forget_integers(s.names(each), block)
             name = each.array if isinstance(each, s.Element) else each.id if isinstance(each, s.Name) else ""
             if name in block.views:
                 block.views[name].elements[0] = None
@@ -272,7 +344,7 @@ class Runs(Follower[Locals]):
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"
             told = f"{text} is set before it is read", f"{text} is read before it is set"
-            raise _StopError(self._failure(rules.UNSET, expr, *told, hint))
+            raise StopError(self._failure(rules.UNSET, expr, *told, hint))
 
     def write(self, target: s.Expr, block: Locals) -> None:
         found = self._places(target, block) if self._every else None
@@ -294,7 +366,7 @@ class Runs(Follower[Locals]):
         if key in self._done:
             return
         if len(self._active) == MAX_DEPTH:
-            raise _StopError
+            raise StopError
         self._active.append((callee, sizes))
         self.follow_block(callee.body, inner)
         self._active.pop()
@@ -307,7 +379,7 @@ class Runs(Follower[Locals]):
             hint = "pass less in the call, such as the slice `x[0..n//2]`, or say in the header what `decreases`"
             about = f"`{callee.name}` ends"
             message = f"no size of `{callee.name}` is smaller in this recursive call"
-            raise _StopError(self._failure(rules.NOT_DECREASING, call, about, message, hint))
+            raise StopError(self._failure(rules.NOT_DECREASING, call, about, message, hint))
 
     def _decreases(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
         """Whether a call may be one of a recursion that ends, by what the header declares, or else by its sizes."""

@@ -1,0 +1,82 @@
+"""Sizes at which checks follow runs: small ones, and some of each magnitude, that the `where` allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from archline.analysis.sampling import offsets_rules
+from archline.ir.scope import declared
+from archline.language import syntax as s
+from archline.language.checking.points import Free, Path, Requirement, Sampler
+from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.model import Module
+
+SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
+SMALL, MAX_SMALL = 8, 24
+"""Short runs have sizes up to this, and so many of them are tried."""
+MAX_FREE = 5
+"""Of so many sizes, all that are small are tried."""
+Sizes = Mapping[str, int]
+
+
+@lru_cache(maxsize=64)
+def points(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Sizes, ...]:
+    """Sizes that the `where` allows, the smallest first; equal ones come before those that differ.
+
+    With `indices` they have values of `index` parameters too; on a grid P and the extents of the axes fit.
+    """
+    signature = module.signatures[algorithm]
+    names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
+    at_least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
+    implied = offsets_rules(declared(module, algorithm))
+
+    def allowed(values: tuple[int, ...]) -> bool:
+        point = dict(zip(names, values, strict=True))
+        return (
+            all(point[name] >= least for name, least in at_least.items())
+            and all(holds(fact, point) is not False for fact in algorithm.where)
+            and all(rule(point) for rule in implied)
+            and (not algorithm.grid or prod(extents(algorithm, point)) == point["P"])
+        )
+
+    frames: Path = [Free(name, at_least.get(name)) for name in names]
+    frames += [Requirement(fact) for fact in algorithm.where]
+    drawn = (tuple(point[name] for name in names) for point in Sampler().points(frames))
+    few = product((1, 2, 3), repeat=len(names)) if len(names) <= MAX_FREE else ()
+    candidates = dict.fromkeys((*_ladder(len(names)), *few, *drawn))
+    chosen = sorted(filter(allowed, candidates), key=lambda each: (len(set(each)), max(each, default=0), sum(each)))
+    return tuple(dict(zip(names, values, strict=True)) for values in chosen)
+
+
+def small(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Sizes, ...]:
+    """Sizes of short runs."""
+    every = points(module, algorithm, indices)
+    return tuple(each for each in every if max(each.values(), default=0) <= SMALL)[:MAX_SMALL] or every[:1]
+
+
+def extents(algorithm: s.Algorithm, point: Sizes) -> tuple[int, ...]:
+    """Those of the axes of a grid; that of an axis which has none at these sizes is 0."""
+    try:
+        return tuple(evaluate_static(axis.extent, point) for axis in algorithm.grid)
+    except EvaluationError:
+        return (0,)
+
+
+def _ladder(count: int) -> Iterator[tuple[int, ...]]:
+    """Sizes of one magnitude: equal, rising, falling and doubling; and one that is not of that of the others."""
+    for scale in SCALES:
+        yield (scale,) * count
+        yield tuple(scale + place for place in range(count))
+        yield tuple(scale + place for place in reversed(range(count)))
+        yield tuple(scale << place for place in range(count))
+    for one, others in product((1, *SCALES[-6:]), repeat=2):
+        for place in range(count if one != others else 0):
+            yield tuple(one if each == place else others for each in range(count))
+
+
+def at(sizes: Sizes) -> str:
+    """`n = 1, m = 2`."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())

@@ -23,7 +23,6 @@ OPEN = frozenset(
     (
         "true-form-block_lu",
         "true-io_claim-ikj",
-        "true-least-rotating_roots",
     )
 )
 

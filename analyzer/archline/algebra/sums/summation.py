@@ -77,6 +77,11 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     result = _polynomial_sum(easy, variable, lo, hi)
     if not hard:
         return result
+    for atom in _of_powers(hard, variable):
+        chosen, others = _with_atom(hard, atom)
+        telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
+        if telescoped is not None:
+            return result + telescoped + _sum(others, variable, lo, hi, facts, inside)
     atom = innermost(hard, variable)
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
@@ -103,6 +108,14 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             return result + _sum_of_powers(chosen, atom, variable, lo, hi)
         case _:
             raise UnresolvedError(atom, variable)
+
+
+def _of_powers(value: Poly, variable: str) -> Iterator[Atom]:
+    """Each max(0, e) of which e has powers: it may be known but in the last iteration, as 2^s <= P < 2^(s + 1)."""
+    for atom in value.atoms():
+        inner = atom.parts[0].atoms() if isinstance(atom, a.PositivePart) and depends(atom, variable) else ()
+        if any(isinstance(each, a.Exponential) for each in inner):
+            yield atom
 
 
 # Parts of an expression
@@ -186,11 +199,11 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
         return None
     now = Poly.symbol(variable)
     before = inside.simplify(itself.substitute({variable: now - 1}))
-    if any(depends(each, variable) for each in before.atoms()):
+    if any(depends(each, variable) and not isinstance(each, a.Exponential) for each in before.atoms()):
         return None
     last = facts.simplify(itself.substitute({variable: hi - 1}))
     first = facts.simplify(itself.substitute({variable: lo - 1}))
-    return coefficient * (last - first + _polynomial_sum(before, variable, lo, hi))
+    return coefficient * (last - first + _sum(before, variable, lo, hi, facts, inside))
 
 
 def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Poly, Poly] | None:

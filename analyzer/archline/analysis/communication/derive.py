@@ -7,10 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, product
 
+from archline.algebra.effort import TooComplexError
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
+from archline.analysis.communication.average import Average
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
 from archline.analysis.communication.hand_over import with_hand_overs
 from archline.analysis.communication.memory import Memory
@@ -30,6 +33,7 @@ from archline.language.model import Module
 MAX_ATOMS = 5000
 MAX_INNER = 4
 """Processors, beside those at corners, by which costs are bounded from below."""
+MAX_MEAN, ALIKE = 40, 64
 
 LONGEST = Poly.symbol("K")
 
@@ -44,6 +48,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         tuple(each.items()): _spent(algorithm, each, recursions, scope)[0] for each in _corners(module, algorithm)
     }
     own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
+    means = [_closed(each, facts, algorithm) for each in _average(module, algorithm, recursions)]
     upper = _closed(upper, facts, algorithm)
     inner: list[tuple[Spent, tuple[Poly, ...]]] | None = None
     costs = {}
@@ -65,6 +70,8 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
                 ]
                 amount = _between(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
+        for mean in means:
+            cost = _with_mean(cost, add(mean.of(metric), exactly(call)), facts)
         if component(module, algorithm):
             more = _parameters(module, algorithm, recursions) if metric == "memory" else call
             cost = recursions.solved(cost, algorithm, more)
@@ -166,6 +173,31 @@ def _spent(
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     return spent, facts
+
+
+def _average(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[Spent]:
+    """At most the mean of what all processors spend: some spend no less, whichever they are."""
+    place = at_start(module, algorithm, None)
+    if place is not None and place.ranged and not component(module, algorithm):
+        with suppress(NotStaticError, TooComplexError):
+            yield PathCosts(module, recursions).algorithm(algorithm, replace(place, average=Average()))
+
+
+def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
+    """A cost that is at least the mean of all processors: of two bounds the larger one, where all sizes are alike."""
+    if cost.lower is None or cost.exact or isinstance(mean, Unknown) or mean.lower.has_more_atoms_than(MAX_MEAN):
+        return cost
+    found, told = -readable(-mean.lower, facts), cost.lower
+    alike = dict.fromkeys(found.names | told.names, ALIKE)
+    try:
+        if not evaluate(found, alike) > 0:
+            return cost
+        if not is_nonnegative(found - told, facts) and evaluate(found, alike) <= evaluate(told, alike):
+            found, told = told, found
+    except EvaluationError:
+        return cost
+    found = found if is_nonnegative(found, facts) else facts.positive_part(found)
+    return replace(cost, lower=found, at_least=(Cost(cost.metric, "bounded", told, cost.upper),))
 
 
 def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:

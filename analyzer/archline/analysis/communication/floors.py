@@ -112,7 +112,10 @@ def _has_rounded_powers(value: Poly) -> bool:
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:
     for atom in sorted((each for each in value.atoms() if _rounded(each) is not None), key=str):
-        parts = value.coefficients(atom)
+        parts, inner = value.coefficients(atom), _rounded(atom)
+        if set(parts) <= {0, -1} and inner is not None and len(inner.terms) == 1 and facts.nonnegative(parts[-1]):
+            value = parts.get(0, ZERO) + parts[-1] * inner**-1
+            continue
         if set(parts) - {0, 1}:
             continue
         signed = (parts[1],) if _has_sign(parts[1], facts) else (Poly({m: c}) for m, c in parts[1].terms.items())

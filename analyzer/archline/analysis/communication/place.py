@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from math import prod
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.analysis.communication.average import Average, sum_below
 from archline.analysis.communication.floors import upper_bounds
-from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
+from archline.ir.indicators import holding, summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
 from archline.language import syntax as s
@@ -30,14 +33,17 @@ class Axis:
 class Position:
     """Where a processor is. `ranged` are the coordinates that stand for any value, with their extents.
 
-    Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any.
-    `groups` are the axes that `split` made, which calls without `along` do not join.
+    Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any,
+    or, on `average`, at least the mean of all. `groups` are the axes that `split` made, which calls without `along` do
+    not join. `origins` are the coordinates that those of `ranged` are made of, where they are others.
     """
 
     scope: Scope
     axes: Mapping[str, Axis]
     ranged: tuple[tuple[str, Poly], ...] = ()
     groups: frozenset[str] = frozenset()
+    origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    average: Average | None = None
 
     def with_scope(self, scope: Scope) -> Position:
         """The same processor, elsewhere in the program."""
@@ -45,22 +51,48 @@ class Position:
 
     def knowing(self, fact: s.Fact) -> Position:
         """Where a condition holds."""
+        if self.average is not None and not self.decides(fact):
+            return replace(self, average=self.average.under(fact, self.scope))
         return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
+
+    def decides(self, fact: s.Fact) -> bool:
+        """Whether a condition holds for all processors or for none, and where is known."""
+        if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
+            return False
+        taken = holding(fact, self.scope, lambda found: summable(found, self.scope))
+        return taken.exact and not self.moves(taken.lower)
+
+    def knowing_where(self, fact: s.Fact) -> Position:
+        """Behind a call, where those that come here satisfy a fact."""
+        if self.average is not None and self.average.given:
+            return replace(self, average=self.average.knowing(fact, self.scope))
+        return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
+
+    @property
+    def there(self) -> Position:
+        """Where what is known of those that come here is a fact: not for sums over processors."""
+        facts = self.scope.facts
+        return self if self.average is None else self.with_scope(self.scope.with_facts(self.average.inside(facts)))
 
     def behind(self, statement: s.Stmt, scope: Scope) -> Position:
         """Behind a statement, where names mean what `scope` says.
 
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
         """
-        if isinstance(statement, s.Let) and (extent := self._turned(statement.value)) is not None:
+        if isinstance(statement, s.Let) and (turned_ := self._turned(statement.value)) is not None:
+            before, extent = turned_
             name = scope.facts.unused(statement.name)
             facts = scope.facts.with_symbol(name, (ZERO,), (extent - 1,))
             turned = scope.with_facts(facts).with_value(statement.name, Poly.symbol(name))
-            return replace(self, scope=turned, ranged=(*self.ranged, (name, extent)))
+            origins = {**self.origins, name: self._origin(before)}
+            return replace(self, scope=turned, ranged=(*self.ranged, (name, extent)), origins=origins)
         return self.with_scope(scope)
 
-    def _turned(self, value: s.Expr) -> Poly | None:
-        """The extent of an axis around which a coordinate is moved, by as much on all processors."""
+    def _origin(self, name: str) -> tuple[str, ...]:
+        return self.origins.get(name, (name,))
+
+    def _turned(self, value: s.Expr) -> tuple[str, Poly] | None:
+        """A coordinate that is moved around its axis, by as much on all processors, and the extent of the axis."""
         match value:
             case s.Binary(op="%", left=left, right=right):
                 try:
@@ -69,7 +101,7 @@ class Position:
                     return None
                 for name, extent in self.ranged:
                     if extent == around and not self.moves(moved - Poly.symbol(name)):
-                        return extent
+                        return name, extent
             case _:
                 pass
         return None
@@ -111,6 +143,8 @@ class Position:
 
     def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
         """The largest amount of any processor; unknown if the bound found depends on the coordinates."""
+        if self.average is not None:
+            return self._mean(amount, self.average.weight)
         found = self.most(amount, span)
         if isinstance(found, Known) and self.moves(found.upper):
             return Unknown(f"no bound of {what} holds for all processors", span)
@@ -120,6 +154,23 @@ class Position:
         """1 where an indicator may be 1 on any processor, else 0."""
         found = self.largest(taken, span)
         return found if found is not None and self.scope.facts.nonnegative(1 - found) else ONE
+
+    def _mean(self, amount: Amount, weight: Poly) -> Amount:
+        """At most the mean over all processors."""
+        if isinstance(amount, Unknown):
+            return NOTHING
+        value, facts = amount.lower * weight, self.scope.facts
+        moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
+        origins = [self._origin(name) for name, _ in moving]
+        if any(one[: len(other)] == other[: len(one)] for one, other in combinations(origins, 2)):
+            # A coordinate and what it is moved to do not take all values together.
+            return NOTHING
+        for name, extent in moving:
+            total = sum_below(value, name, extent, facts)
+            if total is None or len(extent.terms) != 1:
+                return NOTHING
+            value = total * extent**-1
+        return exactly(facts.simplify(value))
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """An upper bound of a value that does not depend on the coordinates."""
@@ -186,9 +237,10 @@ def in_callee(
     inner = replace(
         scope, values=values, below={}, segments={}, settled=frozenset(), element=_element(call, callee, scope)
     )
+    found = replace(place, scope=inner, axes=axes, groups=frozenset())
     for fact in callee.where:
-        inner = inner.with_facts(with_fact(inner.facts, fact, inner))
-    return Position(inner, axes, place.ranged)
+        found = found.knowing_where(fact)
+    return found
 
 
 def in_split(split: s.Split, place: Position) -> Position:
@@ -200,12 +252,13 @@ def in_split(split: s.Split, place: Position) -> Position:
     parts = static_value(split.parts, scope)
     extent = scope.facts.simplify(a.quotient(axis.extent, parts))
     facts = scope.facts.with_nonnegative(extent - 1)
-    ranged = place.ranged
+    ranged, origins = place.ranged, dict(place.origins)
     if ranged:
         names = []
         for name, most in ((split.axis, extent - 1), (split.group, parts - 1)):
             names.append(facts.unused(name))
             facts = facts.with_symbol(names[-1], (ZERO,), (most,))
+            origins[names[-1]] = (*(each for old in axis.coordinate.names for each in origins.get(old, (old,))), name)
         ranged = (*ranged, (names[0], extent), (names[1], parts))
         coordinates = Poly.symbol(names[0]), Poly.symbol(names[1])
     elif facts.simplify(axis.coordinate - axis.extent) == -ONE:
@@ -218,7 +271,7 @@ def in_split(split: s.Split, place: Position) -> Position:
     for name, coordinate, size in zip((split.axis, split.group), coordinates, (extent, parts), strict=True):
         axes[name] = Axis(coordinate, size, axis.within)
         scope = scope.with_value(name, coordinate)
-    return Position(scope, axes, ranged, place.groups | {split.group})
+    return replace(place, scope=scope, axes=axes, ranged=ranged, groups=place.groups | {split.group}, origins=origins)
 
 
 def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:

@@ -32,6 +32,11 @@ class _Side:
     @property
     def inside(self) -> Position:
         """Where the condition holds."""
+        return self.where.there
+
+    @property
+    def where(self) -> Position:
+        """The same, as sums over processors see it."""
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
@@ -57,6 +62,10 @@ def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below one of the two where they differ by rounding."""
     facts = place.scope.facts
     found = _simple(later(one, other, facts), facts)
+    if place.average is not None and isinstance(one, Known) and isinstance(other, Known):
+        # The shorter mean that is not 0, where neither is known to be larger.
+        short = min((one.lower, other.lower), key=lambda each: (not each, len(each.terms)))
+        return exactly(short) if isinstance(found, Known) and len(found.lower.terms) > len(short.terms) else found
     if isinstance(one, Unknown) or isinstance(other, Unknown) or isinstance(found, Unknown) or place.ranged:
         return found
     if one.lower != other.lower and any(isinstance(each, a.Floor) for each in found.lower.atoms_within()):
@@ -88,6 +97,8 @@ UNIT = exactly(ONE)
 def _most(amount: Amount, side: _Side) -> Amount:
     """The most that any processor sends, or receives, where the condition holds."""
     inside, span = side.inside, side.clause.span
+    if inside.average is not None:
+        return side.where.bounded(amount, span)
     return inside.bounded(_simple(amount, inside.scope.facts), span, "the words of this exchange")
 
 
@@ -104,7 +115,8 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
         return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
     facts = place.scope.facts
     words = rounded_up(facts.simplify(prod(extents, start=ONE)))
-    return between_floors(words, facts, place.scope.fixed) if place.moves(words) else exactly(words)
+    moves = place.moves(words) and place.average is None
+    return between_floors(words, facts, place.scope.fixed) if moves else exactly(words)
 
 
 def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
@@ -167,6 +179,9 @@ def _holds(condition: s.Expr | None, place: Position) -> Known:
     """Whether a condition holds: an indicator, or anything where the data or the coordinates decide."""
     if condition is None:
         return UNIT
+    if place.average is not None and not place.decides(condition):
+        # On average the condition is part of the weight.
+        return UNIT
     found = holding(condition, place.scope, lambda taken: summable(taken, place.scope))
     if not place.moves(found.upper):
         return found if not place.moves(found.lower) else Known(ZERO, found.upper)
@@ -193,7 +208,7 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
             except NotStaticError:
                 return Known(ZERO, most)
             if facts.simplify(around - axis.extent) == ZERO:
-                return _around(facts.simplify(distance), axis.extent, facts, place, most)
+                return _around(_settled(facts.simplify(distance), place), axis.extent, facts, place, most)
         case _:
             pass
     try:
@@ -208,6 +223,8 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
     if _around(distance, axis.extent, facts, place, most) is UNIT:
         return UNIT
     settled = _settled(distance, place)
+    if place.average is not None:
+        return exactly(_unequal(settled, facts))
     return Known(ZERO, most) if place.moves(settled) or settled == distance else exactly(_unequal(settled, facts))
 
 
@@ -223,8 +240,10 @@ def _settled(value: Poly, place: Position) -> Poly:
             for other, each in bounds.items()
             if coordinate in each.lower and coordinate in each.upper
         ]
-        if only or same:
-            value = value.substitute({name: (only or same)[0]})
+        told = None if place.average is None else place.average.only(name)
+        known = [told] if told is not None and not place.moves(told) else only or same
+        if known:
+            value = value.substitute({name: known[0]})
     return place.scope.facts.simplify(value)
 
 
@@ -253,8 +272,10 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
         return exactly(most)
     if any(facts.positive(way) and facts.positive(extent - way) for way in (rest, -rest)):
         return UNIT
-    if not rest.names <= place.scope.fixed:
-        return Known(ZERO, most)
     # Both ways around, one moves as far as the other.
     way = rest if next(iter(rest.terms.values())) > 0 else -rest
+    if not rest.names <= place.scope.fixed:
+        # In a form that can be summed up: each multiple is a step of floor(way/extent).
+        moved = 1 - a.floor_div(way, extent) + a.floor_div(way - 1, extent)
+        return Known(ZERO, most) if place.average is None else exactly(moved)
     return exactly(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))

@@ -135,7 +135,8 @@ class PathCosts:
             if quiet:
                 total = total.then(self._stretch(statements, place))
             else:
-                total = total.then(self._statement(statements[0], algorithm, place))
+                spent = self._statement(statements[0], algorithm, place)
+                total = total.then(spent if place.average is None else spent.map(_at_least))
             for each in statements:
                 place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
@@ -248,8 +249,10 @@ class PathCosts:
         except NotStaticError as problem:
             return lost(problem.reason, invoke)
         given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
-        before = self._most(given, invoke, place).then(Spent({"work": UNIT}))
+        before = self._most(given, invoke, place).then(self._most(Spent({"work": UNIT}), invoke, place))
         if component(self._module, callee):
+            if place.average is not None:
+                return before
             found = self._recursions.amounts(callee, inside, invoke, self._level)
             return before.then(Spent(found, self._recursions.declared(callee, self._level)))
         joined = [each.id for each in invoke.along] or list(place.axes)
@@ -277,11 +280,14 @@ class PathCosts:
         except NotStaticError as problem:
             return lost(f"the bounds of this loop: {problem.reason}", loop)
         scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        body = Spent({"work": UNIT}).then(self._block(loop.body, algorithm, place.with_scope(scope)))
-        spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged)))
+        inside, mean = place.with_scope(scope), place.average is not None
+        body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, algorithm, inside))
+        spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
         known = [each for each in map(body.of, METRICS) if isinstance(each, Known)]
-        if self._stretches.counts_guards and not all(
-            summable(end, scope) for each in known for end in (each.lower, each.upper)
+        if (
+            not mean
+            and self._stretches.counts_guards
+            and not all(summable(end, scope) for each in known for end in (each.lower, each.upper))
         ):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
@@ -301,6 +307,8 @@ class PathCosts:
             iterations = iterations_of(_in_ones(loop), place.scope)
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
+        if place.average is not None:
+            raise NotStaticError("they are not the same on all processors", loop.lo)
         most = place.largest(iterations.hi, loop.span)
         least = place.largest(-iterations.lo, loop.span)
         if most is None or least is None:
@@ -348,6 +356,8 @@ class PathCosts:
                 steps = [each.in_branch(shown, first) for each in arm.steps]
                 steps += [each.in_branch("else", rest) for each in other.steps]
             return Spent(amounts, declared, steps=tuple(steps))
+        if place.average is not None:
+            return arm.then(other)
         if place.ranged:
             possible = Known(ZERO, place.somewhere(taken.upper, at.span))
             elsewhere = Known(ZERO, place.somewhere(1 - taken.lower, at.span))
@@ -377,23 +387,29 @@ def _in_ones(loop: s.Loop) -> s.Loop:
     return replace(loop, lo=loop.hi, hi=s.Binary("+", loop.lo, one, span=loop.lo.span), step=None, down=False)
 
 
-def _summed(amount: Amount, iterations: Range, above: bool) -> Amount:
+def _summed(amount: Amount, iterations: Range, above: bool, mean: bool) -> Amount:
     """The sum over the iterations, of bounds that are easier to sum where it has no closed form.
 
-    From above the last of them is the largest iteration as often as there are some, from below 0.
+    From above the last of them is the largest iteration as often as there are some, from below 0. Of a `mean` no
+    bound of 0 is taken while there are others.
     """
     found = iterations.sum(amount)
-    if isinstance(amount, Unknown) or isinstance(found, Known):
+    if isinstance(amount, Unknown) or (isinstance(found, Known) and (not mean or found.lower or not amount.lower)):
         return found
     facts = iterations.inside
     for bound in upper_bounds(amount.upper, facts) if above else lower_bounds(amount.lower, facts):
         summed = iterations.sum(exactly(bound))
-        if isinstance(summed, Known):
+        if isinstance(summed, Known) and (not mean or summed.lower):
             return Known(ZERO, summed.upper) if above else summed
     if not above:
-        return NOTHING
+        return found if isinstance(found, Known) else NOTHING
     most = iterations.largest(amount)
     return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
+
+
+def _at_least(amount: Amount) -> Amount:
+    """From below nothing is known of what is unknown."""
+    return NOTHING if isinstance(amount, Unknown) else exactly(amount.lower)
 
 
 def _up(amount: Amount, facts: Facts) -> Amount:

@@ -22,6 +22,7 @@ from archline.ir.loops import static_range
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.loader import load_text
+from effort import long
 
 HEADER = "x: inout real[n], k: inout int[n], m: size"
 SPARSE = "x: inout real[n], z: real[m], k: int, ptr: offsets[n] into nz longest nr, col: index[n] below m"
@@ -1043,6 +1044,7 @@ def test_a_count_without_a_closed_form_leaves_the_others_known() -> None:
     assert costs["work"].span.line == 20
 
 
+@long
 def test_recursion_that_does_not_shrink_by_its_sizes_is_unknown_with_a_reason() -> None:
     text = "algorithm f(x: inout real[n], k: index):\n    where k >= 0\n    decreases k\n    if k > 0:\n        f(x, k - 1)\n"
     module = load_text(text + "        f(x, k//2)\n")

@@ -17,6 +17,7 @@ from archline.report.costs.page import page
 from archline.report.documents.model import plain
 from archline.report.view import Contract, Place
 from cli_support import ROOT, cli
+from effort import long
 
 F = Fraction
 BASIC, CO = "dense.matmul::matmul_basic", "dense.matmul::matmul_co"
@@ -46,6 +47,7 @@ def test_tables_warn_of_times_beyond_the_peak() -> None:
     assert most > 100
 
 
+@long
 @pytest.mark.parametrize("by", ["time", "power", "energy_delay", "energy"])
 def test_comparisons_warn_of_times_beyond_the_peak(by: str) -> None:
     most = max(times_peak(name, "gtx-580") for name in (BASIC, CO))
@@ -87,6 +89,7 @@ def test_comparisons_as_markdown_have_all_points() -> None:
     assert "all inputs derived" in ran.out
 
 
+@long
 @pytest.mark.parametrize("form", ["latex", "markdown"])
 def test_comparisons_show_growth_if_asked(form: str) -> None:
     arguments = ("compare", BASIC, CO, "--machine", "gtx-580", *SIZES, "--format", form)

@@ -10,6 +10,7 @@ import archline as al
 from archline.language.call_graph import callees_first, component, reachable, recurses
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import long
 
 
 def module_of(calls: dict[int, list[int]]) -> Module:
@@ -53,6 +54,7 @@ def test_answers_are_those_of_the_definition(seed: int) -> None:
             assert all(set(reachable(module, other)) <= done for other in group)
 
 
+@long
 def test_a_chain_of_a_thousand_calls_is_derived() -> None:
     count = 1000
     body = "algorithm a{}(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1.0\n"

@@ -70,6 +70,7 @@ FORMS = ("text", "json", "latex", "markdown")
 IN_TURN = [*zip(MODULES, 6 * FORMS, strict=True), *(("sort.mergesort", form) for form in FORMS)]
 
 
+@long
 @pytest.mark.parametrize(("module", "form"), IN_TURN)
 def test_every_format_of_stdlib_modules(module: str, form: str) -> None:
     result = cli("cost", module, "--format", form)

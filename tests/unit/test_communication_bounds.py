@@ -273,6 +273,7 @@ def test_input_that_several_read_is_said_and_has_no_bounds(path):
     assert "replicated input" not in alone
 
 
+@long
 def test_data_that_no_other_reads_is_not_replicated():
     assert al.algorithm("distributed.matmul::matmul_25d").cost().replicated is None
     assert al.algorithm("distributed.sparse::spmv_rows").cost().replicated is not None

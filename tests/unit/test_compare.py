@@ -314,6 +314,7 @@ def document(ran: Result) -> dict[str, Any]:
     return found
 
 
+@long
 def test_matrix_products_on_the_xeon(xeon: dict[str, Any]) -> None:
     by_size = {each["at"]["n"]: each for each in xeon["points"]}
     assert list(by_size) == ["1024", "2048", "4096", "8192"]
@@ -393,6 +394,7 @@ def test_the_document_of_a_comparison() -> None:
     assert found["cache"]["assumed"] is True
 
 
+@long
 def test_three_algorithms_make_three_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
     arguments = ["compare", BASIC, CO, IJK, "--machine", XEON, "--at", "n=30,m=20,p=10"]
@@ -494,6 +496,7 @@ def test_sizes_that_one_of_them_has_are_enough() -> None:
     assert found["points"][0]["less"] == "B"
 
 
+@long
 def test_without_sizes_growth_alone_is_compared() -> None:
     found = document(cli("compare", BASIC, CO, "--format", "json"))
     assert (found["points"], found["crossovers"], found["cache"]) == ([], [], None)

@@ -19,6 +19,7 @@ from archline.energy.machines import Machine, machine, machines
 from archline.energy.model import BALANCED, Figure, Model
 from archline.energy.models import model, models
 from archline.energy.targets import read_target
+from effort import long
 from energy_support import (
     VARIANTS,
     answers,
@@ -679,6 +680,7 @@ def questions(draw: st.DrawFn, chosen: Model) -> tuple[dict[str, Interval], dict
     return intervals, point
 
 
+@long
 @pytest.mark.parametrize("chosen", VARIANTS, ids=lambda each: str(each.name))
 @given(st.data())
 def test_what_holds_at_a_point_lies_within_the_bounds(chosen: Model, data: st.DataObject) -> None:

@@ -125,6 +125,7 @@ def test_the_case_is_as_at_sizes() -> None:
                 assert evaluate(cost.upper, point) == evaluate(everywhere.upper, point)
 
 
+@long
 def test_bounds_at_sizes_are_whole_numbers() -> None:
     report = al.algorithm("distributed.matmul::matmul_25d").report()
     point = {"n": 12, "g": 4, "c": 2}

@@ -22,6 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
+@long
 def test_the_energy_is_that_of_several_processors_along_each_axis(capsys: pytest.CaptureFixture[str]) -> None:
     """Solomonik and Demmel (2011): 2.5D moves Theta(n^2/sqrt(c*P)) words, with P = g^2*c."""
     text = printed(capsys, "energy", REPLICATED)
@@ -147,6 +148,7 @@ def test_what_is_printed_is_short(arguments: tuple[str, ...], capsys: pytest.Cap
     assert "11 claims hold" in text or "elif n >= max(m, p)" in text
 
 
+@long
 def test_branches_are_said_by_their_conditions(capsys: pytest.CaptureFixture[str]) -> None:
     """In a step of CARMA the copy of b is gathered where n is the largest, which moves its t words."""
     assert main(["cost", CARMA, "--explain", "--metric", "words"]) == 0

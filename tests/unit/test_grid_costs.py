@@ -7,6 +7,7 @@ import pytest
 
 import archline as al
 from archline.algebra.polynomial import Poly
+from effort import long
 from spmd_runs import assert_between, costs_of
 
 PROCESSORS = [{"P": p} for p in (1, 2, 3, 4, 5, 8, 11)]
@@ -96,6 +97,7 @@ algorithm f(g: size, c: size, b: size) on grid(i: g, k: c):
 """
 
 
+@long
 def test_pieces_are_equal_where_their_number_divides_a_product() -> None:
     """2*w*(c - 1)/c words for the one, w*(c - 1) for the other, w = b*g, though c divides neither b nor g."""
     cost = al.loads(DIVIDED_PRODUCT)["f"].cost()

@@ -23,6 +23,7 @@ from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import value_at
+from effort import long
 
 STOOGE = """
 algorithm stooge(x: inout real[n]):
@@ -108,6 +109,7 @@ def test_textbook_recurrences_of_programs(calls: str, power: int, growth: str) -
     assert proves(g, f, domain)
 
 
+@long
 def test_stooge_sort_grows_as_its_runs_do() -> None:
     subject = al.loads(STOOGE)["stooge"]
     report = subject.cost()
@@ -166,6 +168,7 @@ def akra_bazzi(shares: list[float]) -> float:
     return low
 
 
+@long
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(SPLITS), min_size=1, max_size=4), st.integers(0, 2), st.integers(8, 12))
 def test_divide_and_conquer_at_random(

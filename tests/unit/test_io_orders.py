@@ -12,6 +12,7 @@ from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.language.parser import parse_expression, parse_facts
+from effort import long
 from stdlib_cases import load
 
 TALL = parse_facts("Z >= L^2")
@@ -147,6 +148,7 @@ ODD = """algorithm f(x: inout real[n]):
 """
 
 
+@long
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [

@@ -13,6 +13,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
 from archline.language.loader import load_text
+from effort import long, some
 
 MATMUL = "distributed.matmul"
 
@@ -96,6 +97,7 @@ def test_the_same_on_every_level_counts_levels() -> None:
     assert text_of(HALVES, "memory") == "s"
 
 
+@long
 def test_what_doubles_is_a_geometric_sum() -> None:
     doubled = HALVES.replace(
         "shift a along g by 1", "local y: real[2*s]\n            allgather a along g into y"
@@ -163,23 +165,25 @@ def test_claims_on_recursion_are_decided(claim: str, outcome: str) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "outcome"),
-    [
-        ("words is Theta(n^2/P^(2/3)) when n == m, m == p, P >= 2", "holds"),
-        ("words is O(n^2/P^(3/4)) when n == m, m == p, P >= 2", "unknown or fails"),
-        ("words is O(n^2/P) when n == m, m == p, P >= 2", "unknown or fails"),
-        ("words is Omega(n^2/sqrt(P)) when n == m, m == p, P >= 2", "unknown or fails"),
-        ("flops is O(n^2*m/P) when n == m", "unknown or fails"),
-        ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "holds"),
-        ("words <= 3*(n^2/P^(2/3) - n^2/P) + 5 when n == m, m == p, P is power of 8", "holds"),
-        ("words >= 2*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "holds"),
-        ("words == 3*(n^2/P^(2/3) - n^2/P) + 1 when n == m, m == p, P is power of 8", "unknown or fails"),
-        ("words == 3*(n^2/P^(2/3) - 1) when n == m, m == p, P is power of 8", "unknown or fails"),
-        ("words >= 4*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "unknown or fails"),
-        ("words <= 2*n^2/P^(2/3) when n == m, m == p, P is power of 8", "unknown or fails"),
-        ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, P is power of 8", "unknown or fails"),
-        ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 4", "unknown or fails"),
-        ("work == 1 when n == m, m == p, P is power of 8", "unknown or fails"),
-    ],
+    some(
+        [
+            ("words is Theta(n^2/P^(2/3)) when n == m, m == p, P >= 2", "holds"),
+            ("words is O(n^2/P^(3/4)) when n == m, m == p, P >= 2", "unknown or fails"),
+            ("words is O(n^2/P) when n == m, m == p, P >= 2", "unknown or fails"),
+            ("words is Omega(n^2/sqrt(P)) when n == m, m == p, P >= 2", "unknown or fails"),
+            ("flops is O(n^2*m/P) when n == m", "unknown or fails"),
+            ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "holds"),
+            ("words <= 3*(n^2/P^(2/3) - n^2/P) + 5 when n == m, m == p, P is power of 8", "holds"),
+            ("words >= 2*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "holds"),
+            ("words == 3*(n^2/P^(2/3) - n^2/P) + 1 when n == m, m == p, P is power of 8", "unknown or fails"),
+            ("words == 3*(n^2/P^(2/3) - 1) when n == m, m == p, P is power of 8", "unknown or fails"),
+            ("words >= 4*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 8", "unknown or fails"),
+            ("words <= 2*n^2/P^(2/3) when n == m, m == p, P is power of 8", "unknown or fails"),
+            ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, P is power of 8", "unknown or fails"),
+            ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 4", "unknown or fails"),
+            ("work == 1 when n == m, m == p, P is power of 8", "unknown or fails"),
+        ]
+    ),
 )
 def test_claims_on_carma(claim: str, outcome: str) -> None:
     program = f"""

@@ -18,7 +18,7 @@ from archline.language.parser import parse_expression
 from archline.report import json, latex, layout, markdown, text
 from archline.report.numbers import exact, point_text, readable
 from archline.report.view import Counts, Values
-from effort import drawn
+from effort import drawn, some
 from stdlib_targets import TRIED, report
 
 words = st.text("abn+-*/(), 0123456789", min_size=1, max_size=200).map(lambda t: " ".join(t.split()) or "n")
@@ -121,7 +121,7 @@ def test_text_in_latex_and_markdown_is_escaped() -> None:
     assert "a \\| b" in markdown.costs(view)
 
 
-@pytest.mark.parametrize("target", TRIED)
+@pytest.mark.parametrize("target", some(TRIED))
 def test_every_report_of_the_standard_library(target: str) -> None:
     view = report(target).view()
     display = latex.costs(view)
@@ -142,7 +142,7 @@ def written(target: str, metric: str, side: str) -> s.Expr | None:
     return None if expression is None else parse_expression(expression)
 
 
-@pytest.mark.parametrize("target", TRIED)
+@pytest.mark.parametrize("target", some(TRIED))
 @settings(max_examples=drawn(10, least=4), deadline=None)
 @given(data=st.data())
 def test_reported_expressions_read_back(target: str, data: st.DataObject) -> None:

@@ -16,6 +16,7 @@ from archline.energy.fixed_memory import FixedMemory
 from archline.energy.machines import Machine
 from archline.energy.scaling import Scaling
 from archline.language.diagnostics import ArchlineError
+from effort import long
 from energy_support import made
 
 F = Fraction
@@ -55,6 +56,7 @@ def test_n_bodies_scale_perfectly_up_to_the_two_dimensional_limit() -> None:
     assert found.steps[0].quantity("time*P").lower == 4096**2 // 64  # type: ignore[union-attr]
 
 
+@long
 def test_layers_of_matrix_products_by_derived_costs() -> None:
     """P = g^2*c with blocks of n^2/g^2 words: flops times P stay 2*n^3, c divides g ends it, at P = g^3."""
     found = scaled("distributed.matmul::matmul_25d", "c=1..16", at="n=512,g=8", on=ALL, factor=F(3))
@@ -188,6 +190,7 @@ def test_energy_of_n_bodies_at_fixed_memory_is_free_of_p() -> None:
     assert (found.beyond.term, found.beyond.lower) == ("bandwidth", "sqrt(P)*n")
 
 
+@long
 def test_without_storage_energy_the_memory_does_not_count() -> None:
     assert fixed("matmul::matmul_25d", on=made(gamma_t=1, beta_t=2, alpha_t=3, gamma_e=5, beta_e=7, alpha_e=11,
                                                delta_e=0, eps_e=0)).growth == "n^3"  # fmt: skip

@@ -43,11 +43,12 @@ def library() -> dict[str, Algorithm]:
     return found
 
 
-def derivations(repeat: int) -> None:
+def derivations(repeat: int, only: str) -> None:
     """Time each derivation; print those above the target, and the slowest."""
     spent = {}
     for target, each in library().items():
-        spent[target] = times(lambda subject=each: derive(subject.module, subject.node), repeat)[0]
+        if only in target:
+            spent[target] = times(lambda subject=each: derive(subject.module, subject.node), repeat)[0]
     ranked = sorted(spent.items(), key=lambda pair: -pair[1])
     slow = [pair for pair in ranked if pair[1] >= WARM_TARGET]
     print(f"derivation of flops, work and span, {len(spent)} algorithms, best of {repeat}, target {WARM_TARGET:.3f} s:")
@@ -130,9 +131,10 @@ def main() -> None:
     collect_seldom()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
-    options = parsed(parser, repeat=1)
+    parser.add_argument("--only", default="", help="algorithms with this in their names")
+    options = parsed(parser, repeat=1, only="scan")
     print(machine())
-    derivations(options.repeat)
+    derivations(options.repeat, options.only)
     against_sympy(options.repeat)
     cold_processes(options.repeat)
 

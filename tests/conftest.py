@@ -22,15 +22,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker of `effort.long`."""
-    config.addinivalue_line("markers", "long: takes long; left out by quick runs, which say how many were deselected")
+    """Name the markers that efforts go by; what is left out is counted as deselected."""
+    config.addinivalue_line("markers", "long: takes long; left out by quick runs")
+    config.addinivalue_line("markers", "sample: of what longer tiers try in full; left out where these run")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, where the effort is quick and no test is asked for by name."""
-    if EFFORT != "quick" or any("::" in each for each in config.args):
+    """Leave out what takes long, or samples of it, by the effort, where no test is asked for by name."""
+    if any("::" in each for each in config.args):
         return
-    out = [each for each in items if each.get_closest_marker("long")]
+    out = [each for each in items if each.get_closest_marker("long" if EFFORT == "quick" else "sample")]
     config.hook.pytest_deselected(items=out)
     items[:] = [each for each in items if each not in set(out)]
 

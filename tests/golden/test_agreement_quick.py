@@ -38,6 +38,7 @@ from stdlib_cases import CASES
 from stdlib_recursive_cases import RECURSIVE
 from stdlib_targets import ALL
 
+pytestmark = pytest.mark.sample
 PROGRAMS = 60
 FAMILIES = (
     "arithmetic.polynomial::polynomial",

@@ -54,12 +54,12 @@ def recorded(module: str) -> dict[str, Entry]:
 def sampled(entry: Entry, effort: str) -> Entry:
     """A snapshot with all its forms, and io at as many of its points as an effort asks for.
 
-    `deep` asks for all; `full` for every second capacity; `quick` for the smallest, the middle and the largest one of
-    the first point and the longest line.
+    `deep` asks for all; `full` for the smallest, the middle and the largest capacity; `quick` for these at the first
+    point and the longest line.
     """
     points, lines, step = {
         "quick": (1, LINES[-1:], CAPACITIES // 2),
-        "full": (None, LINES, 2),
+        "full": (None, LINES, CAPACITIES // 2),
         "deep": (None, LINES, 1),
     }[effort]
     return {**entry, "at": {at: _few(values, lines, step) for at, values in list(entry["at"].items())[:points]}}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from archline.api import result_cache
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.printer import format_fact
 from archline.language.source import Source, is_path, recorded
 from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract
 
@@ -174,11 +173,8 @@ def _group(subject: Algorithm, certificates: bool) -> Group:
     report = subject.report()
     contracts = tuple(contract(each, certificates) for each in report.ensures)
     holds = any(each.outcome == "holds" for each in contracts)
-    stated = set(map(format_fact, subject.node.where))
-    assumptions = tuple(each for each in report.assumptions if each not in stated)
-    return Group(
-        subject.name, contracts, stop(subject) if holds else None, messages.text if messages else "", assumptions
-    )
+    stopped = stop(subject) if holds else None
+    return Group(subject.name, contracts, stopped, messages.text if messages else "", report.needed)
 
 
 def _view(data: Any) -> CheckView:

@@ -48,6 +48,7 @@ from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
+from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from archline.api.running import Run
     from archline.execution.results import Cache
 
-SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL}
+SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL, *OF_SIZES}
 COMPARED = names(lambda each: each.taken and each.declared)
 """Metrics whose growth is compared."""
 

@@ -163,7 +163,8 @@ class Metric:
         """
         from archline.api.many import upper_of
 
-        return upper_of(self._cost, self._report.names, self._report.where, self._needed, {**(sizes or {}), **named})
+        report, given = self._report, {**(sizes or {}), **named}
+        return upper_of(self._cost, report.names, report.where, self._needed, given, report.require_runs)
 
     @property
     def _needed(self) -> list[str]:
@@ -345,6 +346,12 @@ class CostReport:
         return self._derived.assumptions
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """Those that are no facts of the algorithm's `where`."""
+        stated = set(map(format_fact, self.where))
+        return tuple(each for each in self.assumptions if each not in stated)
+
+    @property
     def where(self) -> tuple[s.Fact, ...]:
         """The facts of the algorithm's `where`."""
         return self._node.where
@@ -466,10 +473,14 @@ class CostReport:
     def point_of_run(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """The values checked, at which some run may end: others have no cost. Raises ArchlineError, as that does."""
         point = self.point(given, needed, option)
-        failure = self._stopped({name: value for name, value in point.items() if isinstance(value, int)})
+        self.require_runs(point)
+        return point
+
+    def require_runs(self, point: Mapping[str, Number]) -> None:
+        """Raises ArchlineError where no run at a point ends."""
+        failure = self._stopped({name: int(value) for name, value in point.items() if value == int(value)})
         if failure is not None:
             raise ArchlineError([failure.diagnostic])
-        return point
 
     def growth(self, cost: Cost) -> str | None:
         """How a cost grows, as its metric's `growth` has it."""

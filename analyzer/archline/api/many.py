@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,21 @@ from archline.language.diagnostics import error
 from archline.language.printer import format_fact
 from archline.report.numbers import point_text
 
+MAX_FOLLOWED = 64
+
 
 def upper_of(
-    cost: Cost, names: Names, where: Iterable[s.Fact], needed: Iterable[str], given: Mapping[str, Any]
+    cost: Cost,
+    names: Names,
+    where: Iterable[s.Fact],
+    needed: Iterable[str],
+    given: Mapping[str, Any],
+    require_runs: Callable[[Mapping[str, int]], None],
 ) -> NDArray[Any]:
-    """The upper bound of a cost at arrays of values by name. Raises ArchlineError (AL401 to AL407, AL415, AL416)."""
+    """The upper bound of a cost at arrays of values by name. Raises ArchlineError (AL401 to AL407, AL415, AL416).
+
+    Of the first MAX_FOLLOWED points runs have to end; of others that is assumed.
+    """
     arrays = {name: _integers(value) for name, value in given.items()}
     smallest = {name: value if isinstance(value, str) else _least(value) for name, value in arrays.items()}
     checked_point(unplaced(smallest), names, needed=needed)
@@ -34,6 +44,8 @@ def upper_of(
     points = {name: values.ravel() for name, values in zip(arrays, together, strict=True)}
     length = int(np.prod(shape))
     _check_facts(points, length, where)
+    for place in range(min(length, MAX_FOLLOWED)):
+        require_runs({name: int(values[place]) for name, values in points.items()})
     try:
         return upper_at(cost, points, length).reshape(shape)
     except NoBoundError as problem:

@@ -25,6 +25,7 @@ from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
 from archline.ir.scope import declared
 from archline.language import syntax as s
+from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import with_where
 from archline.language.format_expressions import format_expression, format_fact
@@ -61,7 +62,8 @@ def scale(
         raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
     varied = tuple(dict.fromkeys(name for each in sweeps for name in each.names))
     growths = _growths(chosen, machine, taken, varied)
-    return Scaling(chosen.name, taken, varied, factor, steps, growths, _fixed_memory(chosen, machine, taken))
+    fixed = _fixed_memory(chosen, machine, taken)
+    return Scaling(chosen.name, taken, varied, factor, steps, growths, fixed, chosen.needed)
 
 
 def _steps(
@@ -77,7 +79,7 @@ def _steps(
         try:
             (found,) = energies([chosen], [machine], model, point, settings)
         except ArchlineError as problem:
-            if problem.diagnostics[0].rule is not rules.FACT_FAILS:
+            if problem.diagnostics[0].rule not in (rules.FACT_FAILS, *OF_SIZES):
                 raise
             failed.append(problem)
             if len(failed) == points:

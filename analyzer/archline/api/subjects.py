@@ -111,6 +111,11 @@ class AlgorithmSubject:
         return self.report.where
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """What its costs rest on beside the `where`."""
+        return self.report.needed
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What its costs rest on; beside others, lines are said to be of it."""
         return tuple(LINES.sub(rf"\g<0> of `{self.name}`", each) for each in self.report.assumptions)
@@ -275,6 +280,7 @@ class FormulaSubject:
 
     where: tuple[s.Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice, pairwise, takewhile
 
 from archline.algebra import atoms as a
@@ -18,6 +19,7 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.prove.residues import never_negative
+from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.checks.guards import guard
 from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
 from archline.analysis.metrics.time import margins, time_on
@@ -60,7 +62,8 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
     """The verdict on every `ensures` of the algorithm, in order."""
     scope = declared(module, algorithm)
-    written = [_in_sizes(ensures, algorithm) for ensures in algorithm.ensures]
+    facts = assumed_facts(module, algorithm)
+    written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in algorithm.ensures]
     found = [_decide(each, algorithm, costs, scope) for each in written]
     if algorithm.grid:
         by_cases = ByCases(module, algorithm, _decide)
@@ -213,7 +216,8 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
         return first
     known = points(algorithm, scope, costs, ensures, branches=False)
     small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
-    place = next((each for each in small if (_claimed(ensures, each) or 0) > 0 and _is_zero(cost, each)), None)
+    zero = (each for each in small if (_claimed(ensures, each) or 0) > 0 and _is_zero(cost, each))
+    place = next((each for each in zero if _has_runs(algorithm, scope, each)), None)
     if place is not None:
         reason = "the cost is 0 and the claim is not; a `when` leaves such sizes out"
         return Verdict(ensures, "fails", reason, place)
@@ -228,6 +232,11 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _has_runs(algorithm: s.Algorithm, scope: Scope, point: Mapping[str, int]) -> bool:
+    """Whether some run may end at a point, which then tells against a claim."""
+    return refusal(scope.module, algorithm, point) is None
 
 
 def _may_vanish(cost: Cost) -> bool:
@@ -490,7 +499,7 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
             claimed = _as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
             claims = [_Claim(ensures, costs, each, claimed, facts) for each in _implied(cost, facts)]
             proved = next((each for each in claims if each.proved), claims[0])
-            return proved.verdict(points(algorithm, scope, costs, ensures))
+            return proved.verdict(points(algorithm, scope, costs, ensures), partial(_has_runs, algorithm, scope))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -541,12 +550,12 @@ class _Claim:
         """Whether it holds at all sizes."""
         return all(any(never_negative(each, facts) for each in group) for facts, group in self._margins())
 
-    def verdict(self, points: Iterator[Mapping[str, int]]) -> Verdict:
+    def verdict(self, points: Iterator[Mapping[str, int]], has_runs: Callable[[Mapping[str, int]], bool]) -> Verdict:
         if self.proved:
             return Verdict(self.ensures, "holds", "proved for all sizes" + _trust(self.cost, "holds"))
         for point in points:
             reason = self._contradiction(point)
-            if reason is not None:
+            if reason is not None and has_runs(point):
                 return Verdict(self.ensures, "fails", reason, point)
         if not self.cost.exact:
             return Verdict(self.ensures, "unknown", "the derived cost is only bounded, and its bounds do not decide it")

@@ -69,7 +69,8 @@ class Scaling:
     """How an algorithm scales on a machine.
 
     `growth` is that of P times each term of the time, as text, and whether it is free of what is varied;
-    `fixed_memory` that of the energy in P where a processor keeps its memory, of algorithms on a grid.
+    `fixed_memory` that of the energy in P where a processor keeps its memory, of algorithms on a grid. `assumptions`
+    are what it rests on beside the `where`.
     """
 
     algorithm: str
@@ -79,6 +80,7 @@ class Scaling:
     steps: tuple[ScaleStep, ...]
     growth: Mapping[str, tuple[str, str]]
     fixed_memory: FixedMemory | None = None
+    assumptions: tuple[str, ...] = ()
 
     @cached_property
     def first(self) -> ScaleStep | None:

@@ -87,3 +87,7 @@ BAD_SIZE = Rule(
     otherwise must be given, and nothing else.
     """,
 )
+OF_SIZES = frozenset(
+    (OUT_OF_BOUNDS, SLICE_OUT_OF_BOUNDS, UNSET, SIZE_TOO_SMALL, SHAPE, WHERE, NOT_EXACT, BAD_STEP, BAD_SIZE)
+)
+"""Those that sizes alone may break."""

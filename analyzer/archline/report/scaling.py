@@ -47,6 +47,8 @@ def text(scaling: Scaling, width: int) -> str:
     lines += indented(table(terms, width - 4), 4)
     if scaling.fixed_memory is not None:
         lines += ["", *indented(_fixed_memory(scaling.fixed_memory, width - 2))]
+    if scaling.assumptions:
+        lines += ["", *indented(wrap(f"assuming {', '.join(scaling.assumptions)}", width - 2))]
     return "\n".join(lines) + "\n"
 
 
@@ -154,6 +156,7 @@ def json_text(scaling: Scaling) -> str:
             },
             "moved_words_ratio": None if scaling.moved is None else ends(scaling.moved),
             "energy_at_fixed_memory": None if scaling.fixed_memory is None else _in_json(scaling.fixed_memory),
+            "assumptions": list(scaling.assumptions),
             "growth": {
                 name: {"of_P_times_term": growth, "verdict": verdict}
                 for name, (growth, verdict) in scaling.growth.items()

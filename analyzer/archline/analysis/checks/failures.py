@@ -17,6 +17,7 @@ from archline.language.call_graph import component, reachable, recurses
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
+from archline.language.parser import parse_facts
 from archline.language.type_rules import SHAPE
 
 ENDLESS = Rule(
@@ -107,6 +108,11 @@ def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     return _examined(module, algorithm).texts
 
 
+def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+    """Of the assumptions those that are facts about sizes, under which claims are decided."""
+    return _examined(module, algorithm).facts
+
+
 def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
     """What stops every run at sizes; None where some run may end."""
     if not _examined(module, algorithm).open:
@@ -122,6 +128,7 @@ class _Examined:
 
     failures: tuple[Failure, ...] = ()
     texts: tuple[str, ...] = ()
+    facts: tuple[s.Fact, ...] = ()
     open: bool = False
 
 
@@ -150,7 +157,8 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     if first is None and any(_is_about(one, failures[0]) for one in holding if failures):
         # Some sizes have runs.
         failures = ()
-    return _Examined(failures, told(found, algorithm.name), True)
+    facts = [each.form for each in found if each.form and not each.when and not each.recursive]
+    return _Examined(failures, told(found, algorithm.name), parse_facts(", ".join(facts)) if facts else (), True)
 
 
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:

@@ -343,10 +343,18 @@ def test_declared_costs_below_zero_are_no_counterexample(amount: str) -> None:
 def test_calls_in_loops_refuse_no_sizes_that_only_the_loop_decides() -> None:
     text = (
         "algorithm g(y: inout real[p]):\n    where 2 divides p\n    y[0] += 1.0\n"
-        "algorithm f(x: inout real[n]):\n    ensures flops <= 2\n    for i in 1..n:\n        g(x[0..2*i])\n"
+        "algorithm f(x: inout real[2*n], n: size):\n    ensures flops <= 2\n    for i in 1..n:\n        g(x[0..2*i])\n"
     )
     (failed,) = decided(text)
     assert failed.point == {"n": 4}
+
+
+def test_no_counterexample_has_sizes_without_runs() -> None:
+    (found,) = decided(
+        "algorithm f(x: inout real[n]):\n    ensures flops <= 2\n    for i in 1..n:\n        x[2*i] += 1.0\n"
+    )
+    # From n = 2 on the last iteration is outside; flops are n - 1 at all sizes.
+    assert found.outcome == "holds"
 
 
 def test_large_sizes_are_tried_where_small_ones_satisfy_a_claim() -> None:

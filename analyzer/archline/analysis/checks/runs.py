@@ -322,6 +322,8 @@ class Runs(Follower[Locals]):
                     if isinstance(piece, s.Slice):
                         axes.append((axis, step * own))
                 return replace(base, starts=tuple(starts), axes=tuple(axes))
+            case s.Element():
+                return None
             case _:
                 # What is reshaped is not followed.
                 self.forget(expr, block)

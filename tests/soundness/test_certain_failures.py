@@ -309,6 +309,9 @@ KEPT = {
     "counted by a long loop": (
         "for j in 0..4*n:\n        i += 1\n    if n > 2:\n        while i < 12 at most 1 times:\n            i += 1"
     ),
+    "counted by a loop that is too long to follow": (
+        "for j in 0..n^4:\n        i += 1\n    if n > 6:\n        while i < 100 at most 1 times:\n            i += 1"
+    ),
     "never entered": "while i > n at most 0 times:\n        i += 1",
 }
 BOUNDED = "\nalgorithm g(y: real[m]):\n    local j: int = 0\n    while j < m at most 3 times:\n        j += 1\n"

@@ -49,6 +49,7 @@ CLEAN = {
     "a descending loop without iterations": "for k in 0 downto 1:\n            t[k] = x[i]",
     "an ascending loop without iterations": "for k in n..n:\n            t[k] = x[i]",
     "a guard of two parts": "if i >= 1 and i < 2:\n            t[0] = x[i]",
+    "a guard of data around a loop": "if x[i] > 1.0:\n            parallel for k in 0..1:\n                t[0] = 1.0",
     "a guard of data": "if x[i] > 1.0:\n            t[0] = 1.0",
     "inner loops of one name": (
         "for k in 1..2:\n            t[i] = x[2*i + k]\n        for k in 0..1:\n            x[2*i + k] = 0.0"
@@ -113,6 +114,7 @@ HEADERS = {
     "one segment of several entries": ("parallel for i in rows[0]..rows[1]:\n        x[0] = 1.0", True),
     "a range of data": ("local k: int = key[0]\n    parallel for i in 0..k:\n        x[0] = 1.0", False),
     "an index in the way": ("parallel for i in 0..n:\n        x[i % q] = 1.0", False),
+    "an index that may be 0": ("parallel for i in 0..n:\n        x[i*q] = 1.0", False),
     "whatever the index is": ("parallel for i in 0..n:\n        x[0] = real_of(q)", True),
 }
 """Loops, and whether they race."""

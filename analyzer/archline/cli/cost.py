@@ -66,12 +66,9 @@ def processors(text: str) -> int | str:
     return text if text.isidentifier() else shared.positive(text)
 
 
-def execute(options: argparse.Namespace) -> int:
+@shared.prints
+def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    return shared.printed(options, lambda: _text(options), kept=options.lru is None)
-
-
-def _text(options: argparse.Namespace) -> str:
     from archline.api import rules
     from archline.language.diagnostics import error
 

@@ -33,12 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_format(parser, FORMATS)
 
 
-def execute(options: argparse.Namespace) -> int:
+@shared.prints
+def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    return shared.printed(options, lambda: _text(options), kept=options.matrix is None)
-
-
-def _text(options: argparse.Namespace) -> str:
     from archline.api.energies import energies
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep

@@ -19,16 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_format(parser, ("text", "json"))
 
 
-def execute(options: argparse.Namespace) -> int:
+@shared.prints
+def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.language.source import is_path
-
-    # What is in folders of the user's may change without a file that was read.
-    own = any(is_path(target.partition("::")[0]) for target in options.targets)
-    return shared.printed(options, lambda: _text(options), kept=not own)
-
-
-def _text(options: argparse.Namespace) -> str:
     from archline.api.library import listed
     from archline.report import library
     from archline.report.layout import terminal_width

@@ -19,12 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_format(parser, ("text", "json"))
 
 
-def execute(options: argparse.Namespace) -> int:
+@shared.prints
+def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    return shared.printed(options, lambda: _text(options))
-
-
-def _text(options: argparse.Namespace) -> str:
     from archline.api import rules
     from archline.energy.machines import machine, machines
     from archline.energy.models import models

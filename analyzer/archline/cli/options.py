@@ -150,26 +150,35 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def printed(options: argparse.Namespace, make: Callable[[], str], *, kept: bool = True) -> int:
-    """Print the text that a command makes, or made before of the same options and files; returns the exit code."""
-    from archline.algebra.effort import Clock, allow
+def prints(make: Callable[[argparse.Namespace], str]) -> Callable[[argparse.Namespace], int]:
+    """A command that prints a text: the one that it made before of the same options and files, if that is kept.
 
-    allow(getattr(options, "time_limit", 0))
-    if options.no_cache or not kept:
-        text = make()
-    else:
-        from archline.api import result_cache
-        from archline.report.layout import terminal_width
+    Nothing is kept of what a matrix, a time limit or a folder decides, nor where a file is written.
+    """
 
+    def execute(options: argparse.Namespace) -> int:
+        from archline.algebra.effort import Clock, allow
+
+        allow(getattr(options, "time_limit", 0))
         targets = getattr(options, "targets", None) or [getattr(options, "target", "")]
-        text = result_cache.kept((sorted(vars(options).items()), terminal_width()), targets, make)
-    sys.stdout.write(text)
-    reached = Clock.late
-    allow(0)
-    if reached:
-        note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
-        print(note, file=sys.stdout if options.format == "text" else sys.stderr)
-    return 0
+        others = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
+        if options.no_cache or others or any(map(os.path.isdir, targets)):
+            text = make(options)
+        else:
+            from archline.api import result_cache
+            from archline.report.layout import terminal_width
+
+            asked = sorted(vars(options).items()), terminal_width()
+            text = result_cache.kept(asked, targets, lambda: make(options))
+        sys.stdout.write(text)
+        reached = Clock.late
+        allow(0)
+        if reached:
+            note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
+            print(note, file=sys.stdout if options.format == "text" else sys.stderr)
+        return 0
+
+    return execute
 
 
 def natural(text: str) -> int:

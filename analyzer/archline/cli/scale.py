@@ -38,12 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_format(parser, ("text", "json"))
 
 
-def execute(options: argparse.Namespace) -> int:
+@shared.prints
+def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    return shared.printed(options, lambda: _text(options))
-
-
-def _text(options: argparse.Namespace) -> str:
     from archline.api.scaling import scale
     from archline.api.subjects import Settings, subject
     from archline.report import scaling

@@ -17,6 +17,7 @@ from typing import Any
 
 from common import machine, parsed
 
+import archline as al
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
@@ -128,6 +129,20 @@ def against_sympy(found: list[tuple[float, Pair, str]], count: int) -> None:
         print(f"  {f} against {g}: archline {answer}, sympy {said}")
 
 
+def in_many_sizes(counts: tuple[int, ...] = (2, 4, 8, 12)) -> None:
+    """How long it takes to find from which sizes on a cost is Theta, of a program with more and more of them."""
+    for count in counts:
+        sizes = [f"n{number}" for number in range(count)]
+        loops = (f"    for i in 0..{a} - 1:\n        for j in 0..{b} - 1:\n            t[0] += 1.0\n"
+                 for a, b in zip(sizes[::2], sizes[1::2], strict=True))  # fmt: skip
+        parameters = ", ".join(f"{size}: size" for size in sizes)
+        program = al.loads(f"algorithm rows({parameters}, t: inout real[1]):\n{''.join(loops)}")
+        report = program["rows"].cost()
+        start = time.process_time()
+        found = report.flops.growth
+        print(f"from which of {count:2} sizes on: {time.process_time() - start:.2f} s: {found}")
+
+
 def main() -> None:
     """Read the options and print the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -137,6 +152,7 @@ def main() -> None:
     print(machine())
     found = ask(corpus(), options.repeat)
     report(found)
+    in_many_sizes()
     if options.limits:
         against_sympy(found, options.limits)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, floor
 from typing import Literal
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
@@ -16,6 +17,7 @@ from archline.algebra.printing import to_text
 from archline.analysis.metrics.derivation import Step
 from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
+from archline.language.metrics import WHOLE
 from archline.language.source import Span
 from archline.recurrences.explanation import Recurrence
 from archline.recurrences.model import IntegerRecurrence
@@ -208,6 +210,14 @@ def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, 
     lower, upper = _own_ends_at(cost, point)
     lower = max([lower, *(low for low, _ in _ends_of(cost.at_least, point))])
     return lower, min([upper, *(high for _, high in _ends_of(cost.at_most, point))])
+
+
+def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """The same; of bounds on a count that are no whole numbers the next ones between them, where there are some."""
+    lower, upper = ends_at(cost, point)
+    if cost.status == "bounded" and cost.metric in WHOLE and ceil(lower) <= floor(upper):
+        return Fraction(ceil(lower)), Fraction(floor(upper))
+    return lower, upper
 
 
 def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iterator[tuple[Fraction, Fraction]]:

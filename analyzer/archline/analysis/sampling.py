@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -44,6 +45,8 @@ def points(
     if not names:
         yield {}
         return
+    fixed = fixed_sizes(facts)
+    given, names = {name: fixed[name] for name in names if name in fixed}, [each for each in names if each not in fixed]
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
     starts = [least.get(name, 0) for name in names]
     every, implied = list(map(_allowed, facts)), offsets_rules(scope)
@@ -70,9 +73,29 @@ def points(
             and all(_is_count(each, point) for each in declared)
         )
 
-    small = (dict(zip(names, values, strict=True)) for values in _small(starts))
-    yield from islice(filter(runs, small), MAX_POINTS)
-    yield from filter(runs, (dict(zip(names, values, strict=True)) for values in _large(starts)))
+    def of(values: tuple[int, ...]) -> Mapping[str, int]:
+        return {**given, **dict(zip(names, values, strict=True))}
+
+    yield from islice(filter(runs, map(of, _small(starts))), MAX_POINTS)
+    yield from filter(runs, map(of, _large(starts) if starts else ()))
+
+
+def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
+    """The sizes that facts give, as `n == 64` does."""
+    found: dict[str, int] = {}
+    for fact in facts:
+        match fact:
+            case s.Binary(op="and", left=left, right=right):
+                found |= fixed_sizes((left, right))
+            case (
+                s.Binary(op="==", left=s.Name(id=name), right=value)
+                | s.Binary(op="==", left=value, right=s.Name(id=name))
+            ):
+                with suppress(UndefinedError):
+                    found[name] = int(evaluate_static(value, found))
+            case _:
+                pass
+    return found
 
 
 def _allowed(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
@@ -91,9 +114,9 @@ def _allowed(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
 
 def _small(starts: list[int]) -> list[tuple[int, ...]]:
     """Every choice of small sizes, the smallest first."""
-    width = max(2, min(MAX_WIDTH, int(MAX_CANDIDATES ** (1 / len(starts)))))
+    width = max(2, min(MAX_WIDTH, int(MAX_CANDIDATES ** (1 / max(1, len(starts))))))
     ranges = [range(start, start + width) for start in starts]
-    return sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values), sum(values)))
+    return sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values, default=0), sum(values)))
 
 
 def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:

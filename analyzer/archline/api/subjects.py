@@ -14,7 +14,7 @@ from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import ZERO, is_number, reduced_sum
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.communication.extents import grid_extents
-from archline.analysis.cost import Cost, ends_at
+from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_at
@@ -206,7 +206,7 @@ class AlgorithmSubject:
             try:
                 if cost.lower is None or cost.upper is None:
                     raise EvaluationError(cost.reason or "it is not derived")
-                lower, upper = ends_at(cost, point)
+                lower, upper = whole_ends_at(cost, point)
             except EvaluationError as problem:
                 unknown[name] = str(problem)
                 continue

@@ -21,9 +21,9 @@ from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.checks.guards import guard
-from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at
+from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at, whole_ends_at
 from archline.analysis.metrics.time import margins, time_on
-from archline.analysis.sampling import assumed, points
+from archline.analysis.sampling import assumed, fixed_sizes, points
 from archline.claims.any_order_growth import least
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import holds as unrolled
@@ -494,6 +494,9 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
     """An `==`, `<=` or `>=`."""
     scope = _with_cost_symbols(scope)
     facts = with_all(scope.facts, ensures.when, scope)
+    at_sizes = _at_sizes(ensures, algorithm, costs, cost, scope)
+    if at_sizes is not None:
+        return at_sizes
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = _as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
@@ -504,6 +507,29 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
         return Verdict(ensures, "unknown", str(problem))
+
+
+def _at_sizes(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict | None:
+    """The verdict where the facts give all sizes, by the values that are told there; None where they do not decide."""
+    if ensures.processors is not None:
+        return None
+    fixed = fixed_sizes((*facts_in_sizes(algorithm), *ensures.when, *assumed(algorithm)))
+    point = next(points(algorithm, scope, costs, ensures), None) if fixed else None
+    if point is None or not point.keys() <= fixed.keys():
+        return None
+    try:
+        lower, upper = whole_ends_at(cost, point)
+        claimed = evaluate_claim(ensures.bound, point)
+    except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
+        return None
+    least, most = (claimed.lo, claimed.hi) if isinstance(claimed, Enclosure) else (claimed, claimed)
+    values = str(lower) if lower == upper else f"between {lower} and {upper}"
+    above, below = upper <= least or ensures.relation == ">=", lower >= most or ensures.relation == "<="
+    if above and below:
+        return Verdict(ensures, "holds", f"at these sizes it is {values}" + _trust(cost, "holds"))
+    if (lower > most and ensures.relation != ">=") or (upper < least and ensures.relation != "<="):
+        return Verdict(ensures, "fails", f"derived {values}, claimed {ensures.relation} {claimed}", point)
+    return None
 
 
 def _with_cost_symbols(scope: Scope) -> Scope:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import partial
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO
 from archline.analysis.analyse import costs_symbols
-from archline.analysis.cost import Cost, Costs, ends_at
+from archline.analysis.cost import Cost, Costs, whole_ends_at
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.claims.verdict import Verdict
 from archline.language import syntax as s
-from archline.language.metrics import WHOLE
 from archline.report.view import AlternativeRow, CostView, Number, Point, RegimeRow, Row, Values, contract
 
 
@@ -109,13 +106,4 @@ def values_at(cost: Cost, at: Point) -> Values | None:
     """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
     if cost.lower is None or cost.upper is None:
         return None
-    lower, upper = ends_at(cost, at)
-    if cost.status == "bounded" and cost.metric in WHOLE:
-        lower, upper = _inwards(lower, upper)
-    return Values(lower, upper)
-
-
-def _inwards(lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
-    """The least and the largest whole number between two bounds; the bounds where there is none."""
-    least, most = math.ceil(lower), math.floor(upper)
-    return (Fraction(least), Fraction(most)) if least <= most else (lower, upper)
+    return Values(*whole_ends_at(cost, at))

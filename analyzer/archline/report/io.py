@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import ceil
 
 from archline.analysis.cache.parallel import Schedule
 from archline.analysis.cost import FEW_LINES, InFull, Kept, Orderless, Reached
@@ -12,7 +11,7 @@ from archline.claims.any_order_growth import per_line
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.report.layout import wrap
-from archline.report.numbers import readable
+from archline.report.numbers import ratio, readable
 from archline.report.view import CostView, Row
 
 NEARLY = 1.05
@@ -90,7 +89,7 @@ def _published(found: Published, width: int) -> Iterator[str]:
     for each in found.bounds:
         beside = _BESIDE[each.relation]
         if each.times is not None:
-            beside += f", its leading term is {each.times:.2f} times ours"
+            beside += f", its leading term is {ratio(each.times)} times ours"
         yield from _indented(f"io >= {each.text} ({each.by}): {beside}", width)
     if any(each.times is not None and each.times > NEARLY for each in found.bounds):
         yield from wrap("ours bounds the footprint of an array by that of each access alone", width)
@@ -118,16 +117,11 @@ def factors(row: Row) -> Iterator[str]:
     if row.values is None or not row.any_order or not row.values.lower:
         return
     upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
-    said = f"{row.metric}: the upper bound is {_times(upper / lower)} times the lower one"
+    said = f"{row.metric}: the upper bound is {ratio(upper / lower)} times the lower one"
     least = Fraction(row.any_order)
     if least != lower:
-        said += f", and {_times(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
+        said += f", and {ratio(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
     yield said
-
-
-def _times(ratio: Fraction) -> str:
-    """A ratio rounded up to two digits behind the point."""
-    return f"{ceil(ratio * 100) / 100:.2f}" if ratio < 10**6 else f"{float(ratio):.3g}"
 
 
 def _in_full(view: CostView, found: InFull) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import ceil
 
 from archline.numbers import arb, fmpq, fmpz
 
@@ -25,6 +26,14 @@ def readable(value: int | Fraction) -> str:
         return text
     top, _, bottom = text.partition("/")
     return _short(top) + (f"/{_short(bottom)}" if bottom else "")
+
+
+def ratio(value: Fraction | float) -> str:
+    """A ratio rounded up to two digits behind the point, or to as many as tell it from 1."""
+    if not value < 10**6:
+        return f"{float(value):.3g}"
+    digits = next((each for each in range(2, 15) if value <= 1 or value - 1 >= Fraction(1, 10**each)), 15)
+    return f"{float(Fraction(ceil(Fraction(value) * 10**digits), 10**digits)):.{digits}f}"
 
 
 def short(value: Fraction) -> str:

@@ -1,0 +1,68 @@
+"""Claims at fixed sizes agree with the values that `cost --at` tells there."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from archline.report.numbers import ratio
+from cli_support import cli
+
+PROGRAM = """
+algorithm ikj(A: real[n, m], B: real[m, p], C: inout real[n, p]):
+{claims}    for i in 0..n:
+        for k in 0..m:
+            for j in 0..p:
+                C[i, j] += A[i, k]*B[k, j]
+
+algorithm half(x: real[n], y: inout real[n]):
+{claims}    for i in 0..n:
+        if x[i] > 0.5:
+            y[i] += x[i]
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("name", "metric"), [("ikj", "io"), ("half", "io"), ("half", "work"), ("ikj", "flops")])
+def test_a_claim_at_sizes_is_decided_by_the_values_there(name: str, metric: str, seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    sizes = {each: random.randint(2, 70) for each in ("nmp" if name == "ikj" else "n")}
+    at = {**sizes, "L": random.choice((1, 4, 8)), "Z": random.choice((64, 300, 5000))}
+    file = tmp_path / "sizes.algo"
+    file.write_text(PROGRAM.format(claims=""))
+    given = ",".join(f"{each}={value}" for each, value in at.items())
+    value = json.loads(cli("cost", f"{file}::{name}", "--at", given, "--format", "json").out)["costs"][metric]["value"]
+    lower, upper = Fraction(value["lower"]), Fraction(value["upper"])
+    assert lower.denominator == upper.denominator == 1
+    when = ", ".join(f"{each} == {size}" for each, size in (at if metric == "io" else sizes).items())
+    claimed = {f"<= {upper}": "holds", f">= {lower}": "holds", f"<= {lower - 1}": "fails", f">= {upper + 1}": "fails"}
+    claimed[f"== {lower}"] = "holds" if lower == upper else "unknown"
+    claims = "".join(f"    ensures {metric} {claim} when {when}\n" for claim in claimed)
+    head, _, body = PROGRAM.partition(f"algorithm {name}")
+    file.write_text(
+        head.format(claims="") + f"algorithm {name}" + body.replace("{claims}", claims, 1).format(claims="")
+    )
+    checked = cli("check", f"{file}::{name}", "--no-cache")
+    for claim, outcome in claimed.items():
+        assert re.search(rf"{outcome}\s+{metric} {claim}\s+when", checked.out), (claim, checked.out)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *((Fraction(1), "1.00"), (Fraction(1003, 1000), "1.003"), (Fraction(100001, 10**5), "1.00001")),
+        *(
+            (Fraction(118, 100), "1.18"),
+            (Fraction(4, 3), "1.34"),
+            (Fraction(1, 2), "0.50"),
+            (Fraction(2 * 10**6), "2e+06"),
+        ),
+    ],
+)
+def test_ratios_have_the_digits_that_tell_them_from_1(value: Fraction, text: str) -> None:
+    assert ratio(value) == text

@@ -31,7 +31,7 @@ def points(
 ) -> Iterator[Mapping[str, int]]:
     """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger.
 
-    `branches`: only those at which every branch could be taken.
+    `branches`: only those at which declared costs in every branch are counts.
     """
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
@@ -50,27 +50,14 @@ def points(
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
     starts = [least.get(name, 0) for name in names]
     every, implied = list(map(_allowed, facts)), offsets_rules(scope)
-    quotients = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Binary) and each.op == "/"]
-    calls = [each for each in s.nodes(algorithm.body) if isinstance(each, s.Call) and each in scope.module.bindings]
-
     declared = [amount for each in _declared(algorithm, scope.module) for amount, _ in each]
-
-    # What follows stops a run, or sits in a branch that these sizes may not take.
-    def divides(point: Mapping[str, int]) -> bool:
-        return all(holds(s.Divides(each.right, each.left, span=each.span), point) is not False for each in quotients)
 
     def runs(point: Mapping[str, int]) -> bool:
         return (
             all(allowed(point) for allowed in every)
             and all(rule(point) for rule in implied)
-            and (not branches or taken(point))
-        )
-
-    def taken(point: Mapping[str, int]) -> bool:
-        return (
-            divides(point)
-            and all(_accepts(scope.module, each, point) for each in calls)
-            and all(_is_count(each, point) for each in declared)
+            # A negative one stops a run, or sits in a branch that these sizes may not take.
+            and (not branches or all(_is_count(each, point) for each in declared))
         )
 
     def of(values: tuple[int, ...]) -> Mapping[str, int]:
@@ -147,22 +134,6 @@ def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:
         return evaluate_static(amount, point) >= 0
     except UndefinedError:
         return True
-
-
-def _accepts(module: Module, call: s.Call, point: Mapping[str, int]) -> bool:
-    """Whether the sizes of a call, as far as the caller's decide them, satisfy the callee's `where`."""
-    target = module.targets[call]
-    assert isinstance(target, s.Algorithm)
-    least = module.signatures[target].at_least
-    sizes: dict[str, int] = {}
-    for name, expr in module.bindings[call].items():
-        try:
-            sizes |= {} if expr is None else {name: evaluate_static(expr, point)}
-        except UndefinedError:
-            continue
-    return all(size >= least.get(name, size) for name, size in sizes.items()) and all(
-        holds(fact, sizes) is not False for fact in target.where
-    )
 
 
 @dataclass(frozen=True, eq=False)

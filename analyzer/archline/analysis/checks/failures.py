@@ -52,7 +52,7 @@ OUTSIDE = Rule(
 )
 ENOUGH = 6
 """So many of the larger sizes must fail alike before a failure at small sizes is reported."""
-MAX_KNOWN = 256
+FEW, MAX_KNOWN = 12, 256
 Point = Mapping[str, int]
 AT_ALL_SIZES = {
     rules.OUT_OF_BOUNDS: OUTSIDE,
@@ -139,7 +139,9 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
         return _Examined()
     failing: list[Failure] = []
     ending: list[Point] = []
-    for point in small(module, algorithm, indices=True):
+    # What is set depends on sizes less than what is inside.
+    tried = sorted(small(module, algorithm, indices=True), key=lambda each: sum(each.values()))
+    for point in tried[: None if left else FEW]:
         failure, complete = failure_at(module, algorithm, point)
         if failure is not None:
             failing += [failure] if failure.rule not in (rules.NOT_DECREASING, TOO_MANY_ITERATIONS) else []

@@ -9,6 +9,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.language.source import Span
 
+MAX_TERMS = 40
+"""Bounds of more terms than that are told apart by their length."""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -108,7 +111,8 @@ def nearer(one: Amount, other: Amount, facts: Facts) -> Amount:
         return one
     if isinstance(one, Unknown):
         return other
-    upper = one.upper if facts.nonnegative(other.upper - one.upper) else other.upper
+    short = len(one.upper.terms) <= max(MAX_TERMS, len(other.upper.terms))
+    upper = one.upper if short and facts.nonnegative(other.upper - one.upper) else other.upper
     return Known(facts.maximum(one.lower, other.lower), upper)
 
 

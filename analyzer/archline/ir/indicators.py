@@ -9,7 +9,7 @@ from math import comb, lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.ir.amounts import Known, exactly
 from archline.ir.scope import OPPOSITE, NotStaticError, Scope, has_function, static_value, with_fact
 from archline.language import syntax as s
@@ -69,23 +69,18 @@ def _together(left: s.Expr, right: s.Expr, scope: Scope, counted: Counted) -> Kn
 
 def summable(found: Poly, scope: Scope) -> bool:
     """Whether what takes several values in the body enters an indicator as thresholds and quotients alone."""
-    return all(_cuts(Poly.of_atom(atom), scope) for atom in found.atoms())
+    return all(isinstance(atom, Symbol) or atom.names <= scope.fixed or _cuts(atom, scope) for atom in found.atoms())
 
 
-def _cuts(value: Poly, scope: Scope) -> bool:
-    for monomial in value.terms:
-        match [(atom, power) for atom, power in monomial if not atom.names <= scope.fixed]:
-            case [] | [(Symbol(), 1)]:
-                continue
-            case [(a.PositivePart(argument=argument), 1)] if _cuts(argument, scope):
-                continue
-            case [(a.Floor(argument=argument, modulus=modulus), 1)] if modulus.names <= scope.fixed and _cuts(
-                argument, scope
-            ):
-                continue
-            case _:
-                return False
-    return True
+def _cuts(atom: Atom, scope: Scope) -> bool:
+    argument, *others = atom.parts
+    if not isinstance(atom, a.PositivePart | a.Floor) or not all(each.names <= scope.fixed for each in others):
+        return False
+    moving = [[(each, power) for each, power in m if not each.names <= scope.fixed] for m in argument.terms]
+    return all(
+        not each or (len(each) == 1 and each[0][1] == 1 and summable(Poly.of_atom(each[0][0]), scope))
+        for each in moving
+    )
 
 
 def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:

@@ -115,20 +115,27 @@ class Range:
         facts: Facts,
         what: str,
     ) -> Amount:
+        def end(value: Poly, upper: bool) -> Poly | None:
+            try:
+                return exact(value, self.variable, self.lo, self.hi, facts)
+            except UnresolvedError:
+                found = bounded(value, self.variable, self.lo, self.hi, facts, upper)
+                # What is at least 0 in each iteration comes to that much, whatever is said in its place.
+                return found if upper or found is None else facts.positive_part(found)
+            except TooComplexError as problem:
+                if amount.exact or isinstance(problem, OutOfBudgetError):
+                    raise
+                return None
+
         try:
-            if amount.exact:
-                return exactly(exact(amount.lower, self.variable, self.lo, self.hi, facts))
-        except UnresolvedError:
-            pass
+            lower, upper = end(amount.lower, False), end(amount.upper, True)
         except OutOfBudgetError:
             raise
         except TooComplexError as problem:
             return Unknown(str(problem), self.span)
-        lower = bounded(amount.lower, self.variable, self.lo, self.hi, facts, False)
-        upper = bounded(amount.upper, self.variable, self.lo, self.hi, facts, True)
         if upper is None:
             return Unknown(f"no closed form or bound was found for the {what} over `{self.variable}`", self.span)
-        return Known(ZERO if lower is None else facts.positive_part(lower), upper)
+        return Known(lower or ZERO, upper)
 
 
 def fork_depth(iterations: Range) -> Amount:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import islice, product
 
 from archline.algebra.effort import TooComplexError
@@ -50,8 +51,14 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
     means = [_closed(each, facts, algorithm) for each in _average(module, algorithm, recursions)]
     upper = _closed(upper, facts, algorithm)
-    inner: list[tuple[Spent, tuple[Poly, ...]]] | None = None
     costs = {}
+
+    @cache
+    def inner() -> list[tuple[Spent, tuple[Poly, ...]]]:
+        """What processors elsewhere spend; they are looked for where those at corners do not attain the bound."""
+        found = _inner(module, algorithm, facts)
+        return [(_closed(_spent(algorithm, at, recursions, scope)[0], facts, algorithm), needs) for at, needs in found]
+
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
         own_sums = [add(each.of(metric), exactly(call)) for each in own]
@@ -60,14 +67,8 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
             most = add(upper.of(metric), exactly(call))
             amount = _between(most, own_sums, call, facts)
             if isinstance(amount, Known) and not amount.exact and metric != "memory":
-                if inner is None:
-                    inner = [
-                        (_closed(_spent(algorithm, each, recursions, scope)[0], facts, algorithm), needs)
-                        for each, needs in _inner(module, algorithm, facts)
-                    ]
-                there = [
-                    _if_there(add(each.of(metric), exactly(call)), needs, own_sums, facts) for each, needs in inner
-                ]
+                found = [(add(each.of(metric), exactly(call)), needs) for each, needs in inner()]
+                there = [_if_there(each, needs, own_sums, facts) for each, needs in found]
                 amount = _between(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         for mean in means:
@@ -124,29 +125,21 @@ def _inner(
     place = at_start(module, algorithm, None)
     if place is None:
         return
-    near: dict[str, list[Poly]] = {}
+    near: dict[str, list[str | Poly]] = {name: [] for name in place.axes}
     for node in s.nodes(algorithm.body):
-        if not isinstance(node, s.Binary) or node.op not in OPPOSITE:
-            continue
-        with suppress(NotStaticError):
-            difference = static_value(node.left, place.scope) - static_value(node.right, place.scope)
-            for name, axis in place.axes.items():
-                for limit in (difference + axis.coordinate, axis.coordinate - difference):
-                    ends = (ZERO, axis.extent - 1)
-                    found = (limit + by for by in (0, 1, -1) if limit.names <= place.scope.fixed)
-                    near.setdefault(name, []).extend(each for each in found if each not in ends)
-    if not any(near.values()):
-        return
-    choices: list[dict[str | Poly, None]] = [dict.fromkeys(near.get(name) or ("first", "last")) for name in place.axes]
-    for chosen in islice(product(*choices), MAX_INNER):
+        if isinstance(node, s.Binary) and node.op in OPPOSITE:
+            with suppress(NotStaticError):
+                difference = static_value(node.left, place.scope) - static_value(node.right, place.scope)
+                for name, axis in place.axes.items():
+                    limits = (axis.coordinate + difference, axis.coordinate - difference)
+                    points = [each + by for each in limits if each.names <= place.scope.fixed for by in (0, 1, -1)]
+                    near[name] += [each for each in points if each not in (ZERO, axis.extent - 1)]
+    choices = [dict.fromkeys(each or ["first", "last"]) for each in near.values()]
+    for chosen in islice(product(*choices), MAX_INNER) if any(near.values()) else ():
         given = dict(zip(place.axes, chosen, strict=True))
-        exists = (
-            need
-            for name, at in given.items()
-            if isinstance(at, Poly)
-            for need in (at, place.axes[name].extent - 1 - at)
-        )
-        yield given, tuple(each for each in exists if not facts.nonnegative(each))
+        inside = [(at, place.axes[name].extent - 1 - at) for name, at in given.items() if isinstance(at, Poly)]
+        needs = [need for both in inside for need in both]
+        yield given, tuple(each for each in needs if not facts.nonnegative(each))
 
 
 def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:

@@ -15,7 +15,6 @@ from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
-from archline.ir.indicators import indicator, summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
@@ -249,7 +248,8 @@ class Memory:
         if first.condition is None:
             return self._block(first.body, place, spare)
         facts = place.scope.facts
-        taken = indicator(first.condition, place.scope, lambda found: summable(found, place.scope))
+        held = place.holding(first.condition)
+        taken = held.lower if held.exact else None
         if self._level is not None and taken is not None:
             decided = self._level.decided(first, taken, place)
             taken = taken if decided is None else Poly.constant(int(decided))

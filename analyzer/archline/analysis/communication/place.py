@@ -35,7 +35,8 @@ class Position:
 
     Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any,
     or, on `average`, at least the mean of all. `groups` are the axes that `split` made, which calls without `along` do
-    not join. `origins` are the coordinates that those of `ranged` are made of, where they are others.
+    not join. `origins` are the coordinates that those of `ranged` are made of, where they are others. Where it
+    `counts_guards`, what is done under a condition counts where that holds, else always or never.
     """
 
     scope: Scope
@@ -44,6 +45,11 @@ class Position:
     groups: frozenset[str] = frozenset()
     origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     average: Average | None = None
+    counts_guards: bool = True
+
+    def holding(self, condition: s.Expr) -> Known:
+        """1 where a condition holds, 0 elsewhere; between where that is not told, or no guard is to be counted."""
+        return holding(condition, self.scope, lambda found: self.counts_guards and summable(found, self.scope))
 
     def with_scope(self, scope: Scope) -> Position:
         """The same processor, elsewhere in the program."""

@@ -12,7 +12,6 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
 from archline.analysis.communication.place import Axis, Position
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
-from archline.ir.indicators import holding, summable
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.model import Module, ViewType
@@ -182,7 +181,7 @@ def _holds(condition: s.Expr | None, place: Position) -> Known:
     if place.average is not None and not place.decides(condition):
         # On average the condition is part of the weight.
         return UNIT
-    found = holding(condition, place.scope, lambda taken: summable(taken, place.scope))
+    found = place.holding(condition)
     if not place.moves(found.upper):
         return found if not place.moves(found.lower) else Known(ZERO, found.upper)
     return Known(ZERO, place.somewhere(found.upper, condition.span))

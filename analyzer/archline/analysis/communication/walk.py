@@ -24,8 +24,21 @@ from archline.analysis.communication.steps import sends_everywhere, share
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, add, either, exactly, nearer, times, weigh
-from archline.ir.indicators import holding, summable
+from archline.ir.amounts import (
+    MAX_TERMS,
+    NOTHING,
+    UNIT,
+    Amount,
+    Known,
+    Unknown,
+    add,
+    either,
+    exactly,
+    nearer,
+    times,
+    weigh,
+)
+from archline.ir.indicators import summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
@@ -87,6 +100,10 @@ class Spent:
         """Apply a function to every amount; stages are of no use then."""
         amounts = {name: function(self.of(name)) for name in METRICS}
         return Spent(amounts, self.declared, steps=tuple(each.mapped(function) for each in self.steps))
+
+    def within(self, other: Spent, facts: Facts) -> Spent:
+        """The same by the nearer of two bounds."""
+        return replace(self, amounts={name: nearer(self.of(name), other.of(name), facts) for name in METRICS})
 
 
 def _sum(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
@@ -170,8 +187,7 @@ class PathCosts:
             # No processor does more than it would if it took every branch.
             other, _ = self._stretches.ungoverned.block(statements, place.scope)
             rough = self._most(Spent(self._amounts(other, statements)), statements[0], place)
-            amounts = {name: nearer(spent.of(name), rough.of(name), place.scope.facts) for name in METRICS}
-            spent = replace(spent, amounts=amounts)
+            spent = spent.within(rough, place.scope.facts)
         if not self._stepwise:
             return spent
         each = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
@@ -283,17 +299,13 @@ class PathCosts:
         inside, mean = place.with_scope(scope), place.average is not None
         body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, algorithm, inside))
         spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
-        known = [each for each in map(body.of, METRICS) if isinstance(each, Known)]
-        if (
-            not mean
-            and self._stretches.counts_guards
-            and not all(summable(end, scope) for each in known for end in (each.lower, each.upper))
-        ):
+        ends = [end for each in map(body.of, METRICS) if isinstance(each, Known) for end in (each.lower, each.upper)]
+        long = any(isinstance(each, Unknown) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS))
+        if not mean and place.counts_guards and (long or not all(summable(end, scope) for end in ends)):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
-            rough = other._loop(loop, algorithm, place)
-            amounts = {name: nearer(spent.of(name), rough.of(name), place.scope.facts) for name in METRICS}
-            spent = replace(spent, amounts=amounts)
+            rough = other._loop(loop, algorithm, replace(place, counts_guards=False))
+            spent = spent.within(rough, place.scope.facts)
         return spent
 
     def _range(self, loop: s.Loop, place: Position) -> Range:
@@ -324,7 +336,7 @@ class PathCosts:
         facts = place.scope.facts
         test = evaluation(first.condition, place.scope, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._most(_computed(test), first, place)
-        taken = holding(first.condition, place.scope, lambda found: summable(found, place.scope))
+        taken = place.holding(first.condition)
         if self._level is not None and self._level.algorithm is algorithm and taken.exact:
             decided = self._level.decided(first, taken.lower, place)
             taken = taken if decided is None else exactly(Poly.constant(int(decided)))
@@ -343,13 +355,9 @@ class PathCosts:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
         facts = place.scope.facts
-        moves = place.moves(taken.lower) or place.moves(taken.upper)
-        if taken.exact and not moves:
-            amounts = {name: weigh(taken.lower, arm.of(name), other.of(name)) for name in METRICS}
-            first, rest = (
-                (lambda amount: weigh(taken.lower, amount, NOTHING)),
-                (lambda amount: weigh(taken.lower, NOTHING, amount)),
-            )
+        if (held := taken.lower) == taken.upper and not place.moves(held):
+            amounts = {name: weigh(held, arm.of(name), other.of(name)) for name in METRICS}
+            first, rest = (lambda amount: weigh(held, amount, NOTHING)), (lambda amount: weigh(held, NOTHING, amount))
             if shown is None:
                 steps = [*(each.mapped(first) for each in arm.steps), *(each.mapped(rest) for each in other.steps)]
             else:

@@ -197,11 +197,12 @@ class _Conditions(Follower[_Place]):
         self._circle = component(module, algorithm)
         self._own = declared(module, algorithm)
         self._sizes = frozenset(self._own.facts.bounds)
+        self._stated = tuple(each for fact in algorithm.where for each in _wanted(fact, self._own))
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def all(self) -> None:
         """Find all that is left."""
-        place = _Place(self._algorithm, self._own, {})
+        place = _Place(self._algorithm, self._own, {}, known=self._stated)
         place.scope = replace(self._own, reads_offsets=True)
         for fact in facts_in_sizes(self._algorithm):
             if isinstance(fact, s.Divides):
@@ -303,7 +304,8 @@ class _Conditions(Follower[_Place]):
         about = told if isinstance(told, str) else told()[0]
         found = Assumption("other", (), (), self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
         if form and all(part.names <= self._sizes for part in form):
-            when = tuple(restore(each) for each in block.known if each.names <= self._sizes)
+            guards = (each for each in block.known if each.names <= self._sizes and each not in self._stated)
+            when = tuple(map(restore, guards))
             parts = tuple(map(restore, form))
             found = replace(found, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
         self.left.append(found)
@@ -372,7 +374,7 @@ class _Conditions(Follower[_Place]):
     def _under(self, condition: s.Expr, block: _Place) -> _Place | None:
         """Where a condition holds; None where that is nowhere."""
         inner = self.inside(block)
-        values = wanted(condition, block.scope) or ()
+        values = _wanted(condition, block.scope)
         inner.learn(condition)
         known = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
         if known is None:
@@ -415,6 +417,11 @@ class _Conditions(Follower[_Place]):
             parts = tuple(part.substitute(values) for part in each.parts)
             about = f"{each.form or each.general} in the call of `{callee.name}`"
             self._leave(each.kind, parts, call, here, rules.SHAPE, about)
+
+
+def _wanted(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
+    """Integers that are at least 0 where a fact holds."""
+    return () if isinstance(fact, s.IsPower | s.IsSquare | s.Divides) else wanted(fact, scope) or ()
 
 
 def _static(expr: s.Expr, scope: Scope) -> Poly | None:

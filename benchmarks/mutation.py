@@ -193,7 +193,7 @@ TARGETS = {
         _EXECUTOR,
         {
             **dict.fromkeys(
-                ("arithmetic.py", "runtime.py", "slots.py", "memory.py", "placement.py", "machine.py"),
+                ("arithmetic.py", "runtime.py", "slots.py", "memory.py", "placement.py"),
                 ("test_executor_runtime.py", *_EXECUTOR),
             ),
             **dict.fromkeys(

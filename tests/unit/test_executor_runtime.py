@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from archline.execution import arithmetic, memory, runtime, slots
 from archline.execution.arithmetic import add_int, mul_int, pow_int, sub_int
-from archline.execution.machine import shown_bytes
-from archline.execution.memory import Room, refuse
+from archline.execution.memory import Room, refuse, shown_bytes
 from archline.execution.placement import load_words, place, store_words
 from archline.execution.slots import CAPACITY, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE, SITE_FULL, UNSET_REAL, VALUES
 from archline.execution.stops import StoppedError, fail

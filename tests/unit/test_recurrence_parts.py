@@ -18,7 +18,7 @@ from archline.recurrences.asymptotic import terms as exponents
 from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
-from archline.recurrences.asymptotic.logspace import numbers as multi_numbers
+from archline.recurrences.asymptotic.logspace import cones as multi_numbers
 from archline.recurrences.asymptotic.logspace import system as multi_system
 from archline.recurrences.asymptotic.normal_form import branches_of
 from archline.recurrences.asymptotic.read import parse_recurrence

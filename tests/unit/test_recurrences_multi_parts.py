@@ -14,19 +14,22 @@ from hypothesis import strategies as st
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.logspace.compare import as_lattice, as_maximum, covered, equals, prune, simplified
-from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, whole
-from archline.recurrences.asymptotic.logspace.numbers import (
+from archline.recurrences.asymptotic.logspace.cones import (
+    Cone,
     Irrational,
     Number,
+    Vector,
     approximate,
+    dot,
     logarithm,
+    orthant,
     rational,
     reciprocal,
     sign,
+    whole,
 )
 from archline.recurrences.asymptotic.logspace.paths import paths, pieces
-from archline.recurrences.asymptotic.logspace.regimes import GrowthRegime, regimes
-from archline.recurrences.asymptotic.logspace.solve import check
+from archline.recurrences.asymptotic.logspace.solve import GrowthRegime, check, regimes
 from archline.recurrences.asymptotic.logspace.system import exponents, read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
 from archline.recurrences.asymptotic.logspace.text import Printer

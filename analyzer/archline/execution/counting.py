@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from archline.execution.codegen.sites import EXTERN, READS, WORK, WRITES
+from archline.execution.codegen.writer import EXTERN, READS, WORK, WRITES
 from archline.execution.launch import Finished
 from archline.execution.results import Counts
 from archline.execution.slots import MEM_DECLARED, PEAK, SPAN

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.machine import available_bytes
-from archline.execution.memory import refuse
+from archline.execution.memory import available_bytes, refuse
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error

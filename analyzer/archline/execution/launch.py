@@ -18,8 +18,7 @@ from archline.execution.codegen.writer import Options
 from archline.execution.engine import Engine, engine
 from archline.execution.failures import report
 from archline.execution.jit import compiled_available
-from archline.execution.machine import available_bytes, shown_bytes
-from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, refuse
+from archline.execution.memory import Memory, Room, available_bytes, compiled_memory, plain_memory, refuse, shown_bytes
 from archline.execution.progress import in_large_stack, shown
 from archline.execution.results import Cache
 from archline.execution.slots import (

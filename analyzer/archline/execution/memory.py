@@ -12,13 +12,29 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.binding import Bound
 from archline.execution.codegen.program import Generated
-from archline.execution.machine import available_bytes, shown_bytes
 from archline.execution.placement import load_words, store_words
 from archline.execution.races import SERIAL
 from archline.execution.slots import CAPACITY, FUEL, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
+from archline.execution.sparse_matrix import available_memory
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import SET_APART
+
+
+def available_bytes() -> int:
+    """The memory that may be taken now, in bytes."""
+    return available_memory()
+
+
+def shown_bytes(count: int) -> str:
+    """`3.2 GB` and the like."""
+    amount = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.3g} {unit}"
+        amount /= 1000
+    return f"{amount:.3g} TB"
+
 
 _PLAIN_WORD_BYTES = 64
 _ENDLESS = 2**62

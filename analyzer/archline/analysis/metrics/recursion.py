@@ -37,8 +37,7 @@ from archline.recurrences.exact.relax_caps import uncapped, without_maxima
 from archline.recurrences.exact.search import Given, Side, bound, exact_form
 from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.explanation import Recurrence
-from archline.recurrences.guards import among
-from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, System, calls
+from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, System, among, calls
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""

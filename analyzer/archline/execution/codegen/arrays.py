@@ -11,8 +11,8 @@ from archline.execution import run_rules as rules
 from archline.execution.cache.strands import Event
 from archline.execution.codegen.expressions import atom, integer, load, place_of, scaled, store
 from archline.execution.codegen.scope import Function
-from archline.execution.codegen.sites import READS, WORK, WRITES
 from archline.execution.codegen.values import Atom, Linear, Morton, View
+from archline.execution.codegen.writer import READS, WORK, WRITES
 from archline.execution.slots import LINE, NAME_LIMIT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression

@@ -12,8 +12,8 @@ import math
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.sites import EXTERN
 from archline.execution.codegen.values import Code, Linear, Register, Static, View, named
+from archline.execution.codegen.writer import EXTERN
 from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression

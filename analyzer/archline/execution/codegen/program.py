@@ -12,10 +12,9 @@ from archline.execution.codegen.conditions import fact
 from archline.execution.codegen.expressions import atom, integer
 from archline.execution.codegen.messages import check_grid, define_grid, numbered
 from archline.execution.codegen.scope import Function, Layout, names_in_fact, plan
-from archline.execution.codegen.sites import Site, Tables
 from archline.execution.codegen.statements import block, scalar, statement
 from archline.execution.codegen.values import Operator, Register, Static, View, view_parameter
-from archline.execution.codegen.writer import Options
+from archline.execution.codegen.writer import Options, Site, Tables
 from archline.execution.slots import (
     CALL,
     DEPTH,

@@ -27,8 +27,8 @@ from archline.execution.codegen.expressions import (
 from archline.execution.codegen.messages import copy_buffer, is_transfer, message, split, transfer
 from archline.execution.codegen.messages import load as load_shared
 from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.sites import WORK
 from archline.execution.codegen.values import Atom, Code, Register, Static, named
+from archline.execution.codegen.writer import WORK
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NAME_LIMIT, NO_INT
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact

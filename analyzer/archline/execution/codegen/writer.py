@@ -14,15 +14,52 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.sites import READS, WORK, WRITES, Site, Tables
 from archline.execution.races import ATOMIC, PARALLEL, READER, SERIAL, WRITER
-from archline.execution.slots import FUEL, SHADOW, SITE_FUEL, SITE_WIDE, STEPS
+from archline.execution.slots import FIRST_SITE, FUEL, SHADOW, SITE_FUEL, SITE_WIDE, STEPS
 from archline.execution.slots import TRACE as TRACE_SLOT
 from archline.language.diagnostics import Rule, error
 from archline.language.metrics import INT_OPERATION
 from archline.language.metrics import Event as Counted
 from archline.language.model import Module
 from archline.language.source import Span
+
+WORK = "work"
+READS = "reads"
+WRITES = "writes"
+EXTERN = "extern"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Site:
+    """A check that may fail: its rule, its place, and what is said, with `{0}` to `{4}` for the values at hand.
+
+    `variants` gives, where there are several ways to fail, the text by the first value.
+    """
+
+    rule: Rule
+    span: Span
+    message: str
+    variants: tuple[str, ...] = ()
+    hint: str | None = None
+
+
+@dataclass(eq=False)
+class Tables:
+    """What the generated functions of a program number globally."""
+
+    sites: list[Site] = field(default_factory=list)
+    blocks: list[Counter[str]] = field(default_factory=list)
+
+    def site(self, site: Site) -> int:
+        """Number a site."""
+        self.sites.append(site)
+        return FIRST_SITE + len(self.sites) - 1
+
+    def block(self, cost: Counter[str]) -> int:
+        """Number a block of straight-line code that costs this much each time."""
+        self.blocks.append(cost)
+        return len(self.blocks) - 1
+
 
 _RACE_CHECKS = {
     "read": ("race_read", READER, (WRITER, ATOMIC)),

@@ -15,8 +15,7 @@ from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped
 from archline.recurrences.exact.constraints import GOOD, Bound
 from archline.recurrences.exact.search import Given, bound
-from archline.recurrences.guards import among
-from archline.recurrences.model import Equation, Function, calls
+from archline.recurrences.model import Equation, Function, among, calls
 
 MAX_EFFORT = 3_000_000
 

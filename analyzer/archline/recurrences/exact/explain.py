@@ -16,8 +16,7 @@ from archline.recurrences.exact.constraints import Proof
 from archline.recurrences.exact.halvings import counted
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.explanation import Case, Claim, Line, Range, Recurrence
-from archline.recurrences.guards import in_order
-from archline.recurrences.model import Equation, Function, System, calls
+from archline.recurrences.model import Equation, Function, System, calls, in_order
 
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 

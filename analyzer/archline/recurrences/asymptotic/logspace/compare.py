@@ -16,8 +16,7 @@ from itertools import product
 from typing import TypeAlias
 
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, plus, unit
-from archline.recurrences.asymptotic.logspace.numbers import ZERO, Irrational, Number, sign
+from archline.recurrences.asymptotic.logspace.cones import ZERO, Cone, Irrational, Number, Vector, dot, plus, sign, unit
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, logs_of
 
 Piecewise: TypeAlias = Sequence[tuple[Cone, tuple[LogMonomial, ...]]]

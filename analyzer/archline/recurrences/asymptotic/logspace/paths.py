@@ -14,8 +14,20 @@ from dataclasses import dataclass, replace
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.logspace.compare import prune, simplified
-from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, dot, orthant, plus, reduced, unit
-from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Number, approximate, sign
+from archline.recurrences.asymptotic.logspace.cones import (
+    ONE,
+    ZERO,
+    Cone,
+    Number,
+    Vector,
+    approximate,
+    dot,
+    orthant,
+    plus,
+    reduced,
+    sign,
+    unit,
+)
 from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality, System
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, at_state, logs_of
 

@@ -21,8 +21,16 @@ from archline.language.structure import structure
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
-from archline.recurrences.asymptotic.logspace.cones import Vector, plus
-from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, approximate, logarithm
+from archline.recurrences.asymptotic.logspace.cones import (
+    ONE,
+    ZERO,
+    Irrational,
+    Number,
+    Vector,
+    approximate,
+    logarithm,
+    plus,
+)
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
 from archline.recurrences.asymptotic.problem import EquationCase, Recurrence
 

@@ -14,8 +14,17 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.logspace.cones import Vector, plus, whole
-from archline.recurrences.asymptotic.logspace.numbers import ONE, ZERO, Irrational, Number, logarithm, sign
+from archline.recurrences.asymptotic.logspace.cones import (
+    ONE,
+    ZERO,
+    Irrational,
+    Number,
+    Vector,
+    logarithm,
+    plus,
+    sign,
+    whole,
+)
 
 Logs: TypeAlias = tuple[tuple[Vector, fmpq], ...]
 MAX_TERMS = 200

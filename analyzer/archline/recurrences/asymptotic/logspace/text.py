@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from archline.algebra.product_text import power_text, quotient_text
 from archline.recurrences.asymptotic.logspace.compare import Formula, weight
-from archline.recurrences.asymptotic.logspace.cones import Vector, whole
-from archline.recurrences.asymptotic.logspace.numbers import approximate, sign
+from archline.recurrences.asymptotic.logspace.cones import Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 
 

@@ -304,7 +304,7 @@ def _from_where(change: _Change, facts: Facts) -> tuple[str, int] | None:
         if least is None:
             continue
         parts = argument.coefficients(Symbol(name))
-        if argument.names == {name} and set(parts) == {0, 1}:
+        if set(parts) == {0, 1} and all(part.is_constant for part in parts.values()):
             # Of c*n + d it is that from -d/c on, or the next number.
             start = int((-parts[0].constant_term / parts[1].constant_term).floor()) + 1
             return (name, start) if least < start <= least + MAX_REMAINDERS else None

@@ -9,7 +9,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.language.source import Span
 
-MAX_TERMS = 40
+MAX_TERMS = 150
 """Bounds of more terms than that are told apart by their length."""
 
 

@@ -146,13 +146,11 @@ class _Cases:
                 yield small, partial(self._by_small_sizes, value, *small, facts)
         floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
         for name in sorted({name for atom in floors for name in atom.argument.names}):
-            modulus = _modulus(value, name, facts)
-            if modulus is not None and not all(
-                _alone(value, atom, {name, *modulus.names}) for atom in floors if name in atom.names
-            ):
-                for up in (False, True):
-                    key = name, modulus, up
-                    yield key, partial(self._by_blocks, value, *key, facts)
+            for modulus in _moduli(value, name, facts):
+                if not all(_alone(value, atom, {name, *modulus.names}) for atom in floors if name in atom.names):
+                    for up in (False, True):
+                        key = name, modulus, up
+                        yield key, partial(self._by_blocks, value, *key, facts)
         for change in changes:
             if not _alone(value, change.atom, change.atom.names):
                 yield change.atom, partial(self._by_sign, value, change, facts)
@@ -331,29 +329,27 @@ def _values(known: Bounds | None) -> range | None:
     return few if 1 < len(few) <= MAX_REMAINDERS else None
 
 
-def _modulus(value: Poly, name: str, facts: Facts) -> Poly | None:
-    """The m of n = m*q + r that resolves all floors with n in them; None where there is none, or other atoms with n."""
+def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
+    """The m of n = m*q + r for which all floors with n in them are floors of q and r; none if n is in other atoms."""
     found: set[Poly] = set()
     for atom in value.atoms_within():
         if name not in atom.names or not atom.parts or isinstance(atom, a.PositivePart):
             continue
-        if not isinstance(atom, a.Floor) or name in atom.modulus.names:
-            return None
+        if not isinstance(atom, a.Floor) or name in atom.modulus.names or not a.is_integral(atom.modulus):
+            return
         parts = atom.argument.coefficients(Symbol(name))
         if any(power < 0 or name in part.names or not a.is_integral(part) for power, part in parts.items()):
-            return None
+            return
         found.add(atom.modulus)
-    numbers = [each.constant_term for each in found if each.is_constant]
-    if len(numbers) == len(found) and all(each.q == 1 for each in numbers):
-        modulus = Poly.constant(lcm(*(int(each.p) for each in numbers)))
-    elif len(found) == 1:
-        (modulus,) = found
-    else:
-        return None
+    if all(each.is_constant for each in found):
+        found.add(Poly.constant(lcm(*(int(each.constant_term.p) for each in found))))
     now = Poly.symbol(name)
-    left = facts.nonnegative(now) and facts.nonnegative(modulus - 1 - now)
-    known = name in facts.bounds and a.is_integral(modulus) and facts.positive(modulus)
-    return None if left or not known else modulus
+    for modulus in sorted(found, key=lambda each: (-each.constant_term, each.key)):
+        whole = [divide_exactly(each, modulus) for each in found]
+        left = facts.nonnegative(now) and facts.nonnegative(modulus - 1 - now)
+        known = name in facts.bounds and facts.positive(modulus) and not left
+        if known and (modulus.is_constant or all(each is not None and a.is_integral(each) for each in whole)):
+            yield modulus
 
 
 def _pinned(facts: Facts, name: str, number: int) -> Facts | None:

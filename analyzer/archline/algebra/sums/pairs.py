@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,26 @@ class Pair:
         if facts.nonnegative(-self.weight):
             return self.rest if upper else self.rest + self.weight * self.most
         return None
+
+
+def clipped(atom: Atom, facts: Facts) -> Poly | None:
+    """The length of [a, b) within [c, d) as where b is in it less where a is, maxima without others in them.
+
+    It is max(0, e - max(0, x) - max(0, y)) with e = d - a, x = d - b and y = c - a; None for other atoms.
+    """
+    if not isinstance(atom, a.PositivePart):
+        return None
+    argument = atom.argument
+    ends = [each for each in argument.atoms() if isinstance(each, a.PositivePart)]
+    if len(ends) != 2 or not all(each == ONE for each in (-argument.coefficients(end).get(1, ZERO) for end in ends)):
+        return None
+    x, y = (end.argument for end in ends)
+    whole = argument + Poly.of_atom(ends[0]) + Poly.of_atom(ends[1])
+    for x, whole in ((x, whole), (-x, whole - x)):  # noqa: B020
+        if facts.nonnegative(whole - x) and facts.nonnegative(whole - y):
+            sides = (whole - x - y, 1), (-x, -1), (-y, -1), (-whole, 1)
+            return total(facts.positive_part(value).scaled(sign) for value, sign in sides)
+    return None
 
 
 def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:

@@ -20,7 +20,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.reduce import reduced
 from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
 from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
-from archline.algebra.sums.pairs import pair_of
+from archline.algebra.sums.pairs import clipped, pair_of
 from archline.numbers import fmpq
 
 MAX_RESIDUES = 24
@@ -66,7 +66,8 @@ def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     if lo == hi:
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-    return _sum(inside.simplify(value), variable, lo, hi, facts, inside)
+    flat = inside.simplify(value).map_atoms(lambda atom: clipped(atom, inside) if depends(atom, variable) else None)
+    return reduced(_sum(flat, variable, lo, hi, facts, inside), facts)
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
@@ -86,7 +87,7 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
     chosen, others = _with_atom(hard, atom)
-    if isinstance(atom, a.Offset):
+    if isinstance(atom, a.Offset | a.PositivePart):
         paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
         if paired is not None:
             return result + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
@@ -219,7 +220,7 @@ def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Pol
 
 
 def _telescope_pair(
-    value: Poly, others: Poly, atom: a.Offset, variable: str, lo: Poly, hi: Poly
+    value: Poly, others: Poly, atom: a.Offset | a.PositivePart, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly] | None:
     """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it."""
     parts = value.coefficients(atom)
@@ -229,7 +230,7 @@ def _telescope_pair(
     for shift in (1, -1):
         partner = itself.substitute({variable: now + shift})
         left = others + parts[1] * partner
-        if len(left.terms) == len(others.terms) - len(parts[1].terms):
+        if len(left.atoms()) < len(others.atoms()):
             # A(v) - A(v + shift), with A(v + shift) among the other terms, runs from one end to the other.
             lower = itself if shift == 1 else partner
             ends = lower.substitute({variable: lo}) - lower.substitute({variable: hi})

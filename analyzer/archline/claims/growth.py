@@ -14,6 +14,7 @@ from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
 from archline.algebra.asymptotic.is_big_o import Verdict as Answer
 from archline.algebra.asymptotic.log_domain import Domain
+from archline.algebra.division import divide_exactly
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
@@ -91,7 +92,7 @@ def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts) -> tuple[str, st
     low, high = ends
     texts = cast(dict[object, tuple[str, str]], known.found.setdefault(_texts, {}))
     if (key := (costs.parameters, ends)) not in texts:
-        above = without_conditions(high, known)
+        above = without_blocks(without_conditions(high, known), known, floors=False)
         if low == high:
             texts[key] = _lower(costs, low, known), _text(costs, above, True)
         else:
@@ -328,7 +329,10 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     parts = []
-    for monomial, coefficient in shortened(_merged(value, upper)).terms.items():
+    merged = _merged(value, upper)
+    # b*floor((n - 1)/b) is n at most, b*ceil(n/b) may be b.
+    blocks = any(isinstance(atom, a.Floor) and not atom.modulus.is_constant for atom in merged.atoms())
+    for monomial, coefficient in (merged if blocks else shortened(merged)).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
@@ -352,7 +356,40 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
             share = _share(value, kept, facts) if kept else None
             if share is not None:
                 return _text(costs, kept.scaled(share), False)
-    return None
+    whole = -without_blocks(-value, facts, floors=True)
+    return None if whole == value else without_differences(costs, whole, facts)
+
+
+def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
+    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added."""
+
+    def is_least(each: Poly) -> bool:
+        return facts.nonnegative(each.substitute(facts.rewrites))
+
+    def turned(atom: Atom) -> Poly | None:
+        # ceil(n/b) is floor((n - 1)/b) + 1.
+        if not isinstance(atom, a.Floor) or atom.modulus.is_constant or not is_least(-atom.argument - 1):
+            return None
+        return -a.floor_div(-atom.argument - 1, atom.modulus) - 1
+
+    found, pending = ZERO, list(value.map_atoms(turned).terms.items())
+    while pending:
+        monomial, coefficient = pending.pop()
+        term = Poly({monomial: coefficient})
+        for atom in (
+            term.atoms() if coefficient > 0 and all(is_least(Poly.of_atom(each)) for each in term.atoms()) else ()
+        ):
+            if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_least(atom.argument):
+                ((power, rest),) = term.coefficients(atom).items()
+                divided = divide_exactly(rest, atom.modulus) or (rest if floors else None)
+                if power > 0 and divided is not None:
+                    term = divided * atom.argument * Poly.of_atom(atom, power - 1)
+                    break
+        else:
+            found = found + term
+            continue
+        pending.extend(term.terms.items())
+    return found
 
 
 def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:

@@ -25,6 +25,7 @@ from archline.claims.growth import (
     in_any_cache,
     over_range,
     pieces,
+    without_blocks,
     without_conditions,
 )
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
@@ -274,8 +275,9 @@ def _readable(cost: Cost, known: Facts) -> Cost:
     """The cost with bounds from which growths are read: 2^ceil(log2(p)) is Theta(p), a condition 1 at most."""
     if cost.regimes or cost.lower is None or cost.upper is None:
         return cost
-    lower = -without_rounded_powers(-cost.lower, known)
-    return replace(cost, lower=lower, upper=without_rounded_powers(without_conditions(cost.upper, known), known))
+    lower = -without_blocks(without_rounded_powers(-cost.lower, known), known, floors=True)
+    upper = without_rounded_powers(without_conditions(cost.upper, known), known)
+    return replace(cost, lower=lower, upper=without_blocks(upper, known, floors=False))
 
 
 class _Search:

@@ -31,10 +31,10 @@ def leading(value: Poly) -> Poly | None:
     smooth = value.map_atoms(_without_rounding)
     terms = {monomial: _degrees(monomial) for monomial in smooth.terms}
     lost = [each for monomial in value.terms for each in _rounding(monomial)]
-    if any(each is None for each in chain(terms.values(), lost)):
+    if any(each is None for each in chain(terms.values(), *lost)):
         return None
     lead = {m: d for m, d in terms.items() if d is not None and not any(_dominates(o, d) for o in terms.values() if o)}
-    if not all(any(_dominates(each, d) for each in lead.values()) for d in lost if d is not None):
+    if not all(any(_dominates(each, d) for each in lead.values() for d in few if d is not None) for few in lost):
         return None
     found = Poly({monomial: smooth.terms[monomial] for monomial in lead})
     return found if not found or _positive(found) is not None else None
@@ -162,12 +162,17 @@ def _logarithm(exponent: Poly) -> str | None:
             return None
 
 
-def _rounding(monomial: Monomial) -> Iterator[Degrees | None]:
-    """The degrees of what rounding changes a product by at most: that of the product without the rounded factor."""
+def _rounding(monomial: Monomial) -> Iterator[tuple[Degrees | None, ...]]:
+    """The degrees of what rounding changes a product by at most: that of the product without the rounded factor.
+
+    And that of the product itself, where a quotient that is not negative is rounded down.
+    """
     for index, (atom, power) in enumerate(monomial):
         if isinstance(atom, a.Floor | a.CeilLog2) and _without_rounding(atom) is not None:
             rest: Collection[tuple[Atom, int]] = ((atom, power - 1),) if power > 1 else ()
-            yield _upper((*monomial[:index], *rest, *monomial[index + 1 :]))
+            without = _upper((*monomial[:index], *rest, *monomial[index + 1 :]))
+            down = isinstance(atom, a.Floor) and _grown(atom.names - CACHE).nonnegative(atom.argument)
+            yield (without, _upper(monomial)) if down else (without,)
 
 
 def _upper(monomial: Monomial) -> Degrees | None:

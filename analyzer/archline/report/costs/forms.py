@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from archline.algebra.asymptotic.leading_terms import leading
@@ -9,7 +10,8 @@ from archline.algebra.polynomial import Poly
 
 FULL = 44
 """Characters of a form that is shown in full."""
-LONG = "(long: see --all)"
+CUT = " + ..."
+"""What stands for more terms, which are shown with `--all`."""
 LEADING = "~: leading terms as all sizes grow"
 
 
@@ -18,16 +20,25 @@ MOST = 110
 
 
 def short_growth(text: str) -> str:
-    """A growth, or what says where it is in full."""
-    return text if len(text) <= MOST else LONG
+    """A growth, or its first terms."""
+    return cut(text, MOST)
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or the first of its terms, those of the highest degree."""
+    if len(text) <= most:
+        return text
+    ends = [each.start() for each in re.finditer(r" [+-] ", text[:most])]
+    whole = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
+    return text[: (whole or ends or [most])[-1]] + CUT
 
 
 def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> str:
-    """The form in full where it is short, else its leading terms, marked `~`, if they are known and no longer."""
+    """The form in full where it is short, else its leading terms, marked `~`, or the first ones."""
     text = write(value)
     if len(text) <= most:
         return text
     lead = leading(value)
     short = text if lead is None else f"~ {write(lead)}"
     shown = min(short, text, key=len)
-    return shown if len(shown) <= 2 * most else LONG
+    return cut(shown, 2 * most)

@@ -18,7 +18,7 @@ from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
 from archline.report.contracts import tally
 from archline.report.costs import lower_bounds
-from archline.report.costs.forms import FULL, LEADING, LONG, short_form
+from archline.report.costs.forms import CUT, FULL, LEADING, cut, short_form
 from archline.report.costs.line import Line
 from archline.report.costs.regimes import PART, extent_of
 from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
@@ -136,9 +136,12 @@ def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
 
 
 def _form(view: CostView, value: Poly, most: int = FULL) -> str:
-    """The form in full where it is short, else its leading terms, if they are known and no longer."""
-    shown = short_form(value, view.text, most)
-    return shown if shown == LONG else Formula(shown)
+    """The form in full where it is short, else its leading terms, or the first ones, which is no formula."""
+    return _shown(short_form(value, view.text, most))
+
+
+def _shown(text: str) -> str:
+    return text if text.endswith(CUT) else Formula(text)
 
 
 def _bounded(relation: str, form: str) -> Phrase:
@@ -179,7 +182,7 @@ def _regimes(view: CostView, row: Row) -> Iterator[Line]:
     shown: set[str] = set()
     for each in _chosen(row.alternatives, named):
         form = _form(view, each.upper)
-        if form == LONG or form not in shown:
+        if form not in shown:
             shown.add(form)
             yield Line(named[id(each)], (form,), _bounded("Z >=", _least(view, each)))
 
@@ -219,11 +222,11 @@ def _least(view: CostView, each: AlternativeRow) -> str:
     words = Poly.symbol("Z")
     leads = {leading(words - need) for need in each.needs if "Z" in need.names}
     if None in leads:
-        return Formula(text) if len(text) <= 2 * SHORT else LONG
+        return _shown(cut(text, 2 * SHORT))
     texts = [view.text(lead) for lead in leads if lead is not None]
     short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(sorted(texts))})"
     shown = min(short, text, key=len)
-    return Formula(shown) if len(shown) <= 2 * SHORT else LONG
+    return _shown(cut(shown, 2 * SHORT))
 
 
 def _bound(view: CostView, row: Row) -> Iterator[Phrase]:

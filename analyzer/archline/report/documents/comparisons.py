@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from archline.compare.growth import Relation
 from archline.compare.results import Comparison, Pair
 from archline.report.comparisons import text
-from archline.report.costs.forms import LONG
+from archline.report.costs.forms import CUT
 from archline.report.documents.model import Document, Phrase, Table, cells, with_growths
 
 MOST = 12
@@ -44,4 +44,4 @@ def _growth(found: Comparison, pair: Pair, relations: Mapping[str, Relation]) ->
 
 
 def _marked(growth: str) -> Phrase:
-    return (growth,) if growth == LONG else with_growths(growth)
+    return (growth,) if growth.endswith(CUT) else with_growths(growth)

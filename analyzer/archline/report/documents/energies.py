@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from archline.energy.model import Estimate
 from archline.energy.results import EnergyResult, Symbolic
-from archline.report.costs.forms import LONG
+from archline.report.costs.forms import CUT
 from archline.report.documents.model import Document, Formula, Phrase, Table, with_growths
 from archline.report.energies import shown
 
@@ -48,11 +48,12 @@ def _in_symbols(found: EnergyResult, symbolic: Symbolic) -> list[Table]:
 
 
 def _form(text: str) -> Phrase:
-    return (text,) if text == LONG else (Formula(text),)
+    return (text,) if text.endswith(CUT) else (Formula(text),)
 
 
 def _marked(growth: str) -> Phrase:
-    return with_growths(growth) if "(" in growth and not growth.startswith(("unknown", LONG)) else (growth,)
+    plain = "(" not in growth or growth.startswith("unknown") or growth.endswith(CUT)
+    return (growth,) if plain else with_growths(growth)
 
 
 def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...]]:

@@ -331,7 +331,7 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
     parts = []
     merged = _merged(value, upper)
     # b*floor((n - 1)/b) is n at most, b*ceil(n/b) may be b.
-    blocks = any(isinstance(atom, a.Floor) and not atom.modulus.is_constant for atom in merged.atoms())
+    blocks = upper and any(isinstance(atom, a.Floor) and not atom.modulus.is_constant for atom in merged.atoms())
     for monomial, coefficient in (merged if blocks else shortened(merged)).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"

@@ -38,7 +38,7 @@ def test_all_sizes_are_those_of_all(capsys: pytest.CaptureFixture[str]) -> None:
     """JSON has no condition, so its forms hold at all sizes: with one layer there are fewer words than the case says."""
     assert "for all sizes" not in printed(capsys, "energy", REPLICATED, "--all")
     (found,) = json.loads(printed(capsys, "energy", REPLICATED, "--format", "json"))["results"]
-    assert "min(g, 2)" in found["metrics"]["words"]["upper"]
+    assert "min(c, 2)" in found["metrics"]["words"]["upper"]
     assert r"\text{where }" in printed(capsys, "energy", REPLICATED, "--format", "latex")
 
 

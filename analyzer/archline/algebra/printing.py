@@ -213,16 +213,22 @@ def _is_remainder(monomial: Monomial) -> bool:
     return len(monomial) == 1 and monomial[0][1] == 1 and getattr(monomial[0][0], "form", None) == "%"
 
 
-def shortened(value: Poly) -> Poly:
-    """Write atoms in the form that makes the whole expression shortest."""
+def shortened(value: Poly, blocks: bool = True) -> Poly:
+    """Write atoms in the form that makes the whole expression shortest; without `blocks` b*floor(e/b) stays."""
     value = _at_one(value)
     for atom in sorted(value.atoms(), key=lambda each: (not isinstance(each, a.PositivePart), str(each))):
-        for form in _forms(atom):
+        for form in _forms(atom) if blocks or not _is_block(value, atom) else ():
             rewritten = value.map_atoms(lambda each, atom=atom, form=form: form if each == atom else None)  # type: ignore[misc]
             if _length(rewritten) < _length(value):
                 value = rewritten
                 break
     return value
+
+
+def _is_block(value: Poly, atom: Atom) -> bool:
+    """Whether m*floor(e/m) is in a value, m a size."""
+    size = a.single_atom(atom.modulus) if isinstance(atom, a.Floor) else None
+    return any({atom, size} <= {each for each, _ in monomial} for monomial in value.terms)
 
 
 def _at_one(value: Poly) -> Poly:

@@ -330,9 +330,8 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     parts = []
     merged = _merged(value, upper)
-    # b*floor((n - 1)/b) is n at most, b*ceil(n/b) may be b.
-    blocks = upper and any(isinstance(atom, a.Floor) and not atom.modulus.is_constant for atom in merged.atoms())
-    for monomial, coefficient in (merged if blocks else shortened(merged)).terms.items():
+    # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
+    for monomial, coefficient in shortened(merged, blocks=not upper).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"
 

@@ -48,7 +48,8 @@ def reduced(value: Poly, facts: Facts) -> Poly:
         try:
             with budget(MAX_PRODUCTS):
                 facts.found[key] = _Cases().form(key[1], facts)
-        except TooComplexError:
+        except (TooComplexError, ZeroDivisionError):
+            # What is divided by a size less one has no value in some case: it stays as it is.
             facts.found[key] = key[1]
     found = facts.found[key]
     assert isinstance(found, Poly)
@@ -81,7 +82,7 @@ def _degree_of(atom: Atom) -> int:
 
 def _divided_out(value: Poly) -> Poly:
     """The value with e for d*(e/d), which the program promises to be exact."""
-    for atom in [each for each in value.atoms() if isinstance(each, a.Quotient)]:
+    for atom in [each for each in value.atoms() if isinstance(each, a.Quotient) and each.divisor]:
         lead = max((m for m in atom.divisor.terms), key=lambda each: (sum(p for _, p in each), str(each)))
         if any(power < 0 for _, power in lead):
             continue

@@ -104,7 +104,7 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
         return found
     uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
     lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
-    if found.lower is None and found.tight is None and cost.lower is not None:
+    if found.lower is None and found.upper is not None and found.tight is None and cost.lower is not None:
         known = declared(module, algorithm).facts
         some = known.positive(known.simplify(cost.lower.substitute(known.rewrites)))
         found = replace(found, lower="1" if some else None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
@@ -89,6 +90,8 @@ class GridRecursions:
         self._cases: dict[tuple[s.Algorithm, Corner], tuple[LevelCase, ...] | Unknown] = {}
         self._functions: dict[tuple[s.Algorithm, str, Corner], Function | Unknown] = {}
         self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
+        self.followed: dict[object, Any] = {}
+        """What callees cost that were followed before, of all processors that are alike to them."""
 
     # Calls
     def amounts(self, callee: s.Algorithm, inside: Position, at: s.Node, level: Level | None) -> Mapping[str, Amount]:

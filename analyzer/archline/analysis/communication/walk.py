@@ -277,8 +277,22 @@ class PathCosts:
             steps = self.algorithm(callee, inside)
             stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
-        spent = self.algorithm(callee, inside)
+        spent = self._inside(callee, inside)
         return before.then(replace(spent, stages=tuple(_renamed(each, callee, joined) for each in spent.stages)))
+
+    def _inside(self, callee: s.Algorithm, place: Position) -> Spent:
+        """The body of a callee: followed once for all processors that differ in nothing that it is given."""
+        scope = place.scope
+        given = frozenset(scope.values.items()), tuple(place.axes.items()), place.ranged, scope.facts, scope.element
+        key = callee, self._level, self._stepwise, place.groups, given
+        if key not in self._recursions.followed:
+            uneven, self._uneven = self._uneven, False
+            self._recursions.followed[key] = self.algorithm(callee, place), self._uneven
+            self._uneven = uneven
+        spent: Spent
+        spent, uneven = self._recursions.followed[key]
+        self._uneven = self._uneven or uneven
+        return spent
 
     def _split(self, split: s.Split, algorithm: s.Algorithm, place: Position) -> Spent:
         try:

@@ -7,13 +7,13 @@ usual identities between min, max and indicators hold by normal form alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import gcd, isqrt, lcm
 
 from archline.algebra.division import divide_exactly, monomial_key
 from archline.algebra.effort import TooComplexError
 from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
 from archline.numbers import fmpq
+from archline.records import record, replace
 
 MAX_CONSTANT_EXPONENT = 100_000
 
@@ -149,7 +149,7 @@ class Exponential(Atom):
         return exponential(self.base, *parts)
 
 
-@dataclass(frozen=True)
+@record
 class Segments:
     """An offsets array: `count` segments, entries from 0 to `total`, no gap above `longest` (None: no such promise).
 

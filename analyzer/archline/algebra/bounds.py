@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from archline.algebra.polynomial import Poly
 from archline.numbers import fmpq
+from archline.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Bounds:
     """Polynomials that bound a symbol from below and from above."""
 

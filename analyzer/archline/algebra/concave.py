@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from archline.numbers import fmpq
+from archline.records import record
 
 NOTHING = fmpq(0)
 Point = tuple[fmpq, fmpq]
 
 
-@dataclass(frozen=True)
+@record
 class Concave:
     """Its value at 0, and pieces by width and slope, from steep to flat; behind the last it stays what it is."""
 

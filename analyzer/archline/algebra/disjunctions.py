@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
+from archline.records import record
 
 MAX_WAYS = 64
 MAX_RAISED = 64
 Values = tuple[Poly, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Knowledge:
     """Facts; the values >= 0 that they were made from; and of what at least one way is true, all of its values >= 0."""
 
@@ -109,7 +109,7 @@ def conjunctions(value: Poly) -> list[Values]:
     return [(value,)]
 
 
-@dataclass(frozen=True)
+@record
 class Alternatives:
     """A value as the largest (or, `least`, the smallest) of others, each of which may again be one."""
 

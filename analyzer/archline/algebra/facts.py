@@ -8,7 +8,6 @@ that can only make the expression smaller; what remains at the end is a constant
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import lcm
 from operator import attrgetter
@@ -31,6 +30,7 @@ from archline.algebra.polynomial import (
 from archline.algebra.prove.eliminate import EliminationSearch, split_power
 from archline.algebra.prove.refute import APART, CORNER, Known, Witness
 from archline.numbers import fmpq
+from archline.records import field, record
 
 _PARTS = attrgetter("parts")
 
@@ -48,7 +48,7 @@ class _Ages(dict[Atom, tuple[int, int, str]]):
         return found
 
 
-@dataclass(frozen=True)
+@record
 class Power:
     """The size `name` is 2^(every*k) for the integer that the symbol `exponent` stands for."""
 
@@ -79,7 +79,7 @@ class Power:
         return inside(value) if self.exponent in value.names else value
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Facts:
     """Symbols from the oldest to the youngest with their bounds, and divisibility.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
@@ -12,9 +11,10 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.language import syntax as s
 from archline.language.substitution import substituted
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class IndexRange:
     """`high` = `low` + `size`, a name that occurs nowhere else; the least size is known."""
 

@@ -6,7 +6,6 @@ Whatever is no product of powers is a factor by its text: `max(n, m)`, `log2(7)`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from archline.language import syntax as s
@@ -14,13 +13,14 @@ from archline.language.evaluate import Enclosure, EvaluationError, evaluate
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.structure import same
+from archline.records import field, record
 
 MAX_TERMS = 24
 MAX_PRIME = 1_000
 """Numbers below roots are split into primes below this one."""
 
 
-@dataclass(frozen=True)
+@record
 class PowerProduct:
     """A coefficient times powers of names, of numbers below roots, and of other expressions by their text."""
 

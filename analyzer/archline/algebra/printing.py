@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.product_text import quotient_text
 from archline.numbers import fmpq
+from archline.records import record
 
 MACHINE = frozenset(("Z", "L", "P"))
 """Sizes of the machine, which are at least 1."""
@@ -21,7 +20,7 @@ def to_text(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str]
     return _Writer(order, may_vanish).text(value)
 
 
-@dataclass(frozen=True)
+@record
 class _Writer:
     """Writes expressions; `order` and `may_vanish` as in `to_text`."""
 

@@ -9,7 +9,6 @@ the polynomial in r through all of them. So a form is proved by how it is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import lcm
@@ -22,6 +21,7 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
+from archline.records import record
 
 MAX_CASES = 150
 MAX_PRODUCTS = 40_000
@@ -226,7 +226,7 @@ class _Cases:
         return None if times is None else negative + times * (Poly.of_atom(change.atom) - change.below)
 
 
-@dataclass(frozen=True)
+@record
 class _Change:
     """An atom that is one of two expressions, by whether an integer is at least 0 or its `opposite` is."""
 

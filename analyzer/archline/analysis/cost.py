@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
@@ -19,6 +18,7 @@ from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE
 from archline.language.source import Span
+from archline.records import field, record
 from archline.recurrences.explanation import Recurrence
 from archline.recurrences.model import IntegerRecurrence
 
@@ -31,7 +31,7 @@ Tell = Callable[[], Recurrence | None]
 """The recurrence with its solution and proofs; None where there is none."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Regime:
     """Bounds where a condition on the sizes holds.
 
@@ -55,7 +55,7 @@ Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 """What a cost is O of under facts: growths by conditions ("" for any), or why that is not known."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Kept:
     """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
 
@@ -71,7 +71,7 @@ class Kept:
     given_up: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Alternative:
     """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
 
@@ -99,7 +99,7 @@ class Alternative:
         return self.keeping()
 
 
-@dataclass(frozen=True)
+@record
 class Floor:
     """In any order `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
 
@@ -107,7 +107,7 @@ class Floor:
     power: Fraction
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Orderless:
     """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
 
@@ -123,7 +123,7 @@ class Orderless:
     plain: Poly | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class InFull:
     """A part of an array that each call touches in full, where extents are so `large` at least.
 
@@ -137,7 +137,7 @@ class InFull:
     half: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Reached:
     """What a call of a recursion by indices reaches: of each array the first and the last entry in each dimension.
 
@@ -149,7 +149,7 @@ class Reached:
     most: Poly | None
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """One metric of one algorithm: lower <= count <= upper at every size that satisfies its `where`.
 
@@ -243,7 +243,7 @@ def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fract
     return lower, lower if cost.exact else evaluate(cost.upper, point)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Costs:
     """The derived costs of an algorithm, the 1 of the outermost call included.
 

@@ -7,7 +7,6 @@ written with such differences for those that call it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
@@ -15,11 +14,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
 from archline.analysis.cost import Cost, Regime
+from archline.records import record, replace
 
 MAX_REGIMES = 12
 
 
-@dataclass(frozen=True)
+@record
 class _Part:
     """Bounds where conditions hold, which `words` tell, and what is known there."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import islice, product
@@ -19,6 +18,7 @@ from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate_static, holds
 from archline.language.model import Module
 from archline.language.substitution import facts_in_sizes
+from archline.records import record
 
 MAX_WIDTH = 12
 MAX_CANDIDATES = 20_000
@@ -136,7 +136,7 @@ def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:
         return True
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class OffsetsRule:
     """A relation between the sizes of an offsets array, `low` <= `high`, without which there is no such array."""
 

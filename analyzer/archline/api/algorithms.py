@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -38,6 +37,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mea
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
+from archline.records import record, replace
 
 if TYPE_CHECKING:
     from archline.analysis.checks.runs import Failure
@@ -51,7 +51,7 @@ MAX_CONFIRMED = 3
 """So many of the smallest sizes of a certain failure are executed to confirm it."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Added:
     """Facts that are added to an algorithm as it stands in its file: they are about the outermost call."""
 

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from archline.api import result_cache
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.source import Source, is_path, recorded
+from archline.records import record
 from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Outcome = CheckView | tuple[Diagnostic, ...]
 """What a target ensures, or why it cannot be checked."""
 
 
-@dataclass(frozen=True)
+@record
 class Task:
     """A target to check, under further facts, with the certificates of growth that holds or without.
 

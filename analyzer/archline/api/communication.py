@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -21,6 +20,7 @@ from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.substitution import processors_of
+from archline.records import record
 from archline.report.communication import BoundView, CommunicationView
 
 Number = int | Fraction
@@ -28,7 +28,7 @@ COST_GRID = 8
 """Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Communication:
     """Lower bounds for the communication of an algorithm on a grid, and whether runs replicate its input."""
 

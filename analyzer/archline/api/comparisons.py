@@ -52,6 +52,7 @@ from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
+from archline.records import record
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -62,7 +63,7 @@ COMPARED = names(lambda each: each.taken and each.declared)
 """Metrics whose growth is compared."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Compared:
     """A comparison: `str()` shows it, `points` and `growth` have its verdicts."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -38,6 +37,7 @@ from archline.language.call_graph import recurses
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import DERIVABLE
 from archline.language.printer import format_fact
+from archline.records import record, replace
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import cost_view, values_at
 from archline.report.view import CostView, LruView
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Number = int | Fraction
 
 
-@dataclass(frozen=True)
+@record
 class Regime:
     """The bounds of a cost where a condition holds, given in the language's syntax."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +42,7 @@ from archline.language.format_expressions import format_expression, format_fact
 from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
+from archline.records import record, replace
 from archline.report.communication import replicated
 from archline.report.costs.forms import short_growth
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Ends_ = Fraction | tuple[Fraction, Fraction]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Energy:
     """An energy: `str()` shows it; numbers are exact, pairs of bounds where inputs are only bounded."""
 

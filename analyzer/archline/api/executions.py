@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -21,13 +20,14 @@ from archline.execution.data import generate
 from archline.execution.jit import compiled_available
 from archline.language import syntax as s
 from archline.language.diagnostics import error
+from archline.records import record
 
 MAX_WORK, MAX_PLAIN_WORK = 10**8, 10**6
 """Runs of more work are not made: compiled, and as plain Python."""
 SEEDS = 2
 
 
-@dataclass(frozen=True)
+@record
 class PairedRun:
     """The runs of two algorithms, and the data that they were on."""
 

@@ -6,8 +6,6 @@ leaves 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
@@ -24,9 +22,10 @@ from archline.language.extra_facts import with_where
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
+from archline.records import record, replace
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class GeneralCase:
     """An algorithm under the facts `when`, and its costs there; a message has `longest` words at most, if not any."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
@@ -10,6 +9,7 @@ from archline.algebra.asymptotic.log_domain import Domain
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression, parse_facts
+from archline.records import record
 from archline.report import growth as report
 from archline.report.growth import LOWER, UPPER, OrderView
 from archline.report.layout import terminal_width
@@ -17,7 +17,7 @@ from archline.report.layout import terminal_width
 RELATIONS = ("O", "Omega", "Theta", "compare")
 
 
-@dataclass(frozen=True)
+@record
 class Order:
     """Whether a relation between the orders of f and g holds: True, False, or None where it is not decided.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from archline.algebra.asymptotic.simplify import ZERO
@@ -21,10 +20,11 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
+from archline.records import record
 from archline.report.costs.forms import short_form, short_growth
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class InSizes:
     """An algorithm and its costs as functions of the sizes, valid under its own facts and the facts `when`.
 

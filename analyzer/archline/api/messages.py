@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
@@ -26,6 +25,7 @@ from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.source import Span
+from archline.records import record, replace
 
 LARGEST, LONG = 32, 8
 FAILURES = frozenset(
@@ -40,7 +40,7 @@ MAX_TRIALS, MAX_POINTS, MAX_VISITS = 64, 200, 2_000
 Point = Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@record
 class Messages:
     """What runs showed: a failure, up to which P there is none, or (with P = 0) why there were no runs.
 
@@ -156,7 +156,7 @@ def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point
     return None
 
 
-@dataclass(frozen=True)
+@record
 class Ran:
     """A run that came to its end, or to the limit: its work, and whether its input was replicated."""
 
@@ -165,7 +165,7 @@ class Ran:
     replicated: bool
 
 
-@dataclass(frozen=True)
+@record
 class Refusal:
     """A run that a callee refused, as its `where` is false."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from archline.energy.machines import Machine
 from archline.energy.machines import machine as machine_of
 from archline.energy.models import model
 from archline.language.diagnostics import error
+from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text
 from archline.report.pictures import Cell, PictureView
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Picture:
     """A picture: `points` are its data, `str()` a table of them, `save` draws it."""
 

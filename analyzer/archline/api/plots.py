@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from archline.execution.results import Trace
 from archline.execution.run import execute
 from archline.language.diagnostics import error
 from archline.language.evaluate import holds
+from archline.records import record
 from archline.report import plot_view
 from archline.report.numbers import readable
 from archline.report.plot_view import PlotPoint, PlotRegime, PlotView
@@ -36,7 +36,7 @@ LARGEST = 10**300
 """What a picture's axes can hold."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class IoPlot:
     """io against Z; `str()` of it is a table, `save` draws it."""
 
@@ -164,7 +164,7 @@ def _view(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Bounds:
     """The derived bounds on io at sizes, by lines of cache."""
 
@@ -205,7 +205,7 @@ class _Bounds:
         return all(holds(fact, whole) is not False for fact in self.report.where)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Start:
     """The least lines with which a regime holds, and its bound."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from archline.records import record
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, evaluate
 from archline.recurrences.asymptotic.problem import Answer, Exponential, Recurrence, Refused, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
@@ -13,7 +13,7 @@ from archline.recurrences.asymptotic.solve import solve
 __all__ = ["EvaluationRefusedError", "Solution", "recurrence"]
 
 
-@dataclass(frozen=True)
+@record
 class Solution:
     """A recurrence and what was found of it; `growth` is Theta of the function in the language's syntax."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED
+from archline.records import field, record, replace
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import values_at
 from archline.report.paths import ExecutedPath
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_PROCESSORS = 65536
 
 
-@dataclass(frozen=True)
+@record
 class Processors:
     """P processors with a cache of their own each, under a schedule."""
 
@@ -48,7 +48,7 @@ class Processors:
     described: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Run:
     """What a run returned and counted. `str()` of it shows the counts between the derived bounds."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
@@ -20,6 +19,7 @@ from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
 from archline.language.source import Span
 from archline.language.substitution import defined_sizes
+from archline.records import record
 from archline.report.numbers import readable
 
 Number = int | Fraction
@@ -39,7 +39,7 @@ def together(sizes: Mapping[str, object] | None, named: Mapping[str, object]) ->
     return None if sizes is None and not named else unplaced({**(sizes or {}), **named})
 
 
-@dataclass(frozen=True)
+@record
 class Names:
     """What values may be given for: sizes with their least values, indices (any sign), cost symbols (>= 0).
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +31,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import Derived, names
 from archline.language.parser import parse_facts
+from archline.records import field, record, replace
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -45,7 +45,7 @@ NOT_RUN = "all inputs derived; nothing executed"
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
 
-@dataclass(frozen=True)
+@record
 class Settings:
     """How inputs are found: the cache, what is executed, and on which data."""
 
@@ -68,7 +68,7 @@ class Settings:
 LINES = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d+)(?=\)))")
 
 
-@dataclass(frozen=True)
+@record
 class Basis:
     """What an energy depends on: sizes, inputs, the cache, where the data is from, and why inputs are unknown."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from archline.api import rules
 from archline.api.settings import Given
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.parser import parse_expression
+from archline.records import record
 
 _SWEEP = re.compile(r"\s*((?:[A-Za-z_]\w*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
 MOST = 1000
 
 
-@dataclass(frozen=True)
+@record
 class Sweep:
     """Values of some sizes that change together; both ends are among them."""
 

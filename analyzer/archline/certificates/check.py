@@ -6,7 +6,6 @@ PROOFS of BOUNDS are products of monomials that multiply up, and distinctions of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ from archline.certificates.terms import Comparison, Facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
+from archline.records import record
 
 Data: TypeAlias = Mapping[str, Any]
 # small <= C*large for some C.
@@ -180,7 +180,7 @@ def _is_size(monomial: Monomial) -> bool:
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@record
 class Checked:
     """Accepted, or rejected for a reason at a place, such as `bounds[0].proof.uses[1]`."""
 

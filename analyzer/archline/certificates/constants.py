@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
 from typing import TypeAlias
@@ -18,6 +17,7 @@ from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.numbers import arb, ctx, fmpz
+from archline.records import record
 
 
 class RejectedError(Exception):
@@ -54,7 +54,7 @@ _MAX_BITS, _MAX_TERMS, _MAX_ROOT = 20_000, 400, 1000
 _ONE: Terms = (((), Fraction(1)),)
 
 
-@dataclass(frozen=True)
+@record
 class Number:
     """A real number, above/below. `rational` gives one, `constant` reads one."""
 

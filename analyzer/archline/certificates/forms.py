@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, reduce
 from typing import TypeAlias
 
@@ -11,11 +10,12 @@ from archline.certificates.constants import Number, RejectedError, constant, rat
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
+from archline.records import record
 
 _MAX_CLAUSES, _MAX_MONOMIALS = 2000, 50_000
 
 
-@dataclass(frozen=True)
+@record
 class Atom:
     """A size, 2^size, or log2(2 + `of`); every atom is at least 1. Of 2^n the size n is the `exponent`."""
 
@@ -29,7 +29,7 @@ class Atom:
         return f"({self.text})" if self.exponent else self.text
 
 
-@dataclass(frozen=True)
+@record
 class Monomial:
     """A product of atoms with powers other than 0, in the order of the atoms' texts."""
 

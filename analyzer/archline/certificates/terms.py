@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from typing import TypeAlias
@@ -14,12 +13,13 @@ from archline.certificates.constants import read as constant_text
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
+from archline.records import field, record
 
 MAX_POWER, _MAX_TERMS = 12, 500
 ONE, HALF = rational(1), rational(Fraction(1, 2))
 
 
-@dataclass(frozen=True)
+@record
 class Factor:
     """A part of an expression that stays whole; two are the same if their keys are."""
 
@@ -27,7 +27,7 @@ class Factor:
     expr: s.Expr = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """A product of factors with powers other than 0."""
 
@@ -222,7 +222,7 @@ def _read(text: str) -> Term:
     return one[0]
 
 
-@dataclass(frozen=True)
+@record
 class Comparison:
     """small <= large, terms brought to the side where they are positive; `sides` are as they were written."""
 

@@ -26,6 +26,7 @@ from archline.language.extra_facts import with_where
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_facts
+from archline.records import record
 
 MAX_SPLITS = 3
 """A claim is decided in 2^MAX_SPLITS cases at most."""
@@ -38,7 +39,7 @@ MAX_NODES = 3000
 Decide = Callable[[s.Ensures, s.Algorithm, Costs, Scope], Verdict]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Narrowed:
     """An algorithm under facts of its outermost call."""
 
@@ -63,7 +64,7 @@ def is_long(module: Module, algorithm: s.Algorithm) -> bool:
     return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
 
 
-@dataclass(frozen=True)
+@record
 class _Split:
     """Two cases of which one holds: a whole number is 1, or 2 at least."""
 

@@ -8,7 +8,6 @@ turn, which are tied again when P is an eighth.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.expand import expanded
@@ -17,13 +16,14 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.substitution import defined_sizes
+from archline.records import record
 from archline.recurrences.model import Equation, Function, IntegerRecurrence, by_call, calls
 
 LEVELS = Poly.symbol("levels")
 MAX_LEVELS = 8
 
 
-@dataclass(frozen=True)
+@record
 class Tied:
     """The sizes in few symbols: P is base^(period*levels), and sizes that are equal have one symbol."""
 
@@ -79,7 +79,7 @@ class _LostError(Exception):
     """The calls do not come back to sizes tied in the same way, or a case is not decided."""
 
 
-@dataclass(frozen=True)
+@record
 class _Claim:
     function: Function
     ties: Tied

@@ -17,7 +17,6 @@ Demmel, Gearhart, Lipshitz and Schwartz, IPDPS 2013, with m = M).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 
@@ -31,6 +30,7 @@ from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import substituted, substituted_fact
+from archline.records import record
 
 Ends = tuple[Fraction, Fraction]
 """What is known of a real number."""
@@ -38,7 +38,7 @@ MEMORY = "words of memory"
 """The name of M in expressions: not one that a size may have."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LeadCase:
     """The leading term where a condition on sizes and P holds; without one, wherever those of the cases before do not.
 
@@ -51,7 +51,7 @@ class LeadCase:
     bound: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LowerBound:
     """A lower bound on words: the leading term of the first case that holds, less `held`.
 
@@ -89,7 +89,7 @@ class LowerBound:
         return min(low for low, _ in found), max(high for _, high in found)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class CommunicationBounds:
     """The lower bounds of the problem that an algorithm solves.
 
@@ -168,7 +168,7 @@ def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedP
     return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), reader.letter)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Reader:
     """Reads what the file says of a problem, in the sizes of an algorithm, P and MEMORY, which people read as `letter`.
 

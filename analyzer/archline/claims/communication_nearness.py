@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
@@ -20,13 +19,14 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of, substituted
+from archline.records import record
 
 FACTORS = ("1", "log2(P)", "P^(1/6)", "P^(1/3)", "sqrt(P)")
 MAX_LENGTH = 400
 """Characters of words or memory that are compared in growth."""
 
 
-@dataclass(frozen=True)
+@record
 class Nearness:
     """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from archline.language.diagnostics import Rule, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.language.structure import same
 from archline.language.substitution import substituted
+from archline.records import record
 from archline.resources import resource
 
 PROBLEM = Rule(
@@ -28,7 +28,7 @@ PROBLEM = Rule(
 Texts = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@record
 class SolvedProblem:
     """A problem with the algorithm's expressions for its sizes.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice, pairwise, takewhile
@@ -51,6 +50,7 @@ from archline.language.evaluate import evaluate as evaluate_claim
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of, substituted, substituted_fact
+from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
 SMALL = 100
@@ -455,7 +455,7 @@ def _trust(cost: Cost, outcome: Outcome) -> str:
     return f", given what {', '.join(cost.declared)} declares" if cost.declared and outcome == "holds" else ""
 
 
-@dataclass(frozen=True)
+@record
 class _Confirmation:
     """Checks a counterexample to a growth claim against the cost itself: the prover saw bounds of it in one regime."""
 
@@ -563,7 +563,7 @@ def _implied(cost: Cost, facts: Facts) -> list[Cost]:
     return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
 
 
-@dataclass(frozen=True)
+@record
 class _Claim:
     ensures: s.Ensures
     costs: Costs

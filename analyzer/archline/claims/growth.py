@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Literal, NamedTuple, cast
@@ -30,11 +29,12 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
 from archline.numbers import fmpq
+from archline.records import field, record, replace
 from archline.recurrences.exact.base_cases import bounded_below
 from archline.recurrences.exact.relax_caps import growing, uncapped
 
 
-@dataclass(frozen=True)
+@record
 class ConditionalCost:
     """A cost where some facts hold: an expression that it is at most, and one that it is at least."""
 
@@ -497,7 +497,7 @@ def _factor(text: str) -> str:
     return text if _AMBIGUOUS.isdisjoint(text) else f"({text})"
 
 
-@dataclass(frozen=True)
+@record
 class _Level:
     """rate*log2(argument), rounded up (1) or down (-1) to an integer, or neither (0)."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import log2
 
@@ -13,6 +12,7 @@ from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import Shown, shortened
 from archline.algebra.product_text import difference_text, multiple_text, power_text, quotient_text
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64
@@ -25,7 +25,7 @@ class ShapelessError(Exception):
     """An expression that is not made of powers of sizes and logarithms, and of numbers to sizes."""
 
 
-@dataclass(frozen=True)
+@record
 class Exponent:
     """A sum of rationals times log2(b), by b; 1 itself is log2(2)."""
 
@@ -75,7 +75,7 @@ def _part(base: int, part: fmpq) -> str:
 ONE = Exponent.of({2: fmpq(1)})
 
 
-@dataclass(frozen=True)
+@record
 class Shape:
     """A product of powers of sizes, of 2 to sizes, and of logarithms and roots of what is written there."""
 
@@ -179,7 +179,7 @@ def shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shap
     return list(_Reader(order).terms(shortened(value) if minima else value))
 
 
-@dataclass(frozen=True)
+@record
 class _Reader:
     order: Sequence[str]
 

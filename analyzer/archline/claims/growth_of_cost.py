@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import product
 
@@ -36,10 +35,11 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
+from archline.records import record, replace
 from archline.recurrences.exact.relax_caps import uncapped
 
 
-@dataclass(frozen=True)
+@record
 class Under:
     """Where a condition holds, a cost is O of an expression, and Theta of it if the bound is `tight`."""
 
@@ -54,7 +54,7 @@ class Under:
         return f"{'Theta' if self.tight else 'O'}({self.growth}){where}"
 
 
-@dataclass(frozen=True)
+@record
 class Growth:
     """What a cost is O of and Omega of, each None where it is not known.
 

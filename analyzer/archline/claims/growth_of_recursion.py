@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.effort import TooComplexError, budget
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
+from archline.records import record, replace
 from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
 from archline.recurrences.asymptotic.solve import solve
@@ -19,7 +19,7 @@ from archline.recurrences.model import IntegerRecurrence
 MAX_EFFORT = 200_000
 
 
-@dataclass(frozen=True)
+@record
 class Piece:
     """What a cost is Omega and O of where a condition holds."""
 
@@ -28,7 +28,7 @@ class Piece:
     upper: str
 
 
-@dataclass(frozen=True)
+@record
 class BySolving:
     """What a cost is O of and Omega of, each None where it is not known; `reason` tells why O is not.
 

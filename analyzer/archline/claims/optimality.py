@@ -32,6 +32,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
+from archline.records import record
 from archline.recurrences.exact.relax_caps import without_divisors
 
 OPTIMAL = "1"
@@ -40,7 +41,7 @@ MAX_ATOMS = 1_000
 """Of so many atoms, those in others counted too, may what is compared be."""
 
 
-@dataclass(frozen=True)
+@record
 class OptimalityRegime:
     """Where a condition holds, io is O(factor) times what any order fetches; None where that is not known, and why."""
 
@@ -56,7 +57,7 @@ class OptimalityRegime:
         return "asymptotically optimal" if self.factor == OPTIMAL else f"within a factor O({self.factor})"
 
 
-@dataclass(frozen=True)
+@record
 class Attained:
     """The regimes, from few lines to many, `under` conditions that all of them take for granted.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -28,13 +27,14 @@ from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
+from archline.records import record
 from archline.resources import resource
 
 FAR, WORDS = 2**40, 2**24
 """Sizes and words of fast memory at which leading coefficients are compared."""
 
 
-@dataclass(frozen=True)
+@record
 class PublishedBound:
     """A published bound in the algorithm's sizes, by whom, and how it compares with ours.
 
@@ -49,7 +49,7 @@ class PublishedBound:
     times: float | None
 
 
-@dataclass(frozen=True)
+@record
 class Published:
     """The bounds of one kernel; `because` explains why ours grow otherwise, where they do."""
 
@@ -92,7 +92,7 @@ def published(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
     return Published(known["kernel"], tuple(found), because)
 
 
-@dataclass(frozen=True)
+@record
 class _Ours:
     """Our bound at L = 1: its growth, that of its compulsory part, and the facts of the sizes."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from archline.algebra.asymptotic.is_big_o import Proved
 from archline.analysis.checks.guards import Guarded
 from archline.language import syntax as s
+from archline.records import record
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
 

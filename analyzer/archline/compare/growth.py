@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
 from archline.algebra.asymptotic.log_domain import Domain
@@ -12,11 +11,12 @@ from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
+from archline.records import record
 
 LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
 
-@dataclass(frozen=True)
+@record
 class Relation:
     """The growth of the first against that of the second: less, same, greater or unknown.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from archline.compare.growth import Relation
 from archline.compare.verdicts import Crossover, Verdict
@@ -11,11 +10,12 @@ from archline.energy.intervals import Interval, Number
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model
 from archline.energy.results import CacheUsed
+from archline.records import field, record
 
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
+@record
 class ComparedPoint:
     """Two algorithms at sizes on a machine; `first` and `second` are their estimates, None where there is none."""
 
@@ -42,7 +42,7 @@ class ComparedPoint:
         return first, second
 
 
-@dataclass(frozen=True)
+@record
 class Comparison:
     """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes.
 

@@ -6,19 +6,19 @@ That is bracketed by bisection, exactly where neighbouring sizes decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from archline.energy.intervals import Interval
 from archline.energy.model import Applied, Estimate
+from archline.records import field, record, replace
 
 PROVED, THIN, DEPENDS, EXECUTED, OPEN = "proved", "proved, thin", "depends on the data", "executed", "open"
 QUANTITIES = ("energy", "time", "power", "energy_delay")
 FIRST, SECOND = "A", "B"
 
 
-@dataclass(frozen=True)
+@record
 class Execution:
     """The ratio of two executions on the same kind of data."""
 
@@ -26,7 +26,7 @@ class Execution:
     ratio: Interval
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """Which of two takes less: `less` is "A" (the first), "B" or None.
 
@@ -164,7 +164,7 @@ def _side(ratio: Interval) -> str | None:
     return SECOND if ratio.lower > Fraction(1) else None
 
 
-@dataclass(frozen=True)
+@record
 class Crossover:
     """At `start` of a size the one is proved to take less, at `end` the other; between them nothing is decided."""
 

@@ -8,7 +8,6 @@ sizes: Demmel, Gearhart, Lipshitz and Schwartz (IPDPS 2013), section III. Beyond
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -32,12 +31,13 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
+from archline.records import record, replace
 
 MEMORY, PROCESSORS = "M", "P"
 Bounds = Mapping[str, FormulaBounds[s.Expr]]
 
 
-@dataclass(frozen=True)
+@record
 class TermGrowth:
     """What a term of the energy is O of; None where that has no short form."""
 
@@ -50,7 +50,7 @@ class TermGrowth:
         return self.upper is None or PROCESSORS in names_in(parse_expression(self.upper))
 
 
-@dataclass(frozen=True)
+@record
 class Beyond:
     """Where M falls with P, as `memory` says: a term of the energy that is Omega of `lower`, which grows with P."""
 
@@ -60,7 +60,7 @@ class Beyond:
     proof: Proved
 
 
-@dataclass(frozen=True)
+@record
 class FixedMemory:
     """The growth of the energy in P and M; `reason` says why it is not known.
 
@@ -84,7 +84,7 @@ def unknown(reason: str) -> FixedMemory:
     return FixedMemory({}, (), (), (), None, reason=reason)
 
 
-@dataclass(frozen=True)
+@record
 class Subject:
     """An algorithm on a grid: bounds of its metrics in its sizes, the extents of its grid, and facts of sizes."""
 

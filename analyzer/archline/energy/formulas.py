@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import Generic, Protocol, TypeVar
@@ -17,6 +16,7 @@ from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
+from archline.records import record, replace
 
 T = TypeVar("T")
 
@@ -95,7 +95,7 @@ def same_units(exprs: Sequence[s.Expr]) -> None:
         first = first or found
 
 
-@dataclass(frozen=True)
+@record
 class _Units:
     """The dimension of a formula; None for 0, which has any."""
 
@@ -171,7 +171,7 @@ def value_of(expr: s.Expr, values: Mapping[str, Interval]) -> Interval:
         raise UndefinedError(str(problem)) from None
 
 
-@dataclass(frozen=True)
+@record
 class _Intervals:
     values: Mapping[str, Interval]
 
@@ -229,7 +229,7 @@ def elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Seque
 
 
 # Bounds as expressions
-@dataclass(frozen=True)
+@record
 class FormulaBounds(Generic[T]):
     """A lower and an upper end of one kind; the same object where they are equal."""
 
@@ -242,7 +242,7 @@ def bounds_of(expr: s.Expr, values: Mapping[str, FormulaBounds[s.Expr]]) -> Form
     return fold(expr, _Expressions(values))
 
 
-@dataclass(frozen=True)
+@record
 class _Expressions:
     values: Mapping[str, FormulaBounds[s.Expr]]
 

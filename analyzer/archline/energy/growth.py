@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
@@ -15,9 +14,10 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.structure import same
 from archline.language.substitution import substituted
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class Growth:
     """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`."""
 

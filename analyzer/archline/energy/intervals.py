@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -10,6 +9,7 @@ from archline.energy import rules
 from archline.energy.units import format_si
 from archline.language.diagnostics import error
 from archline.language.evaluate import MAX_BITS, Enclosure, Value, real_function, real_power
+from archline.records import record
 
 Number: TypeAlias = int | Fraction
 
@@ -18,7 +18,7 @@ class UndefinedError(Exception):
     """An amount that a formula does not give: a division by zero, the logarithm of zero."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Interval:
     """What is known of an amount: lower <= amount <= upper, both exact."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from archline.language.evaluate import EvaluationError as UndefinedValueError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.source import Span
+from archline.records import field, record, replace
 from archline.resources import resource
 
 MOST_CANDIDATES = 4
@@ -30,7 +30,7 @@ DERIVED, GIVEN = "derived", "given"
 """Kinds of what a formula gives, and of what the command line does."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Provenance:
     """Where a number is from: a document (its key and its citation), a place in it, what stands there, a remark."""
 
@@ -46,7 +46,7 @@ class Provenance:
         return "; ".join(filter(None, (cited, quoted, self.note)))
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Quantity:
     """A number of a machine: its exact `value` in the base unit of the registry, and how its file has it.
 
@@ -77,7 +77,7 @@ class Quantity:
         return QUANTITIES[self.name].meaning
 
 
-@dataclass(frozen=True)
+@record
 class Machine:
     """A machine: its quantities by name, and where its file is from.
 

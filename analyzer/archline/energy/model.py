@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -18,11 +17,12 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE
 from archline.language.substitution import substituted
+from archline.records import field, record, replace
 
 BALANCED = "balanced"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Option:
     """A variation of a model, `MODEL+OPTION`: formulas that take the place of the model's own, or are added to them."""
 
@@ -37,7 +37,7 @@ class Option:
     accuracy: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Figure:
     """A further number of a report: its formula and unit, and the equation that it is from."""
 
@@ -46,7 +46,7 @@ class Figure:
     source: str
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """An energy model.
 
@@ -181,7 +181,7 @@ def check_amounts(amounts: Mapping[str, Interval]) -> None:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Applied:
     """A model on a machine, for algorithms of which these metrics are known."""
 
@@ -349,7 +349,7 @@ class Applied:
         return dict(sorted(found.items(), key=lambda pair: -abs(pair[1])))
 
 
-@dataclass(frozen=True)
+@record
 class Estimate:
     """A model's answer on one machine, all of it in base units, between sound bounds.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
 from archline.energy.units import Dimension, dimension
 from archline.language import metrics
+from archline.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Definition:
     """What a name stands for, and its base unit; `value` is set for constants alone."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from archline.energy.intervals import Interval, Number
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model
+from archline.records import field, record
 
 
-@dataclass(frozen=True)
+@record
 class Input:
     """An amount that a model takes: `origin` is derived, executed or declared; `status` says how well it is known."""
 
@@ -19,7 +19,7 @@ class Input:
     status: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class CacheUsed:
     """The cache that io is of: Z and L in words, its replacement, whether it was asked for or assumed."""
 
@@ -29,7 +29,7 @@ class CacheUsed:
     chosen: bool
 
 
-@dataclass(frozen=True)
+@record
 class Ends:
     """Bounds as text in the language's syntax; the same text where they are equal."""
 
@@ -37,7 +37,7 @@ class Ends:
     upper: str
 
 
-@dataclass(frozen=True)
+@record
 class SymbolicMetric:
     """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown.
 
@@ -58,7 +58,7 @@ class SymbolicMetric:
         return self.short or self.bounds
 
 
-@dataclass(frozen=True)
+@record
 class Symbolic:
     """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
 
@@ -74,7 +74,7 @@ class Symbolic:
     assumptions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class EnergyFloor:
     """What `any` algorithm of the same problem takes at least, with the memory and processors of this one.
 
@@ -87,7 +87,7 @@ class EnergyFloor:
     assumptions: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class EnergyResult:
     """The energy of one target on one machine by one model: at sizes (`estimate`), or in symbols (`symbolic`).
 

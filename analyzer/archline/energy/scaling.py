@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,12 +10,13 @@ from archline.energy.fixed_memory import FixedMemory
 from archline.energy.intervals import Interval
 from archline.energy.model import Model
 from archline.energy.results import EnergyResult
+from archline.records import record
 
 FACTOR = Fraction(3, 2)
 WITHIN, BEYOND, OPEN = "within", "beyond", "open"
 
 
-@dataclass(frozen=True)
+@record
 class ScaleStep:
     """One number of processors: the result there, or the `reason` why there is none."""
 
@@ -53,7 +53,7 @@ class ScaleStep:
         return limit is None or needed is None or needed.amount.lower <= limit
 
 
-@dataclass(frozen=True)
+@record
 class PerfectRange:
     """From and to which step a quantity (`time*P`, `energy`) stays within the factor; None where nowhere."""
 
@@ -64,7 +64,7 @@ class PerfectRange:
     above: str
 
 
-@dataclass(frozen=True)
+@record
 class Scaling:
     """How an algorithm scales on a machine.
 

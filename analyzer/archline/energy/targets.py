@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
@@ -18,13 +17,14 @@ from archline.language.diagnostics import did_you_mean, error
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_settings
 from archline.language.source import Source, Span
+from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
 SYMBOLS = ("P", "Z", "L")
 """Metrics that formulas may hold as sizes, and that are then known."""
 
 
-@dataclass(frozen=True)
+@record
 class FormulaTarget:
     """Metrics as formulas of sizes. `name` is as given, else the text; `model` the model whose letters it uses."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from archline.records import record
 
 # Prefixes the reader accepts and the formatter writes; `u` stands for micro, so that output stays ASCII.
 _PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
@@ -15,7 +16,7 @@ BASES = ("J", "s", "B", "flop", "op", "word", "line", "message")
 _BINARY = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Dimension:
     """A product of powers of base units, such as J/flop; `powers` are sorted, none is 0."""
 
@@ -61,7 +62,7 @@ _NAMED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Unit:
     """A unit as a factor times base units: `nJ/B` is 10^-9 of J/B."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,9 +16,10 @@ from archline.language import syntax as s
 from archline.language.diagnostics import counted, did_you_mean, error
 from archline.language.format_expressions import format_type
 from archline.language.model import Module
+from archline.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Bound:
     """Arguments ready to be run on.
 

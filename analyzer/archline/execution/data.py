@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,13 @@ from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import BoundBy, Module
 from archline.language.structure import structure
+from archline.records import record
 
 Sizes = dict[str, int]
 Arrays = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class _Form:
     """The parameters that take the matrix: offsets, one array of indices or two, the values."""
 

@@ -6,7 +6,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,12 +41,13 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
+from archline.records import record, replace
 
 START_WORDS = 1 << 16
 """Words of a processor's memory in compiled runs at first."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class OnProcessor:
     """What one processor did: its counts, its path, what it returned, and the arrays of its own that are written."""
 
@@ -81,7 +81,7 @@ def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any
     return tuple(shape)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Prepared:
     """Processors ready to start: all of the grid, or those that run in this process; the global arrays they share.
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from archline.execution.placement import addresses
 from archline.execution.slots import CAPACITY, NO_INT, SITE_FULL, UNSET_REAL
 from archline.execution.stops import fail
+from archline.records import record
 
 Words = Any
 """The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
@@ -28,7 +29,7 @@ Tag = tuple[int, int, tuple[int, ...]]
 an exchange. (Sends and receives pair in order, whatever the iteration.)"""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Step:
     """One step of a processor: what it sends to whom, and from whom it receives how many words.
 

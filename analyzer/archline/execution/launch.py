@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -42,6 +41,7 @@ from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.metrics import METRICS
 from archline.language.model import BoundBy, Module
+from archline.records import record, replace
 
 Result = TypeVar("Result")
 PLAIN_STEPS = 300_000
@@ -51,7 +51,7 @@ SPARE_WORDS = 1 << 22
 MAX_DECLARED = 2**40 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Plan:
     """What a run is to do."""
 
@@ -67,7 +67,7 @@ class Plan:
     """The metric, or the time, whose longest path is kept piece by piece, on a grid."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Finished:
     """A run that reached its end."""
 

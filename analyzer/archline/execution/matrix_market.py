@@ -14,7 +14,6 @@ import stat
 import warnings
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from archline.execution import matrix_rules as rules
 from archline.execution.sparse_matrix import Integers, Reals, SparseMatrix, refuse_beyond_memory
 from archline.language.diagnostics import Rule, did_you_mean, error
+from archline.records import record
 
 Progress = Callable[[int, int], None]
 
@@ -87,7 +87,7 @@ def _open(path: Path, fail: Callable[..., NoReturn]) -> BinaryIO:
     return path.open("rb")
 
 
-@dataclass(frozen=True)
+@record
 class _Header:
     """What the banner and the size line say; `entries` is the number of entries that follow."""
 

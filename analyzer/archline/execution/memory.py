@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from archline.execution.sparse_matrix import available_memory
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import SET_APART
+from archline.records import record
 
 
 def available_bytes() -> int:
@@ -43,7 +43,7 @@ _START = 1 << 20
 MAX_NARROW = 2**31 - 1
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Memory:
     """`arrays` is what generated code takes as `mem`; `state` is the one of them that it calls `K`."""
 
@@ -51,7 +51,7 @@ class Memory:
     state: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Room:
     """How much compiled code may use: words of arrays, tasks, and entries of the event log."""
 

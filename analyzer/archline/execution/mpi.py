@@ -30,6 +30,7 @@ from archline.execution.simulated import Letter, Origin, Running, Stop, begin, d
 from archline.execution.slots import MEM_INTS, SITE
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, counted, error
+from archline.records import record
 
 SHORTEST, LONGEST = 1e-5, 2e-3
 """Seconds between looks for a message: at first, and after many in vain."""
@@ -40,7 +41,7 @@ State = Step | Stop | None
 """Where a rank is: in the step whose message it waits for, where it stopped and why, or at its end."""
 
 
-@dataclass(frozen=True)
+@record
 class Status:
     """A rank's state; how many letters it has sent and taken; those it has not used: (sender, origin)."""
 
@@ -203,7 +204,7 @@ def mail() -> Mail:
 
 
 # Runs
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Ended:
     """A processor that ended: what it did, the elements of the global arrays that it read, and what it wrote where."""
 

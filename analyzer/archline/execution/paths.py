@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from archline.records import record
+
 METRICS = ("flops", "work", "words", "messages", "node_words", "node_messages")
 """The metrics of paths; the first two are computed between steps, the others are shares of steps."""
 Values = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Prices:
     """The time of a unit of each metric, in ticks, of which `scale` are a second; none where there are no `ticks`."""
 
@@ -38,7 +40,7 @@ class Prices:
 FREE = Prices()
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Links:
     """Which processors share a node, and the words of the largest message (None: any)."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,13 @@ from numpy.typing import NDArray
 
 from archline.execution.runtime import enclosing_square
 from archline.execution.slots import NO_INT
+from archline.records import record
 
 MORTON = (0, 0, 1, 0, 0, 1)
 """The strides of a whole matrix in Z-Morton order, as `addresses` takes them."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Placement:
     """Where an array is: words `base..base + words`. `strides` are None for Z-Morton order.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from archline.language.metrics import Composition, Event, Metric
+from archline.records import field, record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ TIMEOUT = 5.0
 """Seconds that a rank of MPI waits before it makes sure that not all do."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Cache:
     """A fully associative cache of Z words in lines of L words; `policy` is "optimal" or "lru"."""
 
@@ -35,7 +35,7 @@ class Cache:
         return self.Z // self.L
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Counts:
     """What one run cost, by the rules of docs/reference/cost-rules.md.
 
@@ -97,7 +97,7 @@ class Counts:
         return sum(count for event, count in events if metric.counts(event))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Trace:
     """The accesses in order: the line of each, and 1 where it writes."""
 
@@ -105,7 +105,7 @@ class Trace:
     writes: NDArray[np.uint8]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Run:
     """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` what it returned.
 

@@ -25,6 +25,7 @@ from archline.execution.stops import StoppedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Rule, counted, error
 from archline.language.source import Span
+from archline.records import record
 
 Program = Generator[Step, "Words | None", Any]
 Origin = tuple[int, int, int]
@@ -73,7 +74,7 @@ class Running:
         self.spent()
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Locations:
     """What messages about processors say: where a site stands in the text, and the coordinates of a rank.
 

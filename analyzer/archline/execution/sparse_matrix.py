@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import matrix_rules as rules
 from archline.language.diagnostics import error
+from archline.records import record
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SparseMatrix:
     """An n x m matrix as nz triples, sorted row-major, each position at most once; indices count from 0.
 
@@ -96,7 +96,7 @@ class SparseMatrix:
         return BlockedMatrix(b, block_rows, block_cols, offsets, row[order], col[order], self.values[order])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class BlockedMatrix:
     """A matrix in b x b blocks: block (I, J) has number I*block_cols + J.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ from archline.execution.simulated import Locations
 from archline.execution.slots import FIRST_SITE
 from archline.language import syntax as s
 from archline.language.source import Span
+from archline.records import record
 
 TIME = "time"
 PLACES: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME: len(METRICS)}
@@ -22,7 +22,7 @@ Piece = tuple[Any, int, int, "int | None", "Partners | None", int]
 """The piece before, the rank, the site and the call of the step, its partners (None: computed before it), how much."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class PathPiece:
     """What one processor added to the longest path: a step, or what it computed before it.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.language.source import Span
+from archline.records import record
 
 MAX_TERMS = 150
 """Bounds of more terms than that are told apart by their length."""
 
 
-@dataclass(frozen=True)
+@record
 class Known:
     """lower <= count <= upper; exact where the two are the same."""
 
@@ -26,7 +26,7 @@ class Known:
         return self.lower == self.upper
 
 
-@dataclass(frozen=True)
+@record
 class Unknown:
     """A count that cannot be derived: why, and where."""
 

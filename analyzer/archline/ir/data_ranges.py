@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import permutations
 
 from archline.algebra import atoms as a
@@ -14,9 +13,10 @@ from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import NotStaticError, Scope, holds_data, static_value
 from archline.language import syntax as s
 from archline.language.structure import structure
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class DataRange:
     """How many iterations a loop has, and the least and the last value its variable may take."""
 

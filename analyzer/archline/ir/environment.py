@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from archline.algebra.polynomial import ZERO, Poly
 from archline.ir.monotone import Around, assigned
 from archline.ir.scope import Scope
 from archline.ir.tree import Array, View
 from archline.language import syntax as s
+from archline.records import field, record, replace
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Place:
     """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
 

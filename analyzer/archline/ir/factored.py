@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra import effort, polynomial
@@ -17,6 +16,7 @@ from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, replace_atom, sum_over
 from archline.ir.tree import Chain, Loop
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_PEAK = 8_000
 """Term products for the greatest value in a loop: what takes more is of no use, as it grows from loop to loop."""
@@ -28,7 +28,7 @@ class UnboundedError(Exception):
     """No bound in closed form was found."""
 
 
-@dataclass(frozen=True)
+@record
 class Product:
     """A product of amounts, none of them negative."""
 

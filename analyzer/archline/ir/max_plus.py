@@ -10,15 +10,15 @@ with `joined` None where no sync stands in it (then `kept` is 0). The maps compo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, later, times, up_to, weigh
+from archline.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Path:
     """See the module. `certain`: whether a sync is always reached; where none is, what `joined` says may not happen."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.language import syntax as s
+from archline.records import field, record
 
 BACK = {"rises": "falls", "falls": "rises"}
 Terms = tuple[tuple[str, bool], ...]
 """Names, and whether each is added or subtracted."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Around:
     """A loop of the program, its variable in the tree of accesses, and what is known where it begins."""
 
@@ -24,7 +24,7 @@ class Around:
     integers: Mapping[str, Poly] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@record
 class Stream:
     """A subscript that `rises`, `falls` or `stays` all through a loop: names, and a number.
 

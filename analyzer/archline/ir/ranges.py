@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
@@ -15,9 +14,10 @@ from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
 from archline.language.source import Span
 from archline.numbers import fmpq
+from archline.records import field, record
 
 
-@dataclass(frozen=True)
+@record
 class Range:
     """lo <= variable < hi with lo <= hi; `value` is what the loop variable is, `facts` what holds around the loop."""
 

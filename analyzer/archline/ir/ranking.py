@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from random import Random
 
@@ -14,13 +13,14 @@ from archline.algebra.polynomial import Poly, Symbol
 from archline.ir.scope import OPPOSITE, NotStaticError, Scope, never_negative, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
+from archline.records import record
 
 MAX_QUANTITIES = 4
 MAX_RANGE, MAX_CHOICES = 5, 64
 SPREADS = (3, 8, 24)
 
 
-@dataclass(frozen=True)
+@record
 class Declaration:
     """`quantities`: linear, and the same wherever the indices are moved to. `facts`: values that are >= 0.
 

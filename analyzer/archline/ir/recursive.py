@@ -15,6 +15,7 @@ from archline.ir.scope import Scope, with_fact, without_condition
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
 from archline.language import call_graph
 from archline.language import syntax as s
+from archline.records import record
 
 MAX_WAYS = 64
 Way = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
@@ -25,7 +26,7 @@ class TooManyWaysError(Exception):
     """There are more than MAX_WAYS."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Body:
     """What one call does, in the sizes of the algorithm; `given` are its arrays, `made` those that it makes."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from math import lcm
 
@@ -16,9 +15,10 @@ from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind, Module
 from archline.language.substitution import facts_in_sizes, processors_of
+from archline.records import field, record, replace
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Scope:
     """Names with static values, arrays with what their declarations promise, and facts.
 

@@ -7,15 +7,15 @@ where the data decides it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.language import syntax as s
 from archline.language.source import Span
+from archline.records import field, record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Array:
     """An array: an argument, or a local one, which lies on the stack above `below` lines (an upper bound).
 
@@ -38,7 +38,7 @@ class Array:
     exact: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class View:
     """An array as a name sees it: `starts` in the array's own dimensions, and for each own one of the view's
     dimensions which of those it moves along, and how far at a step. Where not `exact`, extents are upper bounds."""
@@ -69,7 +69,7 @@ class View:
         return tuple(found)
 
 
-@dataclass(frozen=True)
+@record
 class Walk:
     """How a place moves one way along a row all through a loop, given by its variable.
 
@@ -85,7 +85,7 @@ class Walk:
     rests: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Access:
     """One element read or written, or read and written (`times` is 2), each time that it is reached.
 
@@ -116,7 +116,7 @@ class Access:
         return self.when if self.certain else None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Loop:
     """At most `trips` iterations, `variable` from `lo` to `hi` - 1; `facts` hold around it, `inside` in its body.
 
@@ -141,7 +141,7 @@ class Loop:
         return f"{called} (line {self.span.line})"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Recursion:
     """A call of a recursive algorithm at sizes, with views by parameter.
 
@@ -155,14 +155,14 @@ class Recursion:
     base: Poly | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Choice:
     """The first branch whose condition is 1 (None: the data decides), where one of them holds a recursive call."""
 
     branches: tuple[Branch, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Branch:
     """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`).
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import difflib
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from archline.language.source import Span
+from archline.records import record
 
 _REGISTRY: dict[str, Rule] = {}
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """A kind of finding: its code, a short title, and the text `archline explain` prints (Markdown)."""
 
@@ -48,7 +48,7 @@ def known_rules() -> dict[str, Rule]:
     return dict(sorted(_REGISTRY.items()))
 
 
-@dataclass(frozen=True)
+@record
 class Diagnostic:
     """One finding. `span` where it stands in a source; else `path`, and `line` where one is known."""
 

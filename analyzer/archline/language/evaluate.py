@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 
 from archline.language import syntax as s
 from archline.language.substitution import defined_sizes
+from archline.records import record
 
 MAX_BITS = 1 << 16
 """The longest number that is computed; beyond it evaluation is refused."""
@@ -34,7 +34,7 @@ class EvaluationError(Exception):
         self.expr = expr
 
 
-@dataclass(frozen=True)
+@record
 class Enclosure:
     """A real number known only to lie in [lo, hi], lo < hi."""
 

@@ -7,7 +7,6 @@ statements correspond one to one and in order; that lets the printer put every c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from archline.language import syntax as s
@@ -19,11 +18,12 @@ from archline.language.format_expressions import (
     format_type,
     summand,
 )
+from archline.records import record
 
 _Clause = TypeVar("_Clause", s.Fact, s.Expr)
 
 
-@dataclass(frozen=True)
+@record
 class Group:
     """Bracketed entries of a header, between which it may break: text up to the bracket, entries, places."""
 
@@ -32,7 +32,7 @@ class Group:
     positions: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Unit:
     """One logical line: its depth, its text, and what it is to the lines around it.
 

@@ -6,8 +6,9 @@ All lists of metrics elsewhere are read from here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from archline.records import record
 
 
 class Composition(Enum):
@@ -30,7 +31,7 @@ class Derived(Enum):
     """It is declared, executed, or computed from others."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Event:
     """One thing that a run does and metrics count: an operation of a kind, on reals or not, or a step of control."""
 
@@ -48,7 +49,7 @@ DECLARED = "declared"
 """The kind of the flops that `costs` statements and externs declare."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Metric:
     """What is known of a metric.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from archline.language.diagnostics import Rule
@@ -23,6 +22,7 @@ from archline.language.syntax import (
     Program,
     Stmt,
 )
+from archline.records import field, record
 
 
 class Kind(Enum):
@@ -39,7 +39,7 @@ class Kind(Enum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True)
+@record
 class ViewType:
     """An array or a view of one: element is INT, REAL or ANY; a rank-1 view of any layout counts as rowmajor."""
 
@@ -61,7 +61,7 @@ class BoundBy(Enum):
     LONGEST = "the largest gap of the offsets"
 
 
-@dataclass(frozen=True)
+@record
 class SizeBinding:
     """How the size `name` gets its value: from parameter number `parameter`, for EXTENT in dimension `dimension`."""
 
@@ -71,7 +71,7 @@ class SizeBinding:
     dimension: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Signature:
     """An algorithm's sizes in order of appearance, and its parameters.
 
@@ -90,7 +90,7 @@ class Signature:
         return tuple(binding.name for binding in self.sizes)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Collective:
     """The call that a collective operation stands for; with `into`, its buffer is copied there first."""
 
@@ -98,7 +98,7 @@ class Collective:
     into: Expr | None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Need:
     """A value, in the names of an algorithm, that all processors along some axes of its grid must have the same.
 
@@ -111,7 +111,7 @@ class Need:
     what: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Agreement:
     """What processors that call an algorithm must agree on, and the axes of its grid along which it communicates.
 
@@ -124,7 +124,7 @@ class Agreement:
     output: Span | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Module:
     """A checked file with everything it uses.
 

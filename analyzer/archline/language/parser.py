@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from archline.language.expectations import describe
 from archline.language.mistakes import code_of, line_hint, unclosed
 from archline.language.source import Source, Span
 from archline.language.tables import parser_of
+from archline.records import record
 from archline.resources import resource
 
 MAX_BLOCK_DEPTH = 320
@@ -54,7 +54,7 @@ def _grammar() -> Lark:
     )
 
 
-@dataclass(frozen=True)
+@record
 class Parsed:
     """A program and what was wrong with its text; with diagnostics, the program holds what could be read."""
 

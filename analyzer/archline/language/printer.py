@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.format_statements import Group, Unit, units
 from archline.language.source import Source
+from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]
 
@@ -18,7 +18,7 @@ INDENT = 4
 _NOISE = re.compile(r'"[^"\n]*"|#.*')
 
 
-@dataclass(frozen=True)
+@record
 class _Line:
     """A logical line of the source: its physical lines `first` to `last` (from 1) and its indentation."""
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+from archline.records import field, record
 
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
@@ -17,7 +18,7 @@ _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Source:
     """A file's text and the name it is reported under."""
 
@@ -30,7 +31,7 @@ class Source:
         return self.text.split("\n")
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Span:
     """A stretch of source: lines and columns count from 1, the end is exclusive."""
 

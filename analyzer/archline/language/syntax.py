@@ -6,11 +6,12 @@ Nodes compare by identity, so that passes can keep facts about them in dictionar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache, lru_cache
 from typing import TypeAlias, TypeVar, dataclass_transform
 
 from archline.language.source import Source, Span
+from archline.records import record
 
 T = TypeVar("T")
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def tree(cls: type[T]) -> type[T]:
     """Make a class a node of the tree."""
-    return dataclass(frozen=True, eq=False, slots=True)(cls)
+    return record(eq=False, slots=True)(cls)
 
 
 @tree
@@ -523,7 +524,7 @@ class Algorithm(Node):
 Item: TypeAlias = Use | Extern | Claim | Algorithm
 
 
-@dataclass(frozen=True)
+@record
 class Comment:
     """A `#` comment: its text with the sign, and whether it has a line to itself."""
 
@@ -533,7 +534,7 @@ class Comment:
     alone: bool
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Program:
     """A parsed file. `broken` names the algorithms that had syntax errors and were repaired to go on."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from archline.algebra.atoms import Applied
 from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment, Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
+from archline.records import record
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 Point = Mapping[str, int | Fraction]
@@ -39,7 +39,7 @@ class OpenPlace(NamedTuple):
         return total
 
 
-@dataclass(frozen=True)
+@record
 class _Call:
     """The function that is called, and its arguments."""
 
@@ -53,7 +53,7 @@ class _Call:
 Holds = Callable[[Environment], bool]
 
 
-@dataclass(frozen=True)
+@record
 class _Case:
     """An equation: the decisions that lead to it, each with its number, and the parts of its value."""
 

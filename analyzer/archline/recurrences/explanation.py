@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from archline.algebra.polynomial import Poly
+from archline.records import field, record
 
 Relation = Literal["=", ">=", "<="]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Range:
     """A size, or an integer that only the data gives, and what it lies between."""
 
@@ -20,7 +20,7 @@ class Range:
     upper: tuple[Poly, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Case:
     """One case of a recurrence: what the function is, or lies between, in terms of itself at the sizes of calls.
 
@@ -35,7 +35,7 @@ class Case:
     data: tuple[Range, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Line:
     """One inequality of a proof by induction: a case with the claim at its calls, beside the claim itself.
 
@@ -50,7 +50,7 @@ class Line:
     sizes: tuple[tuple[Range, ...], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Claim:
     """What the function is, is at least or at most, where it makes calls; `letter` names it in the lines of its proof.
 
@@ -65,7 +65,7 @@ class Claim:
     where: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Recurrence:
     """The recurrence, the 1 of the call included where the metric counts calls.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Protocol
 
@@ -16,9 +15,10 @@ from archline.ir.scope import OPPOSITE
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class Decision:
     """An `if` on sizes and its outcome; `indicator` is 1 where the condition holds.
 
@@ -31,7 +31,7 @@ class Decision:
     condition: s.Expr
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Equation:
     """What a function equals in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
 
@@ -51,7 +51,7 @@ class Equation:
         return bool(calls(self.value))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Function:
     """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations.
 
@@ -95,7 +95,7 @@ def _is_part(argument: Poly) -> bool:
     return exponent is not None and any(isinstance(atom, a.Floor) for atom in exponent.atoms())
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class System:
     """The functions by name. `exact`: each is one function of its sizes, and not a pair of bounds."""
 
@@ -104,7 +104,7 @@ class System:
     exact: bool
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class IntegerRecurrence:
     """A metric of a recursion that is proved to end: functions that it lies between, one and the same if it is exact.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from archline.claims.communication_bounds import Ends
 from archline.claims.communication_nearness import Nearness
+from archline.records import field, record
 from archline.report.numbers import exact, point_text, short
 
 Number = int | Fraction
 
 
-@dataclass(frozen=True)
+@record
 class BoundView:
     """One lower bound on words: by cases (condition, bound), or in growth only; `value` at the view's point."""
 
@@ -29,7 +29,7 @@ class BoundView:
     value: Ends | None = None
 
 
-@dataclass(frozen=True)
+@record
 class CommunicationView:
     """The lower bounds of the problem that an algorithm on a grid solves.
 

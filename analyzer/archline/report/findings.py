@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from archline.language.diagnostics import Diagnostic
+from archline.records import record
 from archline.report.contracts import reasons
 from archline.report.view import CheckReport, Contract, Place, Stop, relative
 
@@ -15,7 +15,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """What is wrong (an `error`) or not decided (a `note`). `path` is empty where there is no file."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.algebra.product_text import power_text, quotient_text
 from archline.certificates.check import Checked
+from archline.records import record
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
 
@@ -17,7 +17,7 @@ UPPER, LOWER = "upper", "lower"
 _HEADS = {True: "holds", False: "fails", None: "unknown"}
 
 
-@dataclass(frozen=True)
+@record
 class OrderView:
     """What is shown: the question as canonical text, the outcome, and the verdicts it rests on.
 

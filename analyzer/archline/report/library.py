@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
+from archline.records import record
 from archline.report.layout import indented, wrap
 
 VERSION = 1
 _NEXT_SENTENCE = re.compile(r"(?<=[^.]\.)\s+(?=[A-Z])")
 
 
-@dataclass(frozen=True)
+@record
 class Listed:
     """An algorithm, of which the header is known, and the module or file it is in."""
 

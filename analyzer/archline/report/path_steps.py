@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.path_steps import PathStep
 from archline.ir.amounts import Amount, Known
+from archline.records import record
 from archline.report.costs.forms import short_form
 from archline.report.layout import table, wrap
 from archline.report.numbers import point_text, readable
@@ -21,7 +21,7 @@ TOGETHER = "from bounding them together"
 CONTROL = "iterations, tests and calls"
 
 
-@dataclass(frozen=True)
+@record
 class PathTable:
     """The steps of the paths of an algorithm; `case` says where they hold, if not at all sizes."""
 

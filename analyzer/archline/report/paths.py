@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
 from archline.energy.units import format_si
 from archline.execution.traced_paths import TIME, PathPiece
+from archline.records import record
 from archline.report.layout import table, wrap
 from archline.report.numbers import exact
 from archline.report.view import Place
@@ -18,7 +18,7 @@ MOST = 20
 """Pieces of the path that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class ExecutedPath:
     """The longest path of a run in a metric, or in the time."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from archline.records import record
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import exact, point_text, readable
@@ -14,7 +14,7 @@ from archline.report.view import Number, Point
 COLUMNS = ("Z", "lower", "simulated", "upper")
 
 
-@dataclass(frozen=True)
+@record
 class PlotPoint:
     """Bounds on io with Z words of fast memory, and what optimal replacement fetches in a run, where there was one."""
 
@@ -29,7 +29,7 @@ class PlotPoint:
         return self.simulated is not None and not self.lower <= self.simulated <= self.upper
 
 
-@dataclass(frozen=True)
+@record
 class PlotRegime:
     """An upper bound that holds from so many words on, as text."""
 
@@ -38,7 +38,7 @@ class PlotRegime:
     upper: str
 
 
-@dataclass(frozen=True)
+@record
 class PlotView:
     """io of an algorithm at sizes, against Z at one L; `skipped` says why nothing was simulated."""
 

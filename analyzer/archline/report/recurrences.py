@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from archline.records import record
 from archline.report.layout import indented, table, wrap
 
 
-@dataclass(frozen=True)
+@record
 class RecurrenceView:
     """A recurrence and its solution; `outcome` is `solved`, `exponential` or `refused`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
+from archline.records import field, record
 from archline.report.numbers import point_text
 from archline.resources import resource
 
@@ -33,7 +33,7 @@ Number = int | Fraction
 Point = Mapping[str, Number]
 
 
-@dataclass(frozen=True)
+@record
 class Values:
     """A cost at a point: exact bounds, the same where the cost is exact."""
 
@@ -45,7 +45,7 @@ class Values:
         return self.lower <= count <= self.upper
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RegimeRow:
     """Bounds where a condition holds, as text (`otherwise` for what the ones before leave)."""
 
@@ -54,7 +54,7 @@ class RegimeRow:
     upper: Poly
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class AlternativeRow(RegimeRow):
     """An upper bound where all of `needs` are at least 0, and the references whose lines are kept for it."""
 
@@ -62,7 +62,7 @@ class AlternativeRow(RegimeRow):
     needs: tuple[Poly, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Row:
     """One metric. `lower` and `upper` are None where it is unknown, for the reason `unknown` at `place`.
 
@@ -134,7 +134,7 @@ class Row:
         return self.lower is not None and self.lower == self.upper
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """Where something stands: the end is exclusive, the path relative to the current folder where it is inside."""
 
@@ -169,7 +169,7 @@ def shown_place(place: str) -> str:
     return f"{relative(path)}:{line}"
 
 
-@dataclass(frozen=True)
+@record
 class Contract:
     """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
 
@@ -189,7 +189,7 @@ class Contract:
     fails_where: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class LruView:
     """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` why there are none.
 
@@ -206,7 +206,7 @@ class LruView:
     bound: FromLru | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class CostView:
     """The derived costs of an algorithm; `at` is the point of the rows' values.
 
@@ -248,7 +248,7 @@ class CostView:
         return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
 
 
-@dataclass(frozen=True)
+@record
 class Stop:
     """A run on generated data that a fault of the program stops: the rule, the message, the place and the sizes."""
 
@@ -266,7 +266,7 @@ class Stop:
         return f"{stopped}. Claims are decided for the runs that end."
 
 
-@dataclass(frozen=True)
+@record
 class Group:
     """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
 
@@ -281,7 +281,7 @@ class Group:
     assumptions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class CheckView:
     """What a target ensures: the contracts of each algorithm, and the claims of its file."""
 
@@ -295,7 +295,7 @@ class CheckView:
         return (*self.algorithms, *([Group(f"claims of {self.target}", self.claims)] if self.claims else []))
 
 
-@dataclass(frozen=True)
+@record
 class CheckReport:
     """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
 
@@ -317,7 +317,7 @@ class CheckReport:
         return contract.outcome == "fails" or (self.strict and contract.outcome != "holds")
 
 
-@dataclass(frozen=True)
+@record
 class Counts:
     """What an execution counted, by metric, and what was derived for it where there is a derivation.
 
@@ -345,7 +345,7 @@ class Counts:
         return (*metrics, *kinds)
 
 
-@dataclass(frozen=True)
+@record
 class CacheView:
     """The cache that io was counted for; `processors` and `schedule` where there is one a processor."""
 
@@ -357,7 +357,7 @@ class CacheView:
     schedule: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class MatrixView:
     """The matrix of a run: rows, columns, nonzeros, most in a row, most in a column; its block size, if blocked."""
 
@@ -370,7 +370,7 @@ class MatrixView:
     block: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class RunView:
     """A run. `unchecked` says by metric why a count has no derived value to be held against.
 

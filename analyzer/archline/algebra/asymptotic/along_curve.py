@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from archline.algebra.asymptotic import hardy_field
 from archline.algebra.asymptotic import normal_form as e
@@ -11,11 +10,12 @@ from archline.algebra.asymptotic.constants import NOTHING, Constant, OutOfReachE
 from archline.algebra.asymptotic.hardy_field import Value
 from archline.language import syntax as s
 from archline.numbers import fmpq
+from archline.records import record
 
 MINUS_ONE = Constant(fmpq(-1))
 
 
-@dataclass(frozen=True)
+@record
 class Curve:
     """Each size as coefficient * 2^(aT) * T^b * log2(T)^c * ..., the powers in this order."""
 

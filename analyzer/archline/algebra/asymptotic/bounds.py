@@ -7,7 +7,6 @@ a `DifferenceStep`, which a certificate shows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
@@ -30,9 +29,10 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
+from archline.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Envelope:
     """Constants times `lower` and `upper` bound an expression at all sizes.
 
@@ -44,7 +44,7 @@ class Envelope:
     nonnegative: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class DifferenceStep:
     """A difference and its bounds: what is left of its positive terms once `shares` cover the others.
 

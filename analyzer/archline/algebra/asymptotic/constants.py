@@ -9,11 +9,11 @@ constants that are written differently cannot be compared, `OutOfReachError` is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from archline.algebra.product_text import difference_text, multiple_text, quotient_text
 from archline.numbers import arb, ctx, fmpq, fmpz, primes
+from archline.records import field, record
 
 ZERO, ONE = fmpq(0), fmpq(1)
 PRECISIONS = (64, 256, 1024)
@@ -25,7 +25,7 @@ class OutOfReachError(Exception):
     """A method does not apply, or two constants cannot be compared; the message is for people."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class IrrationalUnit:
     """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
 
@@ -61,7 +61,7 @@ Basis: TypeAlias = tuple[tuple[IrrationalUnit, int], ...]
 """A product of units to integer powers, in the order of their keys."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Constant:
     """`rational` plus the sum of `terms`, whose coefficients are not zero."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from archline.algebra.asymptotic import hardy_field
@@ -20,6 +19,7 @@ from archline.algebra.lp.exact import Optimum, maximise
 from archline.language import evaluate
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
+from archline.records import record
 
 MAX_DENOMINATOR = 1 << 12
 MAX_DIGIT = 1 << 16
@@ -27,7 +27,7 @@ SMALL = (1, 2, 3, 4)
 MAX_POINTS = 1500
 
 
-@dataclass(frozen=True)
+@record
 class Divergence:
     """A curve, and how fast f/g grows on it; `ratio` is None where g is zero there and f is not."""
 
@@ -35,7 +35,7 @@ class Divergence:
     ratio: Scale | None
 
 
-@dataclass(frozen=True)
+@record
 class Point:
     """Sizes at which g is not positive and f is."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from archline.algebra.asymptotic.along_curve import Curve
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
@@ -16,6 +15,7 @@ from archline.algebra.product_text import quotient_text
 from archline.language import syntax as s
 from archline.language.evaluate import holds
 from archline.numbers import arb, ctx, fmpq
+from archline.records import record
 
 LEVELS = ("2^T", "T", "log2(T)", "log2(log2(T))", "log2(log2(log2(T)))")
 TIMES = (4, 16, 256, 65536)
@@ -66,7 +66,7 @@ def _power_text(level: int, power: Constant) -> str:
     return f"{LEVELS[level]}^{text}" if text.isdigit() else f"{LEVELS[level]}^({text})"
 
 
-@dataclass(frozen=True)
+@record
 class _Sample:
     """Sizes as shown, and the values of f and g there."""
 

@@ -8,7 +8,6 @@ between two rational multiples of it. So all numbers stay rational, and the mult
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ from archline.algebra.asymptotic.inequalities import Inequality, Product, comple
 from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.numbers import ctx, fmpq, fmpz
+from archline.records import record
 
 ENCLOSURE_BITS = 96
 
@@ -24,7 +24,7 @@ ENCLOSURE_BITS = 96
 Weights: TypeAlias = tuple[tuple[Monomial, Constant], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Proof:
     """Weights with sum 1 on both clauses: the product of the left is at most that of the right, by `uses`."""
 
@@ -33,7 +33,7 @@ class Proof:
     uses: Product
 
 
-@dataclass(frozen=True)
+@record
 class Direction:
     """Logarithms of atoms, in proportion, for which the program finds the left clause larger."""
 

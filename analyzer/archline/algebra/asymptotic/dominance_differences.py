@@ -6,7 +6,6 @@ n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing is left over at n = 1, un
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Constant, ex
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
+from archline.records import field, record
 
 PRECISION = 64
 SCALE = 1 << 40
@@ -28,7 +28,7 @@ POWERS_BELOW_EXPONENTIAL = 3
 MAX_EXPONENT = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class DominanceBound:
     """small <= factor*large at all points; `because` says why, for certificates."""
 
@@ -43,7 +43,7 @@ Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 """Bounds, each raised to a power that is not negative, and multiplied."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Share:
     """`amount`*term is at most `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
 
@@ -54,7 +54,7 @@ class Share:
     uses: Product
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Covered:
     """What is left of each positive term, and the shares that cover the negative ones."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from archline.algebra.asymptotic.constants import UNITY, Constant
 from archline.algebra.asymptotic.direction_lp import Proof, order_of_powers, solve
 from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.tropical import ONE, GrowthAtom, Monomial
 from archline.numbers import fmpq
+from archline.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """The inequalities that bear on some monomials, and the logarithms whose argument is not known to be large."""
 

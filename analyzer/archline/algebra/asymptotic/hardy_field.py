@@ -7,11 +7,11 @@ hang on more than the leading terms say are refused (OutOfReachError).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import NOTHING, ONE, UNITY, Constant, OutOfReachError
 from archline.numbers import arb, ctx, fmpq
+from archline.records import record
 
 PRECISION = 192
 LEVELS = 5
@@ -21,7 +21,7 @@ Scale: TypeAlias = tuple[Constant, ...]
 FLAT: Scale = (NOTHING,) * LEVELS
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class ScaledTerm:
     """coefficient*scale; the coefficient is not zero, and `exact` where it is rational."""
 
@@ -30,7 +30,7 @@ class ScaledTerm:
     exact: fmpq | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Value:
     """A sum of terms of different scales, the largest first, if `exact`; else its leading term. No terms: zero."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import UNITY, Constant
 from archline.algebra.asymptotic.tropical import ONE, GrowthAtom, Monomial
+from archline.records import field, record
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Inequality:
     """small <= C*large for some constant C, at all sizes in question.
 

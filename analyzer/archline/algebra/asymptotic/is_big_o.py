@@ -8,7 +8,6 @@ constant unless a fact bounds it. Omega is O the other way round, and Theta both
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -34,6 +33,7 @@ from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
 from archline.numbers import fmpq
+from archline.records import record
 
 FIRST, FINER = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
 """How slow logarithms are taken to be, and how closely irrationals are enclosed, at first and where that fails."""
@@ -41,7 +41,7 @@ MANY_TRIALS = 400
 READABLE = tuple(fmpq(1, each) for each in (1, 2, 4, 8, 64, 1024, 1 << 20))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Question:
     """Whether f = O(g) in a domain; expressions are in these names."""
 
@@ -51,7 +51,7 @@ class Question:
     names: frozenset[str]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Proved:
     """f = O(g). The certificate is plain data, which `growth/certificate.py` describes."""
 
@@ -78,7 +78,7 @@ class Proved:
         return self.trees
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Refuted:
     """f is not O(g): the counterexample is a curve along which f/g passes every constant, or a point."""
 
@@ -91,7 +91,7 @@ class Refuted:
         return counterexample(self.question.f, self.question.g, self.question.domain, self.found)
 
 
-@dataclass(frozen=True)
+@record
 class Undecided:
     """Neither was found."""
 

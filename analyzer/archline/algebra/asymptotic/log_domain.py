@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from archline.algebra.asymptotic import normal_form as e
@@ -18,13 +17,14 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.source import Source, Span
 from archline.numbers import fmpq
+from archline.records import record
 
 _COMPARISONS = frozenset(("<=", "<", ">=", ">", "==", "!="))
 CACHE_NAMES = ("Z", "L")
 _NOWHERE = Span(Source("", ""), 1, 1, 1, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Alternatives:
     """A fact that says: the inequalities of one of these branches hold at each point."""
 
@@ -32,7 +32,7 @@ class Alternatives:
     branches: tuple[tuple[Inequality, ...], ...]
 
 
-@dataclass(frozen=True)
+@record
 class _Comparison:
     """left <= right, from the fact of this number."""
 

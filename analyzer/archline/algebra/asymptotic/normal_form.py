@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
@@ -14,6 +13,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
+from archline.records import record
 
 T = TypeVar("T")
 MAX_TERMS = 300
@@ -24,7 +24,7 @@ FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "c
 HALF = Constant(fmpq(1, 2))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Factor:
     """A size, or a part that is not a sum of terms itself: `key` writes it, `expr` is it."""
 

@@ -7,7 +7,6 @@ its monomials. So f = O(g) if and only if every clause of f is bounded by every 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import UNITY, Constant
@@ -20,6 +19,7 @@ from archline.algebra.asymptotic.log_domain import Alternatives, Domain
 from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
 from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial, log_of
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_DEPTH = 6
 MAX_PROGRAMS = 160
@@ -29,7 +29,7 @@ MAX_POWER = 1 << 16
 SLOW = fmpq(1, 1 << 48)
 
 
-@dataclass(frozen=True)
+@record
 class ProofCase:
     """One case of a split: what it assumes, and the proof under it."""
 
@@ -37,7 +37,7 @@ class ProofCase:
     proof: Tree
 
 
-@dataclass(frozen=True)
+@record
 class Cases:
     """A split into cases of which one holds at each point; `document` says why."""
 

@@ -7,13 +7,13 @@ a term as its coefficients are at least those of the term, written in the same w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import comb
 from typing import TypeAlias
 
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.constants import ONE, ZERO, Constant, OutOfReachError
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_TERMS = 300
 
@@ -21,7 +21,7 @@ Least: TypeAlias = Callable[[e.Factor], fmpq]
 _Shifted: TypeAlias = "dict[frozenset[tuple[e.Factor, int]], fmpq]"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Shifted:
     """A difference is never negative, and at least `share` times the sum of the terms in `left`."""
 

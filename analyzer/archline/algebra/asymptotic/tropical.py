@@ -7,18 +7,18 @@ its largest term and as many times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, TypeAlias
 
 from archline.algebra.asymptotic.constants import UNITY, ZERO, Constant, OutOfReachError
 from archline.algebra.product_text import power_text, quotient_text
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_LEAVES = 1000
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class GrowthAtom:
     """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
 
@@ -37,7 +37,7 @@ class GrowthAtom:
         return hash(self.key)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Monomial:
     """A product of atoms to powers that are not zero."""
 
@@ -133,7 +133,7 @@ def log_of(atom: GrowthAtom) -> GrowthAtom:
     return GrowthAtom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Extremum:
     """The largest or the smallest of its parts, two or more."""
 
@@ -141,7 +141,7 @@ class Extremum:
     parts: tuple[Lattice, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Product:
     """Maxima times minima, two or more, not multiplied out, so that both forms as clauses stay short."""
 

@@ -7,7 +7,6 @@ limit; where the result could need more than 63 bits, the operation is done on P
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import floor, lcm
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.numbers import fmpq
+from archline.records import record
 
 LARGEST = 2**63 - 1
 Integers: TypeAlias = NDArray[Any]
@@ -29,7 +29,7 @@ _POWERS = 2 ** np.arange(63, dtype=np.int64)
 _depth = np.frompyfunc(lambda value: max(0, value - 1).bit_length(), 1, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Column:
     """An integer for each point, none of a magnitude above `bound`; `missing` marks those that have no value."""
 

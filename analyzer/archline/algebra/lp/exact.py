@@ -17,15 +17,15 @@ Small dense tableaux; Bland's rule, so that it always ends.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from archline.numbers import fmpq
+from archline.records import record
 
 ZERO, ONE = fmpq(0), fmpq(1)
 Vector = tuple[fmpq, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Optimum:
     """The largest value, where it is taken, and a multiplier for each row that proves it."""
 
@@ -34,7 +34,7 @@ class Optimum:
     multipliers: Vector
 
 
-@dataclass(frozen=True)
+@record
 class Unbounded:
     """A feasible point, and a direction to go from it for ever."""
 
@@ -42,7 +42,7 @@ class Unbounded:
     ray: Vector
 
 
-@dataclass(frozen=True)
+@record
 class Infeasible:
     """Multipliers of the rows that contradict them."""
 

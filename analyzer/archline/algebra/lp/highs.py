@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from archline.algebra.evaluate.floats import Array
 from archline.algebra.lp import failures
+from archline.records import record
 
 Places = npt.NDArray[np.int32]
 MAX_ITERATIONS = 20_000
@@ -27,7 +27,7 @@ Ends = tuple[float, float]
 FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 
 
-@dataclass(frozen=True)
+@record
 class Matrix:
     """What is not 0 in a matrix: entry k is numbers[k] in row rows[k] and column columns[k]; none is there twice."""
 

@@ -8,7 +8,6 @@ outweighs the others for good.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import lcm
 
 from archline.algebra import atoms as a
@@ -16,6 +15,7 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_MODULUS = 24
 MAX_SPLITS = 5
@@ -23,7 +23,7 @@ MAX_CHECKS = 400
 MAX_FIRST = 64
 
 
-@dataclass(frozen=True)
+@record
 class _Term:
     """c * w^i * k^j * b^k, with w = t*2^k."""
 

@@ -7,7 +7,6 @@ at each of its values. An expression that is an integer is at least 0 if it is a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 
 from archline.algebra import atoms as a
@@ -15,9 +14,10 @@ from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import of_floor
 from archline.numbers import fmpq
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class Situation:
     """Facts, each a value >= 0; the values that some indices may have; and indices in terms of others."""
 

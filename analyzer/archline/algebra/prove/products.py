@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -13,6 +12,7 @@ from archline.algebra.lp.entries import Entries
 from archline.algebra.lp.exact_vertex import solution
 from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces
 from archline.numbers import fmpq
+from archline.records import record
 
 BITS = 8
 HALF, FULL = 1 << (BITS - 1), 1 << BITS
@@ -184,7 +184,7 @@ class Groups:
         return False
 
 
-@dataclass(frozen=True)
+@record
 class Shape:
     """The factors of products: the first `major` facts are on sizes alone, and `most` factors at most are other ones.
 

@@ -5,14 +5,13 @@ max(0, e + 1) - max(0, e) is 1 where e >= 0; floor(e/m) - floor((e - t)/m), 0 <=
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, total
+from archline.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Pair:
     """An expression as weight*(f(argument) - f(argument - width)) + rest.
 

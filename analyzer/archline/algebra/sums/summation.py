@@ -8,7 +8,6 @@ by telescoping. What none of these reaches raises `UnresolvedError`; `archline.a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import wraps
 from math import comb, gcd, lcm
 from weakref import WeakKeyDictionary
@@ -22,6 +21,7 @@ from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
 from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
 from archline.algebra.sums.pairs import clipped, pair_of
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_RESIDUES = 24
 
@@ -239,7 +239,7 @@ def _telescope_pair(
 
 
 # Sign changes
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Cut:
     """A range in two parts, the second of which begins at a point, moved into the range; the value on each of them."""
 

@@ -9,7 +9,6 @@ the serial order, bounds are known up to constants.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from archline.algebra.evaluate.exact import evaluate
@@ -18,6 +17,7 @@ from archline.analysis.cost import Cost, ends_at
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays
 from archline.language.model import Module
+from archline.records import record, replace
 
 CONDITION = "every processor runs its part in serial order, with optimal replacement"
 
@@ -56,7 +56,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
     )
 
 
-@dataclass(frozen=True)
+@record
 class Schedule:
     """What io is on several processors under a schedule, up to constants, and where that is proved."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from archline.analysis.cache.upper.cold import Everything
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import Cost, ends_at
+from archline.records import record
 
 FAR = 2
 """Where bounds are farther apart than this, accesses are counted as well."""
@@ -23,7 +23,7 @@ MAX_BITS = 256
 """Of longer sizes the use of spare lines is not searched for: that takes as many steps as they have bits."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class MissBounds:
     """The lines of all that is accessed bound io where they fit, and the number of accesses always."""
 

@@ -35,6 +35,7 @@ from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.language.substitution import facts_in_sizes
+from archline.records import record
 
 MAX_TERM_PRODUCTS = 200_000
 MAX_MODULES = 64
@@ -48,7 +49,7 @@ OTHERWISE = "calls and arrays have sizes that they allow"
 DATA = "subscripts from data lie inside their arrays"
 
 
-@dataclass(frozen=True)
+@record
 class Assumption:
     """A condition that is not proved: of the `kind` "least", "divides", "power", "square" or "other".
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -19,6 +18,7 @@ from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.language.type_rules import SHAPE
+from archline.records import record, replace
 
 ENDLESS = Rule(
     "AL302",
@@ -122,7 +122,7 @@ def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) ->
     return failure_at(module, algorithm, {name: sizes[name] for name in names if name in sizes})[0]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Examined:
     """What is certain to fail, what is assumed not to, and whether anything is `open` to fail."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from archline.language import syntax as s
 from archline.language.parser import parse_facts
+from archline.records import record, replace
 
 LEAST, MOST = 2, 5
 """Guards ask for sizes that are at least one of these numbers."""
 
 
-@dataclass(frozen=True)
+@record
 class Guarded:
     """A claim under a further condition, and where alone it fails without that: `n < 2`."""
 

@@ -19,6 +19,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.evaluate import holds
 from archline.language.model import Module
+from archline.records import record
 
 RACE = Rule(
     "AL301",
@@ -43,7 +44,7 @@ INDICES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is certain if there is one with each: callers may restrict them as they like."""
 
 
-@dataclass(frozen=True)
+@record
 class _Access:
     """An access in an iteration: its number, and the value of the variable where that is known."""
 
@@ -62,7 +63,7 @@ class _Running:
     touched: dict[tuple[str, Place], list[_Access]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class _Race:
     """Two accesses of one element by iterations of the last of some nested loops."""
 

@@ -21,13 +21,14 @@ from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.language.substitution import processors_of
+from archline.records import record
 
 MAX_STATEMENTS, MAX_DEPTH, MAX_ELEMENTS = 2_000, 50, 10_000
 EXACT = ("/", "//", "%", "^", "log2", "sqrt")
 Place = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Failure:
     """What stops a run of an algorithm at sizes."""
 
@@ -44,7 +45,7 @@ class Failure:
         return Diagnostic(self.rule, self.message, self.node.span, hint=self.hint or None)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _View:
     """An array of which it is known what `elements` are set (None: any may be), as a name sees it."""
 

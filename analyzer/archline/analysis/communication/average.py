@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, KeysView
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from math import prod
 
 from archline.algebra.facts import Facts
@@ -16,12 +15,13 @@ from archline.ir.indicators import indicator
 from archline.ir.scope import NotStaticError, Scope, static_value, with_fact
 from archline.language import syntax as s
 from archline.language.printer import format_fact
+from archline.records import record, replace
 
 Told = tuple[s.Fact, Scope]
 """A condition, and what names mean in it."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Average:
     """Which processors come to a place: those for which all of `needs` hold.
 

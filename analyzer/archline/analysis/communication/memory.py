@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -20,6 +19,7 @@ from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
+from archline.records import record, replace
 
 
 def _largest(amount: Amount, iterations: Range) -> Amount:
@@ -38,7 +38,7 @@ Spare = tuple[Known, ...]
 """How many words more than now were needed before: each of them."""
 
 
-@dataclass(frozen=True)
+@record
 class Peak:
     """The most words that were needed so far: the largest of some amounts, those that none of the others exceeds."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 
 from archline.algebra.polynomial import Poly
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known
 from archline.language.source import Span
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class InBranch:
     """The branch that a step is in, as the program has it (`elif p >= m`), how often it runs there, and its costs."""
 
@@ -19,7 +19,7 @@ class InBranch:
     amounts: Mapping[str, Amount]
 
 
-@dataclass(frozen=True)
+@record
 class PathStep:
     """A statement of a path, with what it adds to each metric.
 

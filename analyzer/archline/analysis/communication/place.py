@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
@@ -18,9 +17,10 @@ from archline.ir.scope import NotStaticError, Scope, declared, static_value, wit
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
 from archline.language.source import Span
+from archline.records import field, record, replace
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Axis:
     """One axis: this processor's coordinate, the number of processors, whether they share a node (None: some do)."""
 
@@ -29,7 +29,7 @@ class Axis:
     within: bool | None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Position:
     """Where a processor is. `ranged` are the coordinates that stand for any value, with their extents.
 

@@ -8,7 +8,6 @@ costs + T(sizes of the call, P of the call).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -30,6 +29,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.language.substitution import defined_sizes
+from archline.records import record, replace
 from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import Values
 from archline.recurrences.exact.base_cases import ends
@@ -42,7 +42,7 @@ Follow = Callable[["Level", Position], tuple[Mapping[str, Amount], frozenset[str
 """What a level costs by metric, of a processor at its start; and the names of the declared costs in it."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LevelCase:
     """One way through the body: the conditions that lead there, and what the level costs with its calls."""
 
@@ -52,7 +52,7 @@ class LevelCase:
     declared: frozenset[str]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Level:
     """One level of a recursion being followed, in a case that conditions on sizes distinguish."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from archline.algebra import atoms as a
@@ -15,12 +14,13 @@ from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later,
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.model import Module, ViewType
+from archline.records import record
 
 METRICS = ("words", "messages", "node_words", "node_messages")
 Share = Mapping[str, Amount]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class _Side:
     """One direction of an exchange: to (or from) whom, under which condition, which words."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -17,6 +15,7 @@ from archline.ir.ranges import Range
 from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.model import Module
+from archline.records import record, replace
 
 
 class Stretches(Derivation):
@@ -72,7 +71,7 @@ def _whole(found: Range, loop: s.Loop, scope: Scope) -> Range:
     return found
 
 
-@dataclass(frozen=True)
+@record
 class _Halving(Range):
     """The range of `for s in 0..ceil(log2(p))`: where there is an iteration, p is 2 at least."""
 

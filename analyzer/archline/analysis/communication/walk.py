@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -46,12 +45,13 @@ from archline.language.call_graph import component, reachable
 from archline.language.format_expressions import format_expression
 from archline.language.metrics import TEST
 from archline.language.model import Module
+from archline.records import field, record, replace
 
 COMPUTED = ("flops", "work")
 METRICS = (*COMPUTED, *MOVED)
 
 
-@dataclass(frozen=True)
+@record
 class Stage:
     """A part of a program that ends with the call of a dissemination, and what the two cost.
 
@@ -65,7 +65,7 @@ class Stage:
     even: bool
 
 
-@dataclass(frozen=True)
+@record
 class Spent:
     """The costs of a part of a program by metric, and the names of the declared costs that they include.
 

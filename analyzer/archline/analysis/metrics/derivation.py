@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import map_known
 from archline.language.source import Span
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One statement, what it costs each time it is reached, and the steps inside it.
 

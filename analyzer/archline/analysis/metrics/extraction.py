@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -14,13 +13,14 @@ from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import component
+from archline.records import field, record
 from archline.recurrences.model import Equation, Function, System
 
 LEAST, MOST = "least ", "most "
 """What the names of a function's bounds begin with where the data decides part of its cost."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Extracted:
     """By metric and kind, the system of an algorithm, or why there is none; its cases, for the derivation as text.
 
@@ -142,7 +142,7 @@ class Extraction:
         return found
 
 
-@dataclass(frozen=True)
+@record
 class _Hidden:
     """Names the costs of recursive calls. `split`: a call of the algorithm itself lies between a least and a most."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Self
@@ -22,6 +21,7 @@ from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.ranking import declaration
 from archline.ir.scope import declared
 from archline.language import syntax as s
+from archline.records import field, record, replace
 from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import Places, Values
 from archline.recurrences.exact import indexed
@@ -43,7 +43,7 @@ MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Closed:
     """What is known of a metric: bounds in one expression, and by regimes where that reads better.
 

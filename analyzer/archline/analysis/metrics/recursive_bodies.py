@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 from archline.algebra import atoms as a
@@ -22,12 +21,13 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
 from archline.language.substitution import substituted
+from archline.records import record, replace
 from archline.recurrences.model import Decision
 
 MAX_CASES = 48
 
 
-@dataclass(frozen=True)
+@record
 class Case:
     """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
 

@@ -6,7 +6,6 @@ Lines that the innermost loop walks along are kept while it runs, one for each a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import reduce
 from math import prod
@@ -23,6 +22,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
+from archline.records import record
 
 FEW = 8
 """The lines of a call that are kept at most."""
@@ -42,7 +42,7 @@ class Sharing(Enum):
     NESTED = auto()
 
 
-@dataclass(frozen=True)
+@record
 class Walk:
     """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
 

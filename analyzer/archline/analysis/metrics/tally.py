@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
@@ -11,11 +10,12 @@ from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, nearer, times, weigh
 from archline.ir.max_plus import IDLE, Path
 from archline.language.source import Span
+from archline.records import field, record, replace
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@record
 class Tally:
     """`sums` holds the metrics that add up, `paths` those of the critical path; `declared` names what it trusts.
 

@@ -9,13 +9,13 @@ gets shorter. Starting the iterations of a parallel loop is on the path and in n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.cost import Cost, Costs, Regime, ends_at
+from archline.records import record, replace
 
 
 def time_on(costs: Costs, processors: Poly, name: str) -> Cost:
@@ -84,7 +84,7 @@ def _divided(atom: Atom) -> Poly | None:
             return None
 
 
-@dataclass(frozen=True)
+@record
 class _Ends:
     """The bounds at a point, from those of work and span there."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.polynomial import Poly
 from archline.ir.scope import OPPOSITE, NotStaticError, Scope, never_negative, static_value
 from archline.language import syntax as s
+from archline.records import record, replace
 from archline.recurrences.model import Decision
 
 
-@dataclass(frozen=True)
+@record
 class Way:
     """The decisions taken so far, and what they imply."""
 

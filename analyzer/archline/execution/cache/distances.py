@@ -9,7 +9,6 @@ Practice and Experience 24(3), 1994) of the words' population counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from archline.execution.cache.trace import CompactTrace, Lines, source_of
 from archline.execution.jit import Buffer, array_of, filled, helper, kernel, popcount
+from archline.records import record
 
 _WORD = 64
 _SPARE = 4
@@ -26,7 +26,7 @@ _NONE = -1  # no line, no time
 _ABOVE = -2
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class StackDistances:
     """The LRU stack distances of a trace.
 

@@ -14,7 +14,6 @@ LRU, nor under `WorkStealing`, where a processor may run strands out of the seri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,13 +25,14 @@ from archline.execution.cache.stealing import WorkStealing, steal
 from archline.execution.cache.strands import Assignment, Event, StrandLog, structure
 from archline.execution.cache.trace import Lines, Writes, check_trace
 from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
+from archline.records import record
 
 Schedule: TypeAlias = Static | Chunked | WorkStealing
 Policy: TypeAlias = Literal["optimal", "lru"]
 Element = TypeVar("Element", bound=np.generic)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class PrivateCaches:
     """What each processor executed and what its cache did, in the processors' order."""
 

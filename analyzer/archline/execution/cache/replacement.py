@@ -6,17 +6,16 @@ since it was fetched is dirty; it is written back when it is evicted, or in the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from archline.execution.cache.trace import CompactTrace, Lines, Writes, source_of
 from archline.execution.jit import Buffer, buffer_of, filled, helper, highest_bit, kernel
+from archline.records import record
 
 _NONE = -1  # no line, no time, no use
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class CacheResult:
     """What one cache did: `io` lines fetched, `writebacks` dirty lines written back, final flush included."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archline.execution.cache.strands import Assignment, Event, Stacks, Structure, add_range
+from archline.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Static:
     """Each outermost parallel loop in one contiguous block of iterations a processor.
 
@@ -16,7 +15,7 @@ class Static:
     """
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Chunked:
     """As `Static`, with iterations dealt in chunks of `size`: iteration k to processor (k // size) mod P.
 

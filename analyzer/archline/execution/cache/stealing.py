@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from archline.execution.cache.strands import Assignment, Event, Stacks, Structure, add_range
+from archline.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class WorkStealing:
     """Randomised work stealing; `seed` makes a run repeatable."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from archline.records import record
 
 
 class Event(IntEnum):
@@ -47,7 +48,7 @@ _CLOSED_BY = {
 _OPENED_BY = {end: begin for begin, end in _CLOSED_BY.items()}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class StrandLog:
     """The events of one serial execution, in its order.
 
@@ -63,7 +64,7 @@ class StrandLog:
     stack_base: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Structure:
     """A log made navigable, in plain lists. Its last event closes the whole execution, as RETURN.
 
@@ -155,7 +156,7 @@ class Stacks:
             held.pop()
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Assignment:
     """Who executes what: for each processor, in its order of execution, the half-open ranges of accesses.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
+from archline.records import record
 
 _SMALL_TABLE = 1 << 16
 _HALF = (1 << 32) - 1
@@ -19,7 +19,7 @@ Lines: TypeAlias = NDArray[np.integer[Any]]
 Writes: TypeAlias = NDArray[np.bool_] | NDArray[np.uint8]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class CompactTrace:
     """A trace prepared once for any number of simulations.
 
@@ -54,7 +54,7 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
     return CompactTrace(merged, None if marks is None else array_of(marks, np.uint8), distinct, len(lines))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Source:
     """A trace as the kernels read it: line numbers below `bound`, runs of accesses to one line kept or merged.
 

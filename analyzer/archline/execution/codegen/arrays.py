@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import Event
@@ -19,6 +18,7 @@ from archline.language.format_expressions import format_expression
 from archline.language.metrics import ITERATION
 from archline.language.model import Kind
 from archline.language.source import Span
+from archline.records import record, replace
 
 
 def view(fn: Function, expr: s.Expr) -> View:
@@ -174,7 +174,7 @@ def nest(fn: Function, extents: tuple[Atom, ...], span: Span) -> Iterator[list[A
         yield indices
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Allocation:
     """A local array: its view, its words of address space, its elements."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, release, spawns
@@ -37,6 +36,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, reachable
 from archline.language.format_expressions import format_expression, format_fact, format_list
 from archline.language.model import BoundBy, Kind, Module
+from archline.records import record, replace
 
 
 def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tuple[str, ...]) -> str:
@@ -311,7 +311,7 @@ def _leave(fn: Function, algorithm: s.Algorithm, measure: list[tuple[str, int]])
         fn.emit(f"K[{DEPTH}] -= 1")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Generated:
     """Python functions by name, the one to call, and what their numbers mean.
 

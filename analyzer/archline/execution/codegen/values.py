@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archline.execution.slots import NAME_LIMIT
 from archline.language.model import Kind
+from archline.records import record
 
 Atom = str
 """A name that is assigned once before its use, or an integer literal: it may be written any number of times."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Code:
     """An expression of generated code. `bound`: its absolute value is at most this (None where unknown).
 
@@ -29,7 +28,7 @@ def named(text: str, bound: int | None = None) -> Code:
     return Code(text, bound, atom=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Static:
     """A size, index, loop variable or `let` name of an integer."""
 
@@ -41,7 +40,7 @@ class Static:
     """An atom that the value is known to stay below."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Register:
     """A scalar parameter or local.
 
@@ -56,14 +55,14 @@ class Register:
     fixed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Linear:
     """Addresses base + sum of stride * index."""
 
     strides: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Morton:
     """Addresses base + the bits of a row and a column in turn, the row's first.
 
@@ -76,7 +75,7 @@ class Morton:
     columns: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class View:
     """An array or a view of one. `facts`: of offsets, total and longest gap; of an index array, a bound above all.
 
@@ -108,7 +107,7 @@ class View:
         return (self.base, *self.extents, *place, *self.facts)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Operator:
     """An operator parameter: + * min or max."""
 

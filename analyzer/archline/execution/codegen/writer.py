@@ -22,6 +22,7 @@ from archline.language.metrics import INT_OPERATION
 from archline.language.metrics import Event as Counted
 from archline.language.model import Module
 from archline.language.source import Span
+from archline.records import record
 
 WORK = "work"
 READS = "reads"
@@ -29,7 +30,7 @@ WRITES = "writes"
 EXTERN = "extern"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class Site:
     """A check that may fail: its rule, its place, and what is said, with `{0}` to `{4}` for the values at hand.
 
@@ -72,7 +73,7 @@ AT_ONCE = 64
 """How many accesses LRU is told before the room for them in its ring is looked at again."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Options:
     """What the generated code does beside computing and counting, and for which kind of execution it is."""
 
@@ -89,7 +90,7 @@ class Options:
         return self.compiled and bool(self.lru)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Access:
     """An access of an array element, at an address that is an expression without effects."""
 
@@ -109,7 +110,7 @@ class Block:
     straight: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Frame:
     """The variables that hold what belongs to the running strand.
 

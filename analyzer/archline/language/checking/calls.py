@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from archline.language import call_rules as rules
 from archline.language import syntax as s
@@ -25,11 +24,12 @@ from archline.language.diagnostics import counted
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.language.source import Span
 from archline.language.substitution import substituted
+from archline.records import record
 
 Extents = tuple[s.Expr, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Match:
     """A call being checked, with the extents of the arguments that are views by parameter number."""
 

@@ -6,8 +6,6 @@ calls and exchanges. An algorithm of the file itself, or of one that it uses, co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archline.language import call_rules as rules
 from archline.language import name_rules, type_rules
 from archline.language import syntax as s
@@ -17,6 +15,7 @@ from archline.language.checking.context import Body
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import shown
 from archline.language.model import Collective, Kind
+from archline.records import record
 
 MODULE = ("distributed", "collectives")
 UNASKED = "_into"
@@ -24,7 +23,7 @@ UNASKED = "_into"
 OPERATORS = frozenset(("+", "*", "min", "max"))
 
 
-@dataclass(frozen=True)
+@record
 class _Form:
     """The clauses of an operation, its algorithm where none is named, and the arguments that it is given.
 

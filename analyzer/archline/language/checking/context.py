@@ -13,6 +13,7 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.source import Span
+from archline.records import record
 
 MAX_FINDINGS = 20
 
@@ -51,7 +52,7 @@ class CheckedFacts:
     depth: dict[s.Expr, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Library:
     """What a file's calls and claims can mean.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from archline.language import call_rules as rules
 from archline.language import name_rules
@@ -16,6 +15,7 @@ from archline.language.diagnostics import Rule, counted
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE
 from archline.language.model import Kind
 from archline.language.source import Span
+from archline.records import record
 
 ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
 FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
@@ -25,7 +25,7 @@ Reason = tuple[Rule, str, str | None]
 """Why a name means nothing in a formula: rule, message, hint."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Formulas:
     """Checks formulas. `known` says which names mean something, `why_not` what to report of another."""
 

@@ -21,6 +21,7 @@ from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.model import Agreement, Kind, Need, Signature
 from archline.language.source import Span
 from archline.language.substitution import processors_of, substituted
+from archline.records import record
 
 MAX_NODES = 200
 """Larger expressions are not followed."""
@@ -28,7 +29,7 @@ MAX_GROUP = 64
 Point = Mapping[str, int]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class WholeFile:
     """The algorithms of a file, and what is known of all that they may call."""
 
@@ -64,7 +65,7 @@ def _communicates(program: WholeFile, algorithm: s.Algorithm, seen: set[s.Algori
     return any(each not in seen and _communicates(program, each, seen) for each in callees)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Guard:
     """A condition or a loop on the way to a statement; `others` are the branches beside it.
 

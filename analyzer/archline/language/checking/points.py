@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from archline.language import syntax as s
 from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.records import record
 
 _TRIES = 300
 _WANTED = 5
@@ -16,7 +16,7 @@ _LARGEST, _SMALL = 24, (2, 3, 4, 6)
 _EFFORT = 200_000
 
 
-@dataclass(frozen=True)
+@record
 class Free:
     """A size or machine symbol (`least` says from where), or an index (`least` None: any sign)."""
 
@@ -24,7 +24,7 @@ class Free:
     least: int | None
 
 
-@dataclass(frozen=True)
+@record
 class Interval:
     """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi included."""
 
@@ -35,7 +35,7 @@ class Interval:
     down: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class LetDefinition:
     """A `let` name of an integer."""
 
@@ -43,7 +43,7 @@ class LetDefinition:
     value: s.Expr
 
 
-@dataclass(frozen=True)
+@record
 class Requirement:
     """A fact or condition, true or false on this path."""
 
@@ -51,7 +51,7 @@ class Requirement:
     truth: bool = True
 
 
-@dataclass(frozen=True)
+@record
 class Opaque:
     """Something that samples cannot follow; beyond it there are none."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from archline.language import syntax as s
 from archline.language.model import ExprType, Signature
 from archline.language.source import Span
+from archline.records import record
 
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 
@@ -37,7 +37,7 @@ class Role(Enum):
         return f"{'an' if self.value[0] in 'ai' else 'a'} {self.value}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Symbol:
     """One definition. `shape` holds the extents of an array or view.
 

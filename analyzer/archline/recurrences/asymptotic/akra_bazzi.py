@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
+from archline.records import record, replace
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.terms import (
     ONE,
@@ -29,7 +29,7 @@ _DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
 
 
-@dataclass(frozen=True)
+@record
 class Grown:
     """Theta of a function, and what the solution went by: its exponent and the parts that gave it."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
+from archline.records import record, replace
 from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nine_digits
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum, WeightedCall, check_terms
 from archline.recurrences.asymptotic.terms import ONE, ZERO, Term, compare, dominates, leading, rational
@@ -20,7 +20,7 @@ MAX_REDUCED = 10**6
 """Up to which number the squares that divide it are taken out of its root."""
 
 
-@dataclass(frozen=True)
+@record
 class Summed:
     """Growth as a sum over the sizes; or, where `base` is given, as base^(n/stride) times terms of symbols."""
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from archline.language import syntax as s
+from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.problem import Definition, EquationCase, Recurrence
 
@@ -27,7 +27,7 @@ class EvaluationRefusedError(Exception):
     """A recurrence that cannot be followed at a size: it does not end, takes too long, or has no value there."""
 
 
-@dataclass(frozen=True)
+@record
 class CompiledCase:
     """A case: its condition, the calls in its value by function and argument, and the value from the calls' values."""
 
@@ -193,7 +193,7 @@ def evaluate(
     raise EvaluationRefusedError(reason)
 
 
-@dataclass(frozen=True)
+@record
 class _Function:
     """A definition made ready: `bases` are thresholds with values, the least first."""
 

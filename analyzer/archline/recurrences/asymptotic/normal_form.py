@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
+from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader, negated, number
@@ -18,7 +18,7 @@ MAX_BRANCHES = 32
 MAX_CALLS = 64
 
 
-@dataclass(frozen=True)
+@record
 class Argument:
     """The size of a call: n^root where root is not 1, else ratio*n + offset."""
 
@@ -47,7 +47,7 @@ class Argument:
         return self.root == 1 and self.ratio != 1
 
 
-@dataclass(frozen=True)
+@record
 class WeightedCall:
     """`weight` times the function at the argument."""
 
@@ -56,7 +56,7 @@ class WeightedCall:
     argument: Argument
 
 
-@dataclass(frozen=True)
+@record
 class CallSum:
     """A sum of calls and terms."""
 
@@ -213,7 +213,7 @@ def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
             raise OutOfReachError("the terms without calls may be negative")
 
 
-@dataclass(frozen=True)
+@record
 class Bases:
     """Values up to thresholds, the least threshold first. `growing` is what they add: nothing where one may be 0."""
 

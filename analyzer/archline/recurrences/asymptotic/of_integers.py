@@ -18,7 +18,6 @@ sizes, whose leaf at P = 1 is one at P <= 1 (`over_reals`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 
@@ -32,6 +31,7 @@ from archline.language import syntax as s
 from archline.language.source import Source, Span
 from archline.language.substitution import defined_sizes, substituted
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 from archline.recurrences.closed.levels import maximum_of, step_of
 from archline.recurrences.exact.transitions import Transition, steps_of
@@ -43,7 +43,7 @@ NAME = "T"
 _HERE = Span(Source("<recurrence>", ""), 1, 1, 1, 1)
 
 
-@dataclass(frozen=True)
+@record
 class SizeOfCall:
     """A call at the share `ratio` of the size, and less than a constant away from it; for n - c the ratio is 1."""
 
@@ -51,7 +51,7 @@ class SizeOfCall:
     offset: fmpq
 
 
-@dataclass(frozen=True)
+@record
 class BoundingSum:
     """One of the sums that bound a case: how often it calls itself, and what it adds, which is 0 where that is None."""
 
@@ -70,7 +70,7 @@ class BoundingSum:
         return fewer and (self.added is None or self.added == other.added)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class OneSide:
     """A recursive function bounded from one side over real sizes, as a recurrence of `size`.
 

@@ -10,12 +10,11 @@ with floors and ceilings, are those of programs (`archline.analysis`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archline.language import syntax as s
+from archline.records import record
 
 
-@dataclass(frozen=True)
+@record
 class EquationCase:
     """`value when condition`; the condition is None where the case always applies."""
 
@@ -23,7 +22,7 @@ class EquationCase:
     condition: s.Fact | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Base:
     """A given value, as in T(1) = 1: it holds for every smaller size too (T(n) = 1 for n <= 1).
 
@@ -34,7 +33,7 @@ class Base:
     value: s.Expr
 
 
-@dataclass(frozen=True)
+@record
 class Definition:
     """One function: its cases in order, of which the first that holds applies, below its base values."""
 
@@ -44,7 +43,7 @@ class Definition:
     bases: tuple[Base, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Recurrence:
     """Functions that call each other; the first is the one asked for. `facts` hold of the symbols and parameters."""
 
@@ -57,7 +56,7 @@ class Recurrence:
         return self.definitions[0]
 
 
-@dataclass(frozen=True)
+@record
 class Solved:
     """`growth` is Theta of the function, in the language's syntax; `exact` a closed form where `domain` holds.
 
@@ -75,7 +74,7 @@ class Solved:
     between: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Exponential:
     """The function grows faster than every polynomial: `growth` names it where it is known, as 2^n.
 
@@ -91,7 +90,7 @@ class Exponential:
     between: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Refused:
     """Out of reach: `reason` names what stands in the way."""
 

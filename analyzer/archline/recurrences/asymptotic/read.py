@@ -13,6 +13,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_y
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
 from archline.language.structure import structure
+from archline.records import record
 from archline.recurrences.asymptotic import rules
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 
@@ -26,7 +27,7 @@ _FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "ab
 _OPERATORS = frozenset("+-*/^") | {"//", "%"}
 
 
-@dataclass(frozen=True)
+@record
 class _Piece:
     """A stretch of the text, from `start` to `end`, behind a `,` or a `;`."""
 

@@ -6,17 +6,17 @@ Exponents are rationals, q + r*log(a)/log(b) for rationals, and enclosed roots; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq
+from archline.records import field, record, replace
 from archline.recurrences.asymptotic.arithmetic import exact_root
 
 _NOUGHT, _UNIT, _TWO = fmpq(0), fmpq(1), fmpq(2)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
-@dataclass(frozen=True)
+@record
 class Root:
     """A number known by enclosures: `text` has its leading digits, `enclose` a ball of the current precision."""
 
@@ -24,7 +24,7 @@ class Root:
     enclose: Callable[[], arb] = field(compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Exponent:
     """`rational + factor*log(of)/log(to)`, or a root. `of` and `to` are above 1, no perfect powers, and not equal."""
 
@@ -155,7 +155,7 @@ def compare(left: Exponent, right: Exponent) -> int:
 Symbols = tuple[tuple[str, fmpq], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """One term. `exact` is False where it stands for a function of the same growth, its coefficient for any other."""
 

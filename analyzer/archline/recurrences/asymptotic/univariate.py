@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
+from archline.records import record, replace
 from archline.recurrences.asymptotic.akra_bazzi import (
     Grown,
     Parts,
@@ -243,7 +243,7 @@ _CONSTANT = Term(fmpq(1))
 _DIGITS = re.compile(r"\d+\.\d+")
 
 
-@dataclass(frozen=True)
+@record
 class Found:
     """What was found of a function: Theta as terms, or the text of an exponential growth (None: it has no name).
 

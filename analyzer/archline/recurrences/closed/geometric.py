@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
 
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly
+from archline.records import record, replace
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError, exact_root
 from archline.recurrences.asymptotic.decrease import strides
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
@@ -24,7 +24,7 @@ FIBONACCI = fmpq_poly([-1, -1, 1])
 """x^2 - x - 1, whose roots give the Fibonacci numbers."""
 
 
-@dataclass(frozen=True)
+@record
 class ClosedTerm:
     """c*k^power*ratio^k; or c*fibonacci(k + shift), where `ratio` is None."""
 
@@ -140,7 +140,7 @@ Sums = list[tuple[fmpq, Factors]]
 _TWO = fmpq(2)
 
 
-@dataclass(frozen=True)
+@record
 class Clock:
     """Quantities start*factor^k, written `size`; calls are a*T[k - e]. `shift` is log(start)/log(factor) if integer."""
 
@@ -241,7 +241,7 @@ def _added(found: Sums, rank: Callable[[Mapping[str, Exponent]], Any]) -> Sums:
     return [(sums[key], list(key)) for key in sorted(sums, key=lambda key: rank(dict(key))) if sums[key]]
 
 
-@dataclass(frozen=True)
+@record
 class Closed:
     """An expression and where it holds. `size` is that of its k-th place, for every k from 0 on."""
 

@@ -9,7 +9,6 @@ induction: for each case of the recurrence, T(x) - a(x) - rho*T(x') is 0 (or is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import product
 
@@ -19,6 +18,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.numbers import fmpq, primes
+from archline.records import record
 from archline.recurrences.model import Equation, Function, by_call, calls
 
 
@@ -69,7 +69,7 @@ class Relation(Enum):
     LOWER = auto()
 
 
-@dataclass(frozen=True)
+@record
 class Depth:
     """A size that a call divides: size = `end`*`base`^k for the k that LEVEL stands for."""
 
@@ -137,7 +137,7 @@ class Depth:
         return power
 
 
-@dataclass(frozen=True)
+@record
 class LevelStep:
     """A case that calls the function: `added` + `weight`*T, each size times its factor; those `counted` are 1 less.
 
@@ -158,7 +158,7 @@ class LevelStep:
         return {name: Poly.symbol(name) * power(factor, levels) for name, factor in self.factors.items()}
 
 
-@dataclass(frozen=True)
+@record
 class Form:
     """Bounds of a function, each None where none is found; where `leaf` is given, that applies first."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from itertools import product as pairs
@@ -14,11 +13,12 @@ from archline.algebra.facts import Power
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, rational, total
 from archline.algebra.prove.log_enclosures import above, below
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.at_call import Caller, Logarithm, NotComparableError, sizes_of_call
 from archline.recurrences.model import Function, calls
 
 
-@dataclass(frozen=True)
+@record
 class Inner:
     """A product that is never negative: of sizes, logarithms of values >= 1, real or rounded, and an indicator."""
 
@@ -62,7 +62,7 @@ MAX_POWER = 3
 """Up to which power logarithms are tried."""
 
 
-@dataclass(frozen=True)
+@record
 class Element:
     """A term of a closed form. `sign` is that of its coefficient in an upper bound, 0 for either.
 

@@ -6,16 +6,16 @@ With hi = lo + d, f(lo, hi) is a function of d where lo drops out of every case:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.index_range import IndexRange, index_range
 from archline.algebra.polynomial import Atom, Poly, total
 from archline.language import syntax as s
+from archline.records import record, replace
 from archline.recurrences.model import Equation, Function
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Reduced:
     """A function of the length of a range in place of its two indices; without a range a function as it is."""
 

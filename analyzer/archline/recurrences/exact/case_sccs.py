@@ -7,10 +7,10 @@ then bounded with that for what their narrow calls cost, as with the cost of a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, budget
+from archline.records import record, replace
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped
 from archline.recurrences.exact.constraints import GOOD, Bound
@@ -20,7 +20,7 @@ from archline.recurrences.model import Equation, Function, among, calls
 MAX_EFFORT = 3_000_000
 
 
-@dataclass(frozen=True)
+@record
 class CaseComponent:
     """Cases that may call each other, by their places, and those that they may call, directly or not, with leaves."""
 
@@ -28,7 +28,7 @@ class CaseComponent:
     reached: frozenset[int]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Layer:
     """Bounds of a group of cases, which are those at these places."""
 
@@ -37,7 +37,7 @@ class Layer:
     high: Bound
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Layered:
     """The functions with bounds of all groups but the last in their cases' place, which make no calls so."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from random import Random
@@ -12,6 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly, rational, total
 from archline.numbers import fmpq
+from archline.records import record, replace
 from archline.recurrences.evaluate import Places, Point, Values
 from archline.recurrences.exact import samples
 from archline.recurrences.exact.basis import Element, distinct, sided, times
@@ -108,7 +108,7 @@ Ratio = tuple[int, int]
 """A number as a fraction that need not be in lowest terms."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Bound:
     """A proved bound of a function in its recursive cases, and the largest factors to the function that were seen.
 
@@ -362,7 +362,7 @@ def _largest(ratios: Sequence[Ratio]) -> Fraction:
     return max((Fraction(1), *largest))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Proof:
     """That a function is at least, at most or equal to a value: by induction through `steps`, else for the `reason`.
 

@@ -24,7 +24,6 @@ one that swaps them. What is reported is the sum with each of these rounded to t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 
@@ -34,6 +33,7 @@ from archline.algebra.polynomial import ONE, Atom, Poly, product, total
 from archline.algebra.prove.log_enclosures import least_fall, most_fall
 from archline.algebra.prove.residues import first
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.at_call import Logarithm, sizes_of_call
 from archline.recurrences.exact.basis import Element, Inner, split_by_data
 from archline.recurrences.exact.halvings import counted
@@ -44,7 +44,7 @@ MAX_SHIFT = 6
 MAX_COUNT = 64
 
 
-@dataclass(frozen=True)
+@record
 class Halved:
     """A size that all calls halve: of size - above they have at most, of size + below at least half."""
 
@@ -137,7 +137,7 @@ def _at_least(value: Poly, facts: Facts) -> bool:
 MOST = 1 << 10
 
 
-@dataclass(frozen=True)
+@record
 class Levels:
     """How often the smallest size is halved: at least and at most, in all calls."""
 

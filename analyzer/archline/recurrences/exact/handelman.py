@@ -8,7 +8,6 @@ an expression is such a sum, and which expression of a family is the best that i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -24,6 +23,7 @@ from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.at_call import Caller
 
 MAX_DEGREE = 3
@@ -39,7 +39,7 @@ MEAN = 0.1
 """How much the mean of the factors counts beside the largest one."""
 
 
-@dataclass(frozen=True)
+@record
 class ProductCone:
     """What is known to be at least 0 and to matter for expressions of some degree with the wanted terms."""
 
@@ -221,7 +221,7 @@ def _degree(value: Poly) -> int:
     return max((sum(abs(power) for _, power in monomial) for monomial in value.terms), default=0)
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """sum of c*gain + rest is to be in a cone; the c are the same in all parts."""
 
@@ -230,7 +230,7 @@ class Part:
     rest: Poly
 
 
-@dataclass(frozen=True)
+@record
 class Proposal:
     """The coefficients, for each part the weight of each product, and the largest factor."""
 
@@ -239,7 +239,7 @@ class Proposal:
     factor: Fraction
 
 
-@dataclass(frozen=True)
+@record
 class Goal:
     """mean.c is to be small, and far more so t where rows.c <= share*t for all rows and the share behind each."""
 

@@ -15,7 +15,6 @@ Sizes shrink by halves; indices are moved about. What shrinks with them is in th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
@@ -30,6 +29,7 @@ from archline.algebra.prove.farkas import Situation
 from archline.ir.ranking import Declaration
 from archline.language.evaluate import holds
 from archline.numbers import fmpq, fmpq_mat
+from archline.records import record
 from archline.recurrences.evaluate import Cases, Point, Values
 from archline.recurrences.model import Equation, Function, by_call, calls
 
@@ -40,7 +40,7 @@ MAX_STEPS = 1_500
 WIDEST, SHIFTS = 4, 3
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Cut:
     """What a case adds, and the arguments of its calls by name, with how often each is made."""
 
@@ -56,7 +56,7 @@ class Cut:
         return rest.substitute(self.pinned)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Move(Cut):
     """A case of a function."""
 
@@ -154,7 +154,7 @@ def weakened(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
                 yield condition + quantity.scaled(more) + shift
 
 
-@dataclass(frozen=True)
+@record
 class Invariant:
     """A value that is never negative in the calls of some cases, nor in any call where it is not."""
 
@@ -162,7 +162,7 @@ class Invariant:
     begins: frozenset[int]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sample:
     """Indices at which the case `number` applies, the function's value there, what is added, and the calls."""
 

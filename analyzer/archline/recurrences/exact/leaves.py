@@ -14,12 +14,12 @@ place of a multiple, and so sees leaves of T/2 and of T apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.basis import Element, Inner, absolute, distinct, divisors, rank, sided, sizes_in, times
 from archline.recurrences.exact.halvings import counted, halvings, most_halvings
@@ -84,7 +84,7 @@ def _halvings_floor(power: Atom) -> a.Floor | None:
 MOST = 1 << 10
 
 
-@dataclass(frozen=True)
+@record
 class SizeDivision:
     """How calls divide a size: in one call at a time or in several one after the other, down to `least` at least.
 

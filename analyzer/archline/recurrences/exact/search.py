@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
@@ -23,6 +22,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.floats import as_float
 from archline.numbers import fmpq
+from archline.records import field, record
 from archline.recurrences.evaluate import Places, Values
 from archline.recurrences.exact.at_call import NotComparableError
 from archline.recurrences.exact.basis import Element, bases, shallow
@@ -234,7 +234,7 @@ class Side(Enum):
     EXACT = "closed form"
 
 
-@dataclass(frozen=True)
+@record
 class Given:
     """What a search starts from: what is known of other functions, and the values of all, where sizes give them.
 

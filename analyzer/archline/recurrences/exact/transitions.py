@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -14,6 +13,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
+from archline.records import record, replace
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.model import Equation, Function, by_call, calls
 
@@ -23,7 +23,7 @@ _least: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
 """What was found: every metric of an algorithm asks the same of its calls, for each side of it."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Transition:
     """One alternative of an equation: forcing + sum of factor*call, under facts."""
 
@@ -50,7 +50,7 @@ class Transition:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Region:
     """Least values of a function's symbols (sizes, or the exponents they are written in) in a recursive call."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from archline.records import record
 from archline.report.documents.model import Phrase
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
 

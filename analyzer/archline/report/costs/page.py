@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from archline.algebra.asymptotic.leading_terms import leading
@@ -16,6 +15,7 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
+from archline.records import record, replace
 from archline.report.contracts import tally
 from archline.report.costs import lower_bounds
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, short_form
@@ -34,7 +34,7 @@ FAR, LINE, WORDS = 2**12, 8, 2**16
 IO = "io (cache misses)"
 
 
-@dataclass(frozen=True)
+@record
 class Page:
     """What is shown: the title, the rows of metrics, those of the regimes of io, and sentences below them.
 

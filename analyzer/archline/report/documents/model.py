@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from archline.records import record
 
 
 class Formula(str):
@@ -20,7 +21,7 @@ _GROWTH = re.compile(r"\b(?:Theta|Omega|O)\(")
 _RELATION = re.compile(r".+ (?:>=|<=|==|!=|<|>|is|divides) .+")
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """Rows below a head; all have as many cells as the head."""
 
@@ -28,7 +29,7 @@ class Table:
     rows: tuple[tuple[Phrase, ...], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Document:
     """A page. `place` is where its subject is declared, empty for one without a place."""
 

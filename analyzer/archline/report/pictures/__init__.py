@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from archline.records import record
 from archline.report.json import VERSION, render
 from archline.report.layout import indented, table, wrap
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Cell: TypeAlias = float | int | str | None
 
 
-@dataclass(frozen=True)
+@record
 class PictureView:
     """What a picture shows: its title, the table of its points, notes that stand below it."""
 

@@ -6,7 +6,6 @@ Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.language.diagnostics import error
+from archline.records import record
 from archline.report.pictures import PictureView
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SAID = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Balance(PictureView):
     """The sides by year; `crossings` have the sides that cross, and when."""
 

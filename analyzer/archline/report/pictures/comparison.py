@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +12,7 @@ from archline.compare.results import ComparedPoint, Comparison
 from archline.compare.verdicts import Crossover
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
+from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text
 from archline.report.pictures import Cell, PictureView
 
@@ -27,7 +27,7 @@ Key = tuple[str, str]
 """An algorithm and a machine."""
 
 
-@dataclass(frozen=True)
+@record
 class Lines(PictureView):
     """A quantity against the swept size, for each algorithm and machine; ratios to the first algorithm."""
 
@@ -73,7 +73,7 @@ class Lines(PictureView):
             axes.set_ylim(0, 1.15 * high or 1)
 
 
-@dataclass(frozen=True)
+@record
 class Bars(PictureView):
     """The terms of the energy, or another quantity, of each algorithm and machine at one point."""
 

@@ -5,7 +5,6 @@ Choi, Bedard, Fowler and Vuduc, IPDPS 2013, with constant power: T and E of (1) 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +14,7 @@ from archline.energy.arrays import Array, compiled
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
+from archline.records import record
 from archline.report.pictures import PictureView, last, power_of_two
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ AN_OCTAVE = 16
 SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
 
-@dataclass(frozen=True)
+@record
 class Greenup(PictureView):
     """For each m the f below which less time, and less energy is taken; 0 where no f will do."""
 

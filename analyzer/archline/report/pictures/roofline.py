@@ -6,7 +6,6 @@ Choi, Bedard, Fowler and Vuduc, IPDPS 2013: figures 2, 4 and 5 of a machine in o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import shorten
 from typing import TYPE_CHECKING, ClassVar
@@ -21,6 +20,7 @@ from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.energy.units import format_si
 from archline.language.diagnostics import error
+from archline.records import record
 from archline.report.pictures import Cell, PictureView, last, power_of_two
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def limited(machine: Machine) -> bool:
     return "power_limit" in known and known["power_limit"] > known.get("pi0", 0)
 
 
-@dataclass(frozen=True)
+@record
 class Roofline(PictureView):
     """A machine's lines, its balances, the peaks in flop/s and flop/J, and algorithms' intensities."""
 

@@ -24,6 +24,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, local_arrays, reachable, recurses
 from archline.language.model import Module
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.at_call import NotComparableError
 
 MAX_TERM_PRODUCTS = 2_000_000
@@ -82,7 +83,7 @@ class Divisions:
         return self._tables[key]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Table:
     """What is divided, of lines and of local arrays, and what is around that, at one L.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -19,12 +18,13 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.model import Module
+from archline.records import record
 
 CALLS = "calls"
 BY_DATA = a.Data | a.Offset | a.Gap
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Site:
     """The calls that one place in the text makes, in sizes of the caller.
 
@@ -40,7 +40,7 @@ class Site:
     sums: Mapping[str, tuple[tuple[Poly, Poly], ...]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Caller:
     """What an algorithm costs but for the calls that it makes, at most, and those."""
 
@@ -58,7 +58,7 @@ def caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> Caller:
     return Caller(cost, tuple(each.site(tally.sums) for each in gathering.places.values()))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Place:
     """A call as it is met: what its sizes are there."""
 

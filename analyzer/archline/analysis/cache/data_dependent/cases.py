@@ -11,6 +11,7 @@ from archline.algebra.concave import NOTHING, Concave, lesser, steep
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.analysis.cache.data_dependent.divided import Divided, DivisionCase, Inner, UndividedError
 from archline.numbers import fmpq
+from archline.records import record
 
 Sizes = tuple[int, ...]
 """The sizes of a call that are known, in order."""
@@ -41,7 +42,7 @@ class State(NamedTuple):
         return {name: Poly.constant(size) for name, size in zip(self.own.fixed, self.sizes, strict=True)}
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Call:
     """A call at known sizes: its volume, or what part of the caller's it has at most."""
 
@@ -51,7 +52,7 @@ class Call:
     share: fmpq
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Known:
     """A case at known sizes: between which volumes it comes, what it costs itself, and its calls."""
 
@@ -162,7 +163,7 @@ def _constants(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq
     return [each.constant_term for each in found if each.is_constant]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Reading:
     """Reads expressions of a case at known sizes, for volumes up to the highest."""
 

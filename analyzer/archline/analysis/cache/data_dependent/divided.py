@@ -25,6 +25,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Function
@@ -37,7 +38,7 @@ class UndividedError(Exception):
     """Calls are not of this kind, or their sizes not of a form that volumes are found for."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Inner:
     """A call: how often, of what, and the volume that it has. `share`: at most this part of the caller's.
 
@@ -52,7 +53,7 @@ class Inner:
     within: Mapping[str, str]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class DivisionCase:
     """A case of an algorithm: what is at least 0 in it, what it costs itself, and its calls.
 

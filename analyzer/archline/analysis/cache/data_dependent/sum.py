@@ -8,7 +8,6 @@ price p N*g(V/N) + p*Q at most, with g a concave function that is no less than f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from archline.algebra.concave import NOTHING, Concave, covering
 from archline.algebra.evaluate.exact import EvaluationError, PointValues
@@ -19,13 +18,14 @@ from archline.analysis.cache.data_dependent.divided import Divided, UndividedErr
 from archline.analysis.cache.data_dependent.solve import Making, Solving
 from archline.language import syntax as s
 from archline.numbers import fmpq
+from archline.records import record
 
 MAX_RANGE = 512
 """How many values of a size of calls are looked at."""
 Sizes = Mapping[str, int]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Around:
     """An algorithm that does not call itself: the words of its arguments and of its own arrays, with ends of lines."""
 
@@ -34,7 +34,7 @@ class Around:
     made: Poly
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Totals:
     """What calls fetch at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
 
@@ -120,7 +120,7 @@ def _less(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Conc
     )
 
 
-@dataclass(frozen=True)
+@record
 class Calls:
     """So many calls of a recursive algorithm: their volume in all, and that of one at most.
 

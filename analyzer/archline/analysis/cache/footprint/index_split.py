@@ -13,9 +13,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.ir.tree import Loop
+from archline.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Rule:
     """Iterations of a loop on one side: those `below` an end, or those from it on."""
 

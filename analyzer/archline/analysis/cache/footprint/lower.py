@@ -9,7 +9,6 @@ or last iteration is looked at. Every amount is at most the number of lines of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import islice, zip_longest
 
@@ -31,6 +30,7 @@ from archline.analysis.cache.footprint.windows import (
     ways_all_at_least_zero,
 )
 from archline.ir.layout import LINE
+from archline.records import record, replace
 
 PER_LINE = Poly.of_atom(Symbol("L"), -1)
 MAX_WAYS = 6
@@ -39,7 +39,7 @@ BUDGET, MAX_TERMS = 2_000, 60
 _Add = Callable[[Poly, Turn, Facts], Poly]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Least:
     """The lines that a spot adds to windows, from below."""
 
@@ -158,7 +158,7 @@ class Least:
         return self._known[: len(self.windows.outer)]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LeastPart:
     """Places of a spot that windows touch for certain."""
 

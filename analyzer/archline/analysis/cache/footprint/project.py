@@ -6,16 +6,16 @@ It is an interval of subscripts for every dimension, all of them taken, or for e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, slope_of, union, within
 from archline.ir.tree import Array, contiguous_dimension
+from archline.records import record, replace
 
 
-@dataclass(frozen=True)
+@record
 class RowsAlongLoop:
     """Rows at the subscript `place` of a dimension, another for each lo <= variable < hi."""
 
@@ -26,7 +26,7 @@ class RowsAlongLoop:
     place: Poly
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Seen:
     """What the inner loops touch: a box (None: one subscript, whatever it is) for each of `rows`, from the inside out.
 
@@ -71,7 +71,7 @@ def _mentions(interval: HalfOpenInterval, name: str) -> bool:
     return name in interval[0].names or name in interval[1].names
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Taking:
     """Takes away loops around places of an array; `variables` are those of all loops."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from archline.algebra.effort import TooComplexError
@@ -14,9 +13,10 @@ from archline.analysis.cache.footprint.upper import ROW, Reference, Rows, monoto
 from archline.ir.factored import Product, largest_in, most, total_in
 from archline.ir.layout import ClosedInterval, box_lines, placed_run, run
 from archline.ir.tree import Array, Chain, Loop, contiguous_dimension
+from archline.records import field, record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Union:
     """What references to one array, neither in Z-Morton order nor at a place that moves, touch together."""
 
@@ -143,7 +143,7 @@ class Union:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Unions:
     """What references touch together in the windows of each depth; neighbouring depths ask for the same."""
 

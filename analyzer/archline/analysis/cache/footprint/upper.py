@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from archline.algebra import atoms as a
@@ -23,6 +22,7 @@ from archline.ir.factored import Product, UnboundedError, largest_in, most, most
 from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
 from archline.ir.shape import Shape, named, of_access, of_chain
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
+from archline.records import field, record
 
 ROW = "row "
 """How symbols of rows begin; no program has such a name."""
@@ -30,7 +30,7 @@ NARROW = 4
 """Steps through a row that are shorter than most lines."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
@@ -117,7 +117,7 @@ class Reference:
         return self.chain[depth - 1].inside if depth else self.facts
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Rows:
     """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
 
@@ -125,7 +125,7 @@ class Rows:
     entries: ClosedInterval
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Lines:
     """The lines of a window."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 
@@ -11,6 +10,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
 from archline.ir.tree import Access, Array, Chain
+from archline.records import field, record
 
 MAX_SPOTS = 6
 OF_DATA = a.Offset, a.Gap, a.Data
@@ -18,7 +18,7 @@ HalfOpenInterval = tuple[Poly, Poly]
 """The first subscript, and the one behind the last."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Spot:
     """Places of one array that every iteration of `chain` accesses in which all of `when` are at least 0.
 
@@ -31,7 +31,7 @@ class Spot:
     when: tuple[Poly, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Turn:
     """An iteration of a loop for each lo <= variable < hi; `around` holds them all, where it is not None."""
 
@@ -41,7 +41,7 @@ class Turn:
     around: HalfOpenInterval | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Windows:
     """One window for each iteration of `outer`; in it runs `first`, then what is in the loops `depth` and deeper."""
 

@@ -10,7 +10,6 @@ own, moved by as much in all elements that tell a coordinate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 
 from archline.algebra.facts import Facts
@@ -18,12 +17,13 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.lower.hbl import IterationSpace
 from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Recursion, View
+from archline.records import record, replace
 
 Place = tuple[Array, int]
 """A dimension of an array."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sight:
     """An element that each iteration sees: in which dimensions a coordinate stands, and how much is added to it."""
 
@@ -35,7 +35,7 @@ class Sight:
         return self.array is other.array and self.told == other.told
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Family:
     """Iterations that each call of an algorithm runs, no two of them with the same coordinates: how many, in its sizes.
 
@@ -61,7 +61,7 @@ class Family:
             yield from ((sight.array, place) for place, (each, _) in sight.told.items() if each == coordinate)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Placed:
     """The iterations of a call in a family of its caller, and for each coordinate intervals that it lies in."""
 
@@ -93,7 +93,7 @@ def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> Sig
     return Sight(access.array, told)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Shift:
     """By how much a coordinate is moved, and in which interval it lies then."""
 

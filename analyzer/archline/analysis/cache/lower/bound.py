@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lower.hbl import AnyOrder, any_order
 from archline.analysis.cache.lower.segments import WrittenOrder, windows_of
 from archline.ir.tree import Node
+from archline.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Lower:
     """io >= `at(point)`; `orders` bounds it for any order of the iterations of a loop body."""
 

@@ -17,7 +17,6 @@ is (I/c)^(1/s)/L at least; and I^(1/s) = I/I^(1 - 1/s) is I/(c*2^s*Z^s)^(1 - 1/s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -32,12 +31,13 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.ir.tree import Access, Array, Chain, Node, accesses
+from archline.records import record
 
 SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
 """Lines that a stretch fetches, as multiples of the lines of the cache."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class IterationSpace:
     """`iterations` that see arrays in places with these exponents; `times` counts the places in the same array."""
 
@@ -85,7 +85,7 @@ class IterationSpace:
         return Fraction(sum(self.exponents) - 1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class AnyOrder:
     """io >= `at(point)` in whatever order the iterations of each body are run."""
 

@@ -44,13 +44,14 @@ from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
+from archline.records import record
 
 
 class NoBoxesError(Exception):
     """Why iterations of a recursion are not told apart."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Boxes:
     """io >= `touched`, the lines of arrays that are touched whole, and >= what `orders` has.
 
@@ -67,7 +68,7 @@ class Boxes:
         return max(int(self.some), int(evaluate(self.touched, point)), self.orders.at(point))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Path:
     """What one way through a body does: its calls of recursive algorithms, and what is not recursive.
 
@@ -226,7 +227,7 @@ def _start(call: Recursion, place: Place, facts: Facts) -> Poly:
 
 
 # Leaves
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Leaf:
     """Loops of a leaf, and the iterations that they run."""
 

@@ -26,6 +26,7 @@ from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
 from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of
 from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion, View, accesses, contiguous_dimension
 from archline.language import syntax as s
+from archline.records import record
 
 MAX_STATES = 20_000
 """What so many calls of different sizes do is looked at."""
@@ -34,7 +35,7 @@ MAX_TURNS = 64
 Sizes = Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@record
 class Amount:
     """Elements of an array where all of `needs` are at least 0: a box of such extents, or `half` of it."""
 
@@ -59,7 +60,7 @@ Group = tuple[Amount, ...]
 """Amounts of one array."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class TouchedPart:
     """What lies between calls: for each array that it touches, amounts of which the largest counts.
 
@@ -84,7 +85,7 @@ class TouchedPart:
         return frozenset[str]().union(*(value.names for value in values))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Called:
     """A call at sizes; its arrays share no line if it is `apart`, else no word."""
 
@@ -98,7 +99,7 @@ class Called:
         return frozenset[str]().union(*(size.names for size in self.sizes.values()))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Repeated:
     """A loop with calls in it."""
 
@@ -226,7 +227,7 @@ def _may_hold(value: Poly, point: Sizes) -> bool:
         return True
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Ready:
     """What a call touches in full, and on each way through its branches what it does step by step."""
 

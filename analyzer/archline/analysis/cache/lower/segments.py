@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -29,6 +28,7 @@ from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_kn
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
 from archline.ir.tree import Array, Chain, Loop, Node, accesses
+from archline.records import field, record
 
 GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
@@ -43,7 +43,7 @@ Alternatives = tuple[Poly, ...]
 """Each is a lower bound of one amount."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Family:
     """Windows of one kind: at most `count` of them touch, added up over all, the lines of `shared` and of `stacks`.
 
@@ -75,7 +75,7 @@ class Family:
         return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.whole)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class WindowTree:
     """A loop, or the whole run: the windows in it, and the loops inside, one behind the other."""
 
@@ -94,7 +94,7 @@ def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[s
     return _Builder(facts, points[::APART]).build(nodes)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Builder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
@@ -207,7 +207,7 @@ class _Builder:
         return total
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Sampled:
     """Amounts of windows at points, where symbols of windows are as in `whole`: put in as numbers, as only those count.
 
@@ -295,7 +295,7 @@ def _apart(parts: Sequence[LeastPart], sampled: _Sampled, rows: bool) -> list[Le
     return chosen
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Kind:
     """The loops that tell windows apart, what runs first in a window, and the depth from which loops run as they are.
 
@@ -332,7 +332,7 @@ def _tiled(inner: Loop, loop: Loop) -> bool:
     return union((inner.lo, inner.hi), turn, within(turn, loop.facts, 2)) is not None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class WrittenOrder:
     """io >= `at(point)` under optimal replacement, for the written serial order."""
 

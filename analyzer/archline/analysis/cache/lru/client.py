@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
 from signal import Signals
@@ -20,6 +20,7 @@ from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.language.source import Span
+from archline.records import record
 
 SECONDS = 60.0
 BYTES = 4 << 30
@@ -30,7 +31,7 @@ class MissingExtraError(Exception):
     """The extra `isl` is not installed."""
 
 
-@dataclass(frozen=True)
+@record
 class Uncounted:
     """Why there is no count, and the place in the program that is the reason, if one is."""
 

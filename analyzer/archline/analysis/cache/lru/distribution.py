@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.wire import Piecewise, value_at
+from archline.records import record
 
 THRESHOLD = "T"
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """So many accesses are at a stack distance."""
 
@@ -21,7 +21,7 @@ class Row:
     count: Piecewise
 
 
-@dataclass(frozen=True)
+@record
 class DistanceRange:
     """So many accesses are at a distance of at least `least` + T/`scale`, with T a symbol of the count."""
 
@@ -35,7 +35,7 @@ class DistanceRange:
         return value_at(self.count, {**point, THRESHOLD: needed})
 
 
-@dataclass(frozen=True)
+@record
 class LruCounts:
     """The accesses of one call by stack distance, with lines of `line` words, in the sizes that were left symbols.
 

@@ -18,17 +18,17 @@ less, as its caches may begin with different lines.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.lru.distribution import LruCounts
 from archline.analysis.cache.lru.wire import value_at
+from archline.records import record
 
 NEAR = 24
 """Numbers of lines are tried at so many steps of a scale on which they double every few steps."""
 
 
-@dataclass(frozen=True)
+@record
 class FromLru:
     """io is at least `bound`, since LRU with `lines` lines fetches `misses`."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from archline.analysis.cache.lru.wire import Reference
+from archline.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Reused:
     """The accesses of a reference in part of its times, and how many lines lie between them and the last access."""
 
@@ -19,7 +19,7 @@ class Reused:
     distance: isl.QPolynomial
 
 
-@dataclass(frozen=True)
+@record
 class Distances:
     """Of each reference its times and its first accesses; the others with their distances."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Atom, Poly, Symbol, product, total
 from archline.numbers import fmpq
+from archline.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Column:
     """A column of a time: a place in a block, a counter, or the quotient ("q") or rest ("r") of one by L."""
 
@@ -36,7 +36,7 @@ class Column:
                 return counter
 
 
-@dataclass(frozen=True)
+@record
 class Reference:
     """An access of the program, `times` in a row: the `relation` of its times to lines of `array`, as isl has it."""
 
@@ -46,7 +46,7 @@ class Reference:
     time: tuple[Column, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """References in serial order; `context` says what sizes may be. Sizes are those that were left symbols."""
 
@@ -55,7 +55,7 @@ class Problem:
     references: tuple[Reference, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Condition:
     """At least 0, or equal to 0."""
 
@@ -68,7 +68,7 @@ class Condition:
         return found == 0 if self.equal else found >= 0
 
 
-@dataclass(frozen=True)
+@record
 class Piece:
     """A value where all conditions of one of the `cases` hold."""
 

@@ -35,6 +35,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
+from archline.records import record
 from archline.recurrences.asymptotic.problem import Recurrence, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
@@ -50,7 +51,7 @@ class UnsolvedRecursionError(Exception):
     """The recursion has a form that is not solved: why."""
 
 
-@dataclass(frozen=True)
+@record
 class Order:
     """What io is O of: the growth of the recurrence's solution over real sizes, by conditions ("": anywhere)."""
 
@@ -122,7 +123,7 @@ def _of_machine(fact: s.Fact) -> bool:
     return s.names(fact) <= {"Z", "L"}
 
 
-@dataclass(frozen=True)
+@record
 class _Writer:
     algorithm: s.Algorithm
     body: Body

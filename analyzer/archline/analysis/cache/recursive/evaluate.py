@@ -31,6 +31,7 @@ from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursio
 from archline.ir.views import shape_of
 from archline.language import syntax as s
 from archline.language.model import Module
+from archline.records import record
 
 MAX_CALLS = 200_000
 MAX_ITERATIONS = 20_000
@@ -39,7 +40,7 @@ MAX_FITTING = 200
 Point = Mapping[str, int]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class StraightLinePart:
     """A part without recursive calls."""
 
@@ -47,14 +48,14 @@ class StraightLinePart:
     planner: Planner
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Called:
     """A recursive call at sizes."""
 
     call: Recursion
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Repeated:
     """Iterations that hold recursive calls, one after the other; `alike`, if what they do is the same in each."""
 
@@ -67,7 +68,7 @@ class Repeated:
         return max(each, default=0) if self.loop.trips == ONE else sum(each)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Chosen:
     """Branches, and what is done in each."""
 

@@ -40,6 +40,7 @@ from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.exact.handelman import Goal, Part, ProductCone, Proposal, propose
 from archline.recurrences.exact.indexed import Cut, elements, handed_on, weakened
 
@@ -59,7 +60,7 @@ class UnpaidError(Exception):
     """No forms are found that pay."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class UnfitCase:
     """A case whose call does not fit: what holds, what it fetches itself, times L, and where its calls lead."""
 
@@ -68,7 +69,7 @@ class UnfitCase:
     fetched: Poly
 
 
-@dataclass(frozen=True)
+@record
 class Paid:
     """What io is at most where FEW_LINES lines fit, in the algorithm's indices, and its summands without factors."""
 

@@ -9,7 +9,6 @@ own arrays lie in the same lines of the stack, which stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, is_O
@@ -21,11 +20,12 @@ from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Rep
 from archline.ir.tree import Recursion
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
+from archline.records import record
 
 KINDS = 2
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Rooted:
     """The parts of a call with recursive calls, its size n, and what is known of it.
 

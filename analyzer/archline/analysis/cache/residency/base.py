@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import cast
 
@@ -24,6 +23,7 @@ from archline.analysis.metrics.eliminate_data import bound_without
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.layout import ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
+from archline.records import field, record, replace
 
 MAX_UNIT = 40_000
 """Term products for one unit."""
@@ -43,7 +43,7 @@ def never(_: tuple[Reference, ...]) -> bool:
     return False
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Resident:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from archline.algebra.polynomial import ONE, Poly
@@ -13,6 +12,7 @@ from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import Resident, all_lines, classes_of, known, of_its_own, of_sizes, shared
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
+from archline.records import record
 
 
 def as_one(unions: Unions, depth: int) -> Resident | None:
@@ -75,7 +75,7 @@ def _in_a_row(depth: int, references: tuple[Reference, ...]) -> tuple[Product, P
     return Product((ONE,)), Union(references, depth).total
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Pin:
     """What spare lines do for the units of an array: of `lines` touched in each of `windows`, some stay for all of it.
 

@@ -20,13 +20,14 @@ from archline.analysis.cache.upper.retained import TURN
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension
+from archline.records import record
 
 TURNING = Poly.symbol(TURN)
 MAX_SPLITTING = 20_000
 """Term products for what one unit fetches of a side."""
 
 
-@dataclass(frozen=True)
+@record
 class Side:
     """The rows of a dimension before `TURN`, or those from there on."""
 
@@ -117,7 +118,7 @@ def _together(unit: Resident, parts: Sequence[Reference]) -> bool:
     return all(each.chain[:depth] == parts[0].chain[:depth] for each in parts)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Half:
     """What a unit holds while `loop` runs, and fetches, for the rows of one side; before, it held `instead`."""
 
@@ -127,7 +128,7 @@ class Half:
     loop: Loop | None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Split:
     """Of the rows on one side of `TURN` one unit keeps lines, of the others each of those that kept them of all rows.
 

@@ -9,7 +9,6 @@ lines are held, and of the others one at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from archline.algebra import atoms as a
@@ -21,12 +20,13 @@ from archline.analysis.cache.residency.base import Classes, Resident, in_one_row
 from archline.ir.factored import Product, UnboundedError, total_in
 from archline.ir.layout import LINE, run
 from archline.ir.tree import Loop, contiguous_dimension
+from archline.records import record
 
 Offsets = tuple[int, ...]
 """How many iterations of each loop a reference is ahead of the first one."""
 
 
-@dataclass(frozen=True)
+@record
 class Sweep:
     """References whose rows the loops from `depth` on move, the innermost along them, each by one at a time.
 

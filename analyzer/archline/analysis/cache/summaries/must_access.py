@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from archline.algebra import atoms as a
@@ -34,13 +33,14 @@ from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
 from archline.language.model import Module
+from archline.records import field, record, replace
 
 Claimed = tuple[tuple[Array, MustTouchRegion], ...]
 MAX_TERM_PRODUCTS = 400_000
 """For the bodies of algorithms that call each other, and as many for what is claimed of them."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Filled:
     """What is touched in full by each call of an algorithm and of those that it calls, as far as they are followed."""
 
@@ -196,7 +196,7 @@ def _inside(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
 
 
 # Bodies
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Way:
     """What holds on a way through a body: facts of the body, and what is at least 0 there."""
 
@@ -222,7 +222,7 @@ class Way:
         return self.learned.nonnegative(value) or any(self.facts.nonnegative(value - each) for each in self.known)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class FollowedBody:
     """What one call does, on each way through its branches: what holds there, and the accesses and the calls."""
 

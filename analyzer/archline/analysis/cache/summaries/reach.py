@@ -26,6 +26,7 @@ from archline.ir.scope import declared
 from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
 from archline.language.evaluate import holds
 from archline.numbers import fmpq
+from archline.records import record
 
 TRIES, ENOUGH = 400, 60
 """How many indices are drawn, and how many of them that the declaration allows are enough."""
@@ -52,7 +53,7 @@ class NotReachedError(Exception):
     """The recursion is not one by indices that is given its arrays whole."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class AccessPath:
     """One way through a body: what is at least 0 there, where it accesses arrays, and the arguments of its calls."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from types import MappingProxyType
 from typing import Literal
@@ -14,6 +13,7 @@ from archline.analysis.cache.footprint.project import clipped
 from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, union, within
 from archline.ir.tree import Access, Array, Loop, Node, Recursion, View
 from archline.language import syntax as s
+from archline.records import record
 
 MAX_PARTS = 12
 """Of so many parts those that lie side by side are put together."""
@@ -25,7 +25,7 @@ Half = Literal["", "lower", "upper"]
 """Of a box that is as wide as high: all of it, or what lies on its diagonal and below it, or on it and above."""
 
 
-@dataclass(frozen=True)
+@record
 class MustTouchRegion:
     """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
 
@@ -56,7 +56,7 @@ Claims = Mapping[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]]
 """By array parameters."""
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """Elements of an array: a box, or half of it."""
 
@@ -64,7 +64,7 @@ class Part:
     half: Half = ""
 
 
-@dataclass(frozen=True)
+@record
 class Touched:
     """A part of an array that is touched where all of `needs` are at least 0."""
 
@@ -82,7 +82,7 @@ class Touched:
         return Touched(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Parts:
     """The parts of an array that calls and accesses touch in full."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -11,9 +10,10 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.plan import Plan
 from archline.analysis.cache.upper.relax_modulo import without_remainders
+from archline.records import record, replace
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Planned:
     """Plans with the planners that found them, those of the program as it stands first; some are `told`."""
 

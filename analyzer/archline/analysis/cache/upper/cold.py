@@ -8,7 +8,6 @@ what several references reach is counted once: the corners of a grid belong to n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
@@ -20,6 +19,7 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import LINE, ClosedInterval, stack_lines, whole
 from archline.ir.tree import Array, Chain, contiguous_dimension
+from archline.records import record
 
 MAX_CELLS = 10_000
 """Into so many parts is an array cut at most where references to it begin and end."""
@@ -27,7 +27,7 @@ Sizes = Mapping[str, int]
 Box = tuple[range, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Reached:
     """The lines of an array, and what references reach of it: the first and the last entry in each dimension."""
 
@@ -68,7 +68,7 @@ def _together(boxes: Sequence[Box]) -> int:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Everything:
     """What is reached of each array that is given, and the lines of the stack up to the end of each local array."""
 

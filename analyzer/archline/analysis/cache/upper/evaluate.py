@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor
 from operator import itemgetter
@@ -15,12 +14,13 @@ from archline.algebra.facts import Facts
 from archline.analysis.cache.upper.plan import Plan, Way
 from archline.analysis.cache.upper.retained import TURN
 from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, ranked, used
+from archline.records import field, record
 
 NEAREST = 8
 """So many plans are tried with rows that are parted."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Upper:
     """io <= the misses of every plan whose needs are at most Z // L lines."""
 
@@ -43,7 +43,7 @@ class Upper:
         return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {TURN})
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Program:
     """Plans as functions of some sizes."""
 
@@ -95,7 +95,7 @@ class _Program:
         return bound
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Fitting:
     """A plan that fits at a point: what it fetches, and the lines that each region has to spare."""
 

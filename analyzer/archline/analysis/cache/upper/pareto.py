@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.records import record
 
-@dataclass(frozen=True, eq=False)
+
+@record(eq=False)
 class Choices:
     """For each sample rows that are choices: all misses, and the numbers of the units.
 
@@ -112,7 +113,7 @@ class Choices:
             yield [int(unit) for unit in self.units[sample, filling.within(capacity)].ravel() if unit >= 0]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Filling:
     """One choice of each owner, `start` at first: for each choice by region its lines, and whether it fetches there."""
 
@@ -188,7 +189,7 @@ def together(parts: Sequence[Choices]) -> Choices:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Alike:
     """Regions that are alike in several sets of choices: `rows` has their places in each, `regions` that of each."""
 
@@ -207,7 +208,7 @@ class _Alike:
         return cls(np.stack([each[one_each] for each in several]), first)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Keys:
     """What choices are compared by: lines where they take most, misses, lines added up, how many units there are.
 

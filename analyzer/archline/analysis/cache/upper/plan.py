@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 
@@ -12,9 +11,10 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.row_split import Split
 from archline.analysis.cache.upper.retained import Growing
+from archline.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Plan:
     """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
 
@@ -49,7 +49,7 @@ class Plan:
             yield alike + some
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Mixture:
     """Spare lines of a plan keep some classes of lines as `coarse` does, the others stay with units of the plan.
 
@@ -70,7 +70,7 @@ class Mixture:
         return self.fine, self.coarse, self.each, self.once, self.classes
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Staying:
     """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it.
 
@@ -89,7 +89,7 @@ class Staying:
         return held.first, held.last, held.lines, held.saved
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Parting:
     """Some rows are kept by another unit than the others; where each half of the split takes room."""
 

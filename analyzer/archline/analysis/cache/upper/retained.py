@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
 from archline.algebra import atoms as a
@@ -26,6 +25,7 @@ from archline.analysis.cache.residency.stream import walked
 from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import LINE, ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
+from archline.records import field, record, replace
 
 TURN = "turn "
 """No program has such a name."""
@@ -35,7 +35,7 @@ Windows = tuple[Poly, bool]
 """The lines that an iteration holds, and whether they become more."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Growing:
     """With so many `lines` that stay while `loop` runs, each of `groups` saves `saved`; both in terms of `TURN`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from archline.analysis.cache.footprint.union import Unions
@@ -14,9 +13,10 @@ from archline.analysis.cache.residency.interleaved import by_turns, interleaved
 from archline.analysis.cache.residency.stencil import beside, sweeping, up_to
 from archline.analysis.cache.residency.stream import course, walking
 from archline.ir.tree import contiguous_dimension
+from archline.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Cluster:
     """References to one array: kept as one, by any of `units`, or part by part; one alone has no parts."""
 

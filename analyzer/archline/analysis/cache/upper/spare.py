@@ -14,6 +14,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.plan import Mixture, Parting, Staying, Way
 from archline.analysis.cache.upper.retained import TURN
+from archline.records import record
 
 STEPS = 24
 """At so many iterations, evenly spread, is it tried to keep what they touch."""
@@ -24,7 +25,7 @@ Taken = tuple[tuple[Number, tuple[int, ...]], ...]
 """Lines, each with the regions in which they are used."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Machine:
     """Compiles expressions in sizes of some names, and in `TURN`, each once."""
 
@@ -47,7 +48,7 @@ class Machine:
         return self._functions[value]
 
 
-@dataclass(frozen=True)
+@record
 class Saving:
     """Lines that are used in some regions, and the fetches that they save."""
 
@@ -101,7 +102,7 @@ class Here:
         return [compute(environment) for compute in functions]
 
 
-@dataclass(frozen=True)
+@record
 class _Known:
     """What a class of lines saves at a point, the lines that it and all take, and how many classes there are."""
 
@@ -112,7 +113,7 @@ class _Known:
     about: float
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Mixed:
     """Some classes of lines are kept otherwise: fetched are `fine` without that, and `coarse` with it for all."""
 
@@ -151,7 +152,7 @@ class Mixed:
         return max(0, min(known.classes, room // known.each))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Stays:
     """What stays from one iteration of a loop to the next; `ends` are those of `TURN`."""
 
@@ -191,7 +192,7 @@ class Stays:
                 yield ceil(lines), Fraction(saved * self.times)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Parted:
     """Some rows are kept by another unit: of each half what it holds and held before, and where, and its fetches.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
@@ -23,6 +22,7 @@ from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.ir.factored import UnboundedError
 from archline.ir.tree import Chain, Loop
+from archline.records import record
 
 PHASE = "phase "
 """The first iteration of the second part; no program has such a name."""
@@ -37,7 +37,7 @@ NEAR = 5, 4
 Sizes = Mapping[str, int]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Phases:
     """Bounds by the parts of a program; `planner` and `whole` are of all of it."""
 

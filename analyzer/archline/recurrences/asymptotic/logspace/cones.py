@@ -10,13 +10,13 @@ enclosure, or its sign stays open: no logarithms are assumed to be independent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import gcd, lcm, log2
 from typing import TypeAlias, Union
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, primes
+from archline.records import record
 
 Number: TypeAlias = Union[fmpq, "Irrational"]
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -252,7 +252,7 @@ def reduced(vectors: Sequence[Vector]) -> list[Vector]:
     return rows[:done]
 
 
-@dataclass(frozen=True)
+@record
 class Cone:
     """The nonnegative combinations of `rays`, those where every form of `rows` is nonnegative.
 

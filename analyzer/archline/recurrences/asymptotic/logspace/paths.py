@@ -9,10 +9,10 @@ geometric along a segment, so that its greater end counts, times the number of l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.numbers import fmpq
+from archline.records import record, replace
 from archline.recurrences.asymptotic.logspace.compare import prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
@@ -45,7 +45,7 @@ class SplitError(Exception):
         self.form = form
 
 
-@dataclass(frozen=True)
+@record
 class Motion:
     """The cases in force with their shares; `direction` is what the sizes lose in a unit of time, in logarithms.
 
@@ -217,7 +217,7 @@ MAX_PATHS = 600
 MAX_SEGMENTS = 40
 
 
-@dataclass(frozen=True)
+@record
 class Segment:
     """A stretch with one motion. States and nodes are at its start; `length` is its time, in logarithms of sizes."""
 
@@ -237,7 +237,7 @@ class Segment:
         return plus(self.nodes, self.length, self.motion.nodes)
 
 
-@dataclass(frozen=True)
+@record
 class Path:
     """From the roots in `region` down to the leaf case `leaf`, at `state` with exp(nodes) leaves."""
 
@@ -347,7 +347,7 @@ class _Explorer:
         return least
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """One term of a path's cost. `segment` is its number, None for the leaves; `source` the cost at one node.
 
@@ -360,7 +360,7 @@ class Cost:
     place: str
 
 
-@dataclass(frozen=True)
+@record
 class PathCosts:
     """A path on a part of its region with its costs: the function is the greatest of `terms` there.
 

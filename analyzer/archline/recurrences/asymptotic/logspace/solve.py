@@ -14,7 +14,6 @@ scale, the answer is withdrawn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum, inf, isfinite, log, log2
 
@@ -22,6 +21,7 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_fact
 from archline.numbers import arb
+from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
 from archline.recurrences.asymptotic.logspace.compare import Formula, covered, equals, formula_for
@@ -42,7 +42,7 @@ from archline.recurrences.asymptotic.logspace.text import Printer
 from archline.recurrences.asymptotic.problem import Answer, Definition, EquationCase, Recurrence, Refused, Solved
 
 
-@dataclass(frozen=True)
+@record
 class GrowthRegime:
     """The growth where one of these cases applies at the root."""
 
@@ -177,7 +177,7 @@ SPREAD = 16.0
 Point = tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@record
 class NumericCheck:
     """What the evaluation found: `trouble` is what speaks against the answer; `points` sizes were evaluated."""
 

@@ -8,7 +8,6 @@ kept, to tell `P >= 2` from `P <= 1`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import log2
@@ -19,6 +18,7 @@ from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.structure import structure
 from archline.numbers import fmpq
+from archline.records import record, replace
 from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.logspace.cones import (
@@ -35,7 +35,7 @@ from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, c
 from archline.recurrences.asymptotic.problem import EquationCase, Recurrence
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False, slots=True)
 class LogInequality:
     """form . y + log2(factor) >= 0; compared by identity, as it stands in one condition."""
 
@@ -224,7 +224,7 @@ Enclosed: TypeAlias = tuple[str, Number, Number]
 """Calls, and two numbers between which lies the power by which their nodes multiply."""
 
 
-@dataclass(frozen=True)
+@record
 class SelfCalls:
     """A case that calls itself.
 
@@ -243,7 +243,7 @@ class SelfCalls:
         return tuple(approximate(each) * self.length for each in self.direction)
 
 
-@dataclass(frozen=True)
+@record
 class CaseRule:
     """One case. It applies where one of the alternatives holds and no earlier case does; without step it is a leaf."""
 
@@ -253,7 +253,7 @@ class CaseRule:
     step: SelfCalls | None
 
 
-@dataclass(frozen=True)
+@record
 class System:
     """The recurrence: its names, its cases in order and what is given about the names."""
 

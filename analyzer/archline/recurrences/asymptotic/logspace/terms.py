@@ -6,7 +6,6 @@ the same up to a constant factor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
+from archline.records import record
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
@@ -32,7 +32,7 @@ MAX_DIGITS = 60
 """Digits behind the point of a number."""
 
 
-@dataclass(frozen=True)
+@record
 class LogMonomial:
     """exp(powers . y) times the product of log2(2 + exp(form . y))^power; y holds the names' logarithms."""
 
@@ -83,7 +83,7 @@ def _merged(logs: Logs) -> Logs:
     return tuple(sorted(((form, n) for form, n in powers.items() if n), key=str))
 
 
-@dataclass(frozen=True)
+@record
 class Names:
     """The names in order: the function's parameters, then the symbols."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from archline.algebra.product_text import power_text, quotient_text
+from archline.records import record
 from archline.recurrences.asymptotic.logspace.compare import Formula, weight
 from archline.recurrences.asymptotic.logspace.cones import Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 
 
-@dataclass(frozen=True)
+@record
 class Printer:
     """Writes forms in the names' logarithms as products of the names."""
 

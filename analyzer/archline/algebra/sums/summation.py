@@ -67,7 +67,9 @@ def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     flat = inside.simplify(value).map_atoms(lambda atom: clipped(atom, inside) if depends(atom, variable) else None)
-    return reduced(_sum(flat, variable, lo, hi, facts, inside), facts)
+    found = _sum(flat, variable, lo, hi, facts, inside)
+    # What is counted in lines is bounded soon after.
+    return found if "L" in found.names else reduced(found, facts)
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:

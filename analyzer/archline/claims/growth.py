@@ -360,7 +360,10 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
 
 
 def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
-    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added."""
+    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added.
+
+    What is subtracted too stays: (n - 2)*ceil(n/b) and ceil(n/b)*min(n, b) are less than their terms.
+    """
 
     def is_least(each: Poly) -> bool:
         return facts.nonnegative(each.substitute(facts.rewrites))
@@ -372,13 +375,16 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
         return -a.floor_div(-atom.argument - 1, atom.modulus) - 1
 
     found, pending = ZERO, list(value.map_atoms(turned).terms.items())
+    taken = {atom for monomial, coefficient in pending if coefficient < 0 for atom, _ in monomial}
     while pending:
         monomial, coefficient = pending.pop()
         term = Poly({monomial: coefficient})
         for atom in (
             term.atoms() if coefficient > 0 and all(is_least(Poly.of_atom(each)) for each in term.atoms()) else ()
         ):
-            if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_least(atom.argument):
+            if atom in taken or not isinstance(atom, a.Floor) or atom.modulus.is_constant:
+                continue
+            if is_least(atom.argument):
                 ((power, rest),) = term.coefficients(atom).items()
                 divided = divide_exactly(rest, atom.modulus) or (rest if floors else None)
                 if power > 0 and divided is not None:

@@ -162,17 +162,19 @@ def prints(make: Callable[[argparse.Namespace], str]) -> Callable[[argparse.Name
         allow(getattr(options, "time_limit", 0))
         targets = getattr(options, "targets", None) or [getattr(options, "target", "")]
         others = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
-        if options.no_cache or others or any(map(os.path.isdir, targets)):
-            text = make(options)
-        else:
-            from archline.api import result_cache
-            from archline.report.layout import terminal_width
+        try:
+            if options.no_cache or others or any(map(os.path.isdir, targets)):
+                text = make(options)
+            else:
+                from archline.api import result_cache
+                from archline.report.layout import terminal_width
 
-            asked = sorted(vars(options).items()), terminal_width()
-            text = result_cache.kept(asked, targets, lambda: make(options))
+                asked = sorted(vars(options).items()), terminal_width()
+                text = result_cache.kept(asked, targets, lambda: make(options))
+            reached = Clock.late
+        finally:
+            allow(0)
         sys.stdout.write(text)
-        reached = Clock.late
-        allow(0)
         if reached:
             note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
             print(note, file=sys.stdout if options.format == "text" else sys.stderr)

@@ -1,7 +1,7 @@
 """Linear programs: solved in floats, and exactly."""
 
 failures: dict[str, None] = {}
-"""How the solver itself failed in this process, each once: then less is found than there is."""
+"""How the solver itself failed in this process, each once, if it never works: then less is found than there is."""
 
 
 def blamed(reason: str) -> str:

@@ -63,8 +63,16 @@ class SolverError(Exception):
     """The solver is not there, or does not work."""
 
 
+class _Solver:
+    """Whether the solver has worked in this process: then a program that it fails on is one that it cannot solve."""
+
+    works = False
+
+
 def _failed(problem: Exception) -> None:
-    """Remember how the solver failed."""
+    """Remember how the solver failed, if it never works."""
+    if _Solver.works:
+        return
     try:
         release = f"highspy {version('highspy')}"
     except PackageNotFoundError:
@@ -122,6 +130,9 @@ class LinearProgram:
         try:
             self._solver.run()
             status = self._solver.getModelStatus().name
+            if status in ("kOptimal", *NOTHING_FOUND):
+                _Solver.works = True
+                failures.clear()
             if status == "kOptimal":
                 return np.array(self._solver.getSolution().col_value)
             if status not in NOTHING_FOUND:

@@ -242,12 +242,13 @@ def test_events_are_logged_as_far_as_there_is_room() -> None:
 def test_no_two_things_share_a_slot_of_the_state() -> None:
     single = (
         "STEPS", "FUEL", "TRACE", "SPAN", "PEAK", "DEPTH", "SITE", "CALL", "LINE", "EVENTS", "TASKS", "OTHER_SITE",
-        "SYMBOL_P", "SYMBOL_Z", "SYMBOL_L", "SYMBOL_K", "CAPACITY",
+        "SYMBOL_P", "SYMBOL_Z", "SYMBOL_L", "SYMBOL_K", "CAPACITY", "LINE_BY", "LINES_MOST", "HELD", "FETCHED",
+        "WRITTEN_BACK", "OLDEST",
     )  # fmt: skip
     taken = [getattr(slots, name) for name in single] + [VALUES + place for place in range(6)]
-    assert sorted(taken) == list(range(slots.FIRST_FREE - 1))
+    assert sorted(taken) == list(range(slots.FIRST_FREE))
     arrays = [getattr(slots, name) for name in dir(slots) if name.startswith("MEM_")]
-    assert sorted(arrays) == list(range(9))
+    assert sorted(arrays) == list(range(10))
     assert sorted((slots.SITE_FUEL, slots.SITE_WIDE, SITE_FULL, slots.FIRST_SITE)) == [1, 2, 3, 4]
     assert (INT_LIMIT, NO_INT) == (2**63 - 1, -(2**63))
     assert math.isnan(np.array([UNSET_REAL]).view(np.float64)[0])

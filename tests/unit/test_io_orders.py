@@ -156,8 +156,6 @@ ODD = """algorithm f(x: inout real[n]):
         (LEAF.format("n <= 4", "m"), "unknown"),
         (LEAF.format("n <= m", "n"), "unknown"),
         (LEAF.format("max(n, m) <= 8", "m").replace("    ensures", "    where m <= 8\n    ensures"), "holds"),
-        # One row of more than 8 columns is divided for ever.
-        (LEAF.format("max(n, m) <= 8", "m"), "unknown"),
         # s doubles from level to level: s*n^2/(Z*L) lines.
         (SPENT.format("2*s", "s"), "unknown"),
         (SPENT.format("s", "s"), "holds"),

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from archline.algebra.facts import Facts
 from archline.analysis.analyse import derive, derive_metric
 from archline.analysis.cost import Costs, ends_at
 from archline.analysis.metrics.cost_model import CostModel
@@ -178,9 +179,10 @@ def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
     nothing = Unknown("of one thing")
     here = Tally({"work": nothing}, {"span": serial(nothing)})
     elsewhere = Tally({}, {"span": serial(UNIT)}, gap=Unknown("of another"))
-    assert isinstance(here.or_else(elsewhere).amount("span"), Unknown)
-    assert isinstance(elsewhere.or_else(here).amount("span"), Unknown)
-    assert here.or_else(Tally({"work": UNIT}, {"span": serial(UNIT)})).known
+    facts = Facts()
+    assert isinstance(here.within(elsewhere, facts).amount("span"), Unknown)
+    assert isinstance(elsewhere.within(here, facts).amount("span"), Unknown)
+    assert here.within(Tally({"work": UNIT}, {"span": serial(UNIT)}), facts).known
     # A loop whose bounds the data gives, twice over: once its span was counted without the inner one.
     program = program_from_seed(152)
     module = load_text(program.text)

@@ -114,9 +114,10 @@ algorithm ring(X: real[n], Y: out real[n]) on grid(r: P):
     output Y[r*s ..+ s] = x
 """
 MAY_BE_NOTHING = """
-algorithm f(x: inout local real[n]) on grid(r: P):
-    for t in 0..P:
-        exchange x to ((r + t)%P) into x from ((r - t)%P)
+algorithm f(x: inout local real[n], j: local int[n]) on grid(r: P):
+    for i in 0..n:
+        if j[i] > 0:
+            x[i] += 1.0
 """
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from math import lcm
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.pairs import pair_of
@@ -29,6 +30,8 @@ from archline.algebra.sums.summation import (
 
 MAX_CANDIDATES = 24
 MAX_PERIOD = 6
+MAX_PRODUCTS = 10_000
+"""How much is spent on the parts of a range, without which there are coarser bounds."""
 MAX_CUTS = 8
 """Conditions at which a range is cut, which gives up to twice as many parts each time."""
 
@@ -64,6 +67,14 @@ def peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[
 
     None where one is not known, or not to be at least 0, or where there is one part only.
     """
+    try:
+        with budget(MAX_PRODUCTS):
+            return _peaks(value, variable, lo, hi, facts)
+    except OutOfBudgetError:
+        return []
+
+
+def _peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     parts = list(_parts(value, variable, lo, hi, facts, inside, MAX_CUTS))
     found = []

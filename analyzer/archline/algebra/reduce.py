@@ -24,7 +24,7 @@ from archline.algebra.printing import to_text
 from archline.records import record
 
 MAX_CASES = 150
-MAX_PRODUCTS = 40_000
+MAX_PRODUCTS = 12_000
 MAX_SMALL = 8
 MAX_REMAINDERS = 64
 MAX_DEGREE = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, TooComplexError
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import largest, max_over, peaks
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
@@ -13,6 +13,8 @@ from archline.algebra.sums.pairs import pair_of
 from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, replace_atom, sum_over
 
 MAX_ROUNDS = 12
+MAX_PRODUCTS = 20_000
+"""How much is spent on one bound; where that is not enough, there is none."""
 MAX_REPLACED = 1_000
 """Atoms that are replaced in one expression; bounds of two symbols may be each other."""
 
@@ -58,6 +60,16 @@ _Ends = tuple[Poly | None, Poly | None]
 
 
 def _bounded(
+    operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
+) -> Poly | None:
+    try:
+        with budget(MAX_PRODUCTS):
+            return _by_rounds(operation, value, variable, lo, hi, facts, upper, prefer)
+    except OutOfBudgetError:
+        return None
+
+
+def _by_rounds(
     operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))

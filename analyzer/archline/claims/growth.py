@@ -64,35 +64,41 @@ _domains: WeakKeyDictionary[Facts, dict[tuple[s.Fact, ...], Domain]] = WeakKeyDi
 """Cases as facts, and facts made ready, for as long as the cases: all metrics ask about the same ones."""
 
 
-def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts) -> list[ConditionalCost]:
-    """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises."""
+def pieces(
+    costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
+) -> list[ConditionalCost]:
+    """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises.
+
+    With `blocks` the upper bound keeps m*floor(e/m), which is e at most.
+    """
     if not cost.regimes:
         assert cost.lower is not None
         assert cost.upper is not None
-        return [_piece(costs, ("", facts), (cost.lower, cost.upper), known)]
+        return [_piece(costs, ("", facts), (cost.lower, cost.upper), known, blocks)]
     return [
-        _piece(costs, (each.when, (*facts, *facts_of_case(case))), (each.lower, each.upper), case)
+        _piece(costs, (each.when, (*facts, *facts_of_case(case))), (each.lower, each.upper), case, blocks)
         for each in cost.regimes
         for case in each.cases
     ]
 
 
 def _piece(
-    costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts
+    costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts, blocks: bool
 ) -> ConditionalCost:
-    below, above = _texts(costs, ends, known)
+    below, above = _texts(costs, ends, known, blocks)
     if POWER_INSIDE in below + above:
         most = without_conditions(ends[1], known)
         plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(most, known)
-        below, above = _texts(costs, plain, known)
+        below, above = _texts(costs, plain, known, blocks)
     return ConditionalCost(*where, below, above, _domains.setdefault(known, {}))
 
 
-def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts) -> tuple[str, str]:
+def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[str, str]:
     low, high = ends
     texts = cast(dict[object, tuple[str, str]], known.found.setdefault(_texts, {}))
-    if (key := (costs.parameters, ends)) not in texts:
-        above = without_blocks(without_conditions(high, known), known, floors=False)
+    if (key := (costs.parameters, ends, blocks)) not in texts:
+        above = without_conditions(high, known)
+        above = above if blocks else without_blocks(above, known, floors=False)
         if low == high:
             texts[key] = _lower(costs, low, known), _text(costs, above, True)
         else:
@@ -360,10 +366,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
 
 
 def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
-    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added.
-
-    What is subtracted too stays: (n - 2)*ceil(n/b) and ceil(n/b)*min(n, b) are less than their terms.
-    """
+    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added."""
 
     def is_least(each: Poly) -> bool:
         return facts.nonnegative(each.substitute(facts.rewrites))
@@ -375,16 +378,13 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
         return -a.floor_div(-atom.argument - 1, atom.modulus) - 1
 
     found, pending = ZERO, list(value.map_atoms(turned).terms.items())
-    taken = {atom for monomial, coefficient in pending if coefficient < 0 for atom, _ in monomial}
     while pending:
         monomial, coefficient = pending.pop()
         term = Poly({monomial: coefficient})
         for atom in (
             term.atoms() if coefficient > 0 and all(is_least(Poly.of_atom(each)) for each in term.atoms()) else ()
         ):
-            if atom in taken or not isinstance(atom, a.Floor) or atom.modulus.is_constant:
-                continue
-            if is_least(atom.argument):
+            if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_least(atom.argument):
                 ((power, rest),) = term.coefficients(atom).items()
                 divided = divide_exactly(rest, atom.modulus) or (rest if floors else None)
                 if power > 0 and divided is not None:

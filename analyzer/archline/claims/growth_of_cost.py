@@ -250,12 +250,18 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
-    search = _search(costs, cost, sizes, facts, known)
-    return Growth(None, None) if search is None else search.growth()
+    """Theta as soon as it is proved, of the blocks as they are or of what they divide; else the first bounds found."""
+    upper, lower = None, None
+    for blocks in (True, False):
+        search = _search(costs, cost, sizes, facts, known, blocks)
+        if search is None or (found := search.growth()).known:
+            return Growth(None, None) if search is None else found
+        upper, lower = upper or found.upper, lower or found.lower
+    return Growth(upper, lower)
 
 
 def _search(
-    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
 ) -> _Search | None:
     """What finds the growth; None for a closed form or facts that have none."""
     if cost.lower is None or cost.upper is None:
@@ -266,18 +272,20 @@ def _search(
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
         return None
     try:
-        return _Search(_readable(cost, known), sizes, facts, pieces(costs, cost, facts, known))
+        return _Search(_readable(cost, known, blocks), sizes, facts, pieces(costs, cost, facts, known, blocks))
     except ArchlineError:
         return None
 
 
-def _readable(cost: Cost, known: Facts) -> Cost:
+def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
     """The cost with bounds from which growths are read: 2^ceil(log2(p)) is Theta(p), a condition 1 at most."""
     if cost.regimes or cost.lower is None or cost.upper is None:
         return cost
-    lower = -without_blocks(without_rounded_powers(-cost.lower, known), known, floors=True)
+    lower = -without_rounded_powers(-cost.lower, known)
     upper = without_rounded_powers(without_conditions(cost.upper, known), known)
-    return replace(cost, lower=lower, upper=without_blocks(upper, known, floors=False))
+    if not blocks:
+        lower, upper = -without_blocks(-lower, known, floors=True), without_blocks(upper, known, floors=False)
+    return replace(cost, lower=lower, upper=upper)
 
 
 class _Search:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Protocol, Self
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, TooComplexError
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.metrics.assumed_data import with_assumed, without_settled
@@ -43,6 +44,8 @@ from archline.language.model import BoundBy, Module, Signature
 Result = tuple[Tally, tuple[Step, ...]]
 
 
+MAX_ROUGH_PRODUCTS = 40_000
+"""How much is spent on bounding a loop without its guards, beside what counts them."""
 GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
     summable,
@@ -249,15 +252,22 @@ class Statements:
             if part is not None:
                 bounds = bounds.then(evaluation(part, scope, self), scope.facts)
         try:
-            before = len(self._guards)
-            total, children = self._counted(loop, scope)
-            if not total.exact and len(self._guards) > before and self.counts_guards:
-                total = total.within(self._guarded()._counted(loop, scope)[0], scope.facts)
+            total, children = self._nearest(loop, scope)
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._by_data(loop, problem, scope)
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
+
+    def _nearest(self, loop: s.Loop, scope: Scope) -> Result:
+        """A loop by the nearer of two bounds where guards are not counted exactly, by whichever is known else."""
+        before = len(self._guards)
+        total, children = self._counted(loop, scope)
+        enough = total.exact if self._counts is GUARDS else total.known
+        if not enough and len(self._guards) > before and self.counts_guards:
+            with suppress(OutOfBudgetError), budget(MAX_ROUGH_PRODUCTS):
+                total = total.within(self._guarded()._nearest(loop, scope)[0], scope.facts)
+        return total, children
 
     def _guarded(self) -> Self:
         """A derivation that counts fewer guards, the others taken never or always."""

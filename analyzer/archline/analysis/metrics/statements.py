@@ -263,8 +263,9 @@ class Statements:
         """A loop by the nearer of two bounds where guards are not counted exactly, by whichever is known else."""
         before = len(self._guards)
         total, children = self._counted(loop, scope)
-        enough = total.exact if self._counts is GUARDS else total.known
-        if not enough and len(self._guards) > before and self.counts_guards:
+        if not total.exact and len(self._guards) > before and self.counts_guards:
+            if not total.known:
+                return total.within(self._guarded()._nearest(loop, scope)[0], scope.facts), children
             with suppress(OutOfBudgetError), budget(MAX_ROUGH_PRODUCTS):
                 total = total.within(self._guarded()._nearest(loop, scope)[0], scope.facts)
         return total, children

@@ -64,7 +64,7 @@ def means_of(text: str) -> tuple[dict[str, Known], object]:
     return amounts, module
 
 
-@pytest.mark.parametrize("seed", range(drawn(160)))
+@pytest.mark.parametrize("seed", range(drawn(80)))
 def test_no_run_is_below_its_mean(seed: int) -> None:
     """The bound itself, also where the page tells a larger one."""
     program = program_from_seed(seed)

@@ -87,6 +87,11 @@ def test_pages_and_documents_say_it(path: str) -> None:
     assert found["ensures"][0]["outcome"] == "holds"
 
 
+def test_an_assumption_with_several_conditions_is_one_sentence() -> None:
+    page = cli("cost", "distributed.matmul::carma", "--metric", "flops").out
+    assert "2 divides n where P >= 2 and max(m, p) <= n at each call, 2 divides p" in " ".join(page.split())
+
+
 @pytest.mark.parametrize(("sizes", "code"), [("n=8,m=3", "AL501"), ("n=7,m=4", "AL507")])
 def test_sizes_without_runs_are_refused(path: str, sizes: str, code: str) -> None:
     for arguments in (

@@ -11,6 +11,7 @@ import archline as al
 from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from effort import long
 from stdlib_cases import load
@@ -169,6 +170,12 @@ ODD = """algorithm f(x: inout real[n]):
 def test_nothing_that_a_call_fetches_is_left_out(text: str, outcome: str) -> None:
     (verdict,) = al.loads(text)["f"].cost().ensures
     assert verdict.outcome == outcome
+
+
+def test_a_recursion_that_no_wide_array_ends_is_refused() -> None:
+    """One row of more than 8 columns is divided until a part has no row."""
+    with pytest.raises(ArchlineError, match=r"AL504.* the size `n` of `f` is 0"):
+        al.loads(LEAF.format("max(n, m) <= 8", "m"))["f"].cost()
 
 
 def test_a_line_has_a_word_in_every_counterexample() -> None:

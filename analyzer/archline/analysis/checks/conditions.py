@@ -104,7 +104,7 @@ def told(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
     many = sum(bool(each.form) and each.recursive for each in found) > MAX_FORMS
     for each in found:
         if each.form and not (many and each.recursive):
-            forms.setdefault(each.form)
+            forms.setdefault(each.form.removesuffix(f" of `{algorithm}`"))
         else:
             others.setdefault((each.general, each.algorithm), []).append(each)
     for (general, name), group in others.items():

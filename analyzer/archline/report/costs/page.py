@@ -21,7 +21,7 @@ from archline.report.costs import lower_bounds
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, short_form
 from archline.report.costs.line import Line
 from archline.report.costs.regimes import PART, extent_of
-from archline.report.documents.model import Formula, Phrase, conditions, joined, plain, with_growths
+from archline.report.documents.model import Formula, Phrase, conditions, plain, with_growths
 from archline.report.io import factors
 from archline.report.numbers import point_text, readable, short
 from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
@@ -271,7 +271,7 @@ def _notes(view: CostView) -> Iterator[Phrase]:
     elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
     if view.assumptions:
-        yield "assuming ", *joined([piece for each in view.assumptions for piece in conditions(each)], ", ")
+        yield "assuming ", *[piece for each in view.assumptions for piece in (", ", *conditions(each))][1:]
     trusted = sorted({name for row in view.rows for name in row.declared})
     if trusted:
         yield (f"uses declared costs: {', '.join(trusted)}",)

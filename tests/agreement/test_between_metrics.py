@@ -81,6 +81,15 @@ def test_bounds_that_contradicted_each_other(number: int, sizes: dict[str, int])
     assert_related(derived(program.text, program.entry), sizes)
 
 
+# Own derivations bound the span of these by more than their work from below.
+@pytest.mark.parametrize(("number", "side"), [(130, "span"), (614, "span"), (675, "span")])
+def test_closed_forms_that_are_proved_larger_are_replaced(number: int, side: str) -> None:
+    program = program_from_seed(number)
+    costs = derived(program.text, program.entry)
+    work, other = costs["work"], costs[side]
+    assert work.lower == other.lower or work.upper == other.upper
+
+
 def test_the_span_of_a_triangular_sweep_is_at_most_its_work() -> None:
     """The work by the cost table, loop by loop; the span is bounded loop by loop, which is more at small sizes."""
     sweep = al.loads(PARALLEL)["sweep"].cost()

@@ -1,4 +1,4 @@
-"""Tails of blocks, padded windows, tiles and blocked factorisations: short exact forms, held against the execution."""
+"""Tails of blocks, padded windows, tiles and blocked factorisations: short exact forms, compared with executions."""
 
 from __future__ import annotations
 

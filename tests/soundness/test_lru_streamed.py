@@ -1,4 +1,4 @@
-"""LRU beside the run of generated programs fetches and writes back what LRU does on their traces."""
+"""LRU simulated while generated programs run counts the misses and write-backs of LRU on their traces."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def means_of(text: str) -> tuple[dict[str, Known], object]:
     return amounts, module
 
 
-@pytest.mark.parametrize("seed", range(drawn(80)))
+@pytest.mark.parametrize("seed", range(drawn(160)))
 def test_no_run_is_below_its_mean(seed: int) -> None:
     """The bound itself, also where the page tells a larger one."""
     program = program_from_seed(seed)
@@ -100,7 +100,7 @@ def test_runs_with_roots_that_move_are_between_the_bounds(seed: int) -> None:
     ],
 )
 def test_words_are_those_of_the_mean(step: str, moved: str, processors: int) -> None:
-    """Of every broadcast each processor but the root receives the words; around a ring all do, but at full turns."""
+    """In a broadcast each processor but the root receives the words; in a shift all do, but for multiples of P."""
     costs = costs_of(SHIFTING.format(step=step))
     for steps, words in ((1, 3), (5, 2), (9, 1)):
         at = {"T": steps, "w": words, "P": processors}

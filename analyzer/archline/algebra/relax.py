@@ -91,8 +91,6 @@ def _by_rounds(
                 relaxed = pair.bound(inside, upper)
             if relaxed is None or relaxed == value:
                 relaxed = bound_atom(value, problem.atom, inside, upper)
-        except OutOfBudgetError:
-            raise
         except TooComplexError:
             return None
         if relaxed is None or relaxed == value:

@@ -10,7 +10,7 @@ from archline.language.source import Span
 from archline.records import record
 
 MAX_TERMS = 150
-"""Bounds of more terms than that are told apart by their length."""
+"""Bounds with more terms are compared by length, not by proof."""
 
 
 @record

@@ -48,7 +48,7 @@ class Position:
     counts_guards: bool = True
 
     def holding(self, condition: s.Expr) -> Known:
-        """1 where a condition holds, 0 elsewhere; between where that is not told, or no guard is to be counted."""
+        """The indicator of a condition: 1 where it holds, 0 elsewhere; from 0 to 1 where not counted."""
         return holding(condition, self.scope, lambda found: self.counts_guards and summable(found, self.scope))
 
     def with_scope(self, scope: Scope) -> Position:

@@ -260,7 +260,7 @@ class Statements:
         return bounds.then(total, scope.facts), rule, children
 
     def _nearest(self, loop: s.Loop, scope: Scope) -> Result:
-        """A loop by the nearer of two bounds where guards are not counted exactly, by whichever is known else."""
+        """The cost of a loop: of two bounds the sharper one, where guards are not counted exactly."""
         before = len(self._guards)
         total, children = self._counted(loop, scope)
         if not total.exact and len(self._guards) > before and self.counts_guards:

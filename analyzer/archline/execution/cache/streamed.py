@@ -1,4 +1,4 @@
-"""LRU of one cache beside the run that it is of: generated code tells it each access, and no trace is recorded.
+"""LRU simulation of one cache while a program runs: generated code passes on each access, and no trace is kept.
 
 `ring` holds the lines of the latest accesses in order. `latest` has 2*place + dirty for each line: its place in the
 ring, from 1 on, or 0 where it is not resident. The entries of the ring from K[OLDEST] on whose line was not accessed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SPARE = 1 << 12
-"""How many entries the ring has at least beside those of resident lines: those told at once fit, most do."""
+"""Free entries that the ring has at least, besides those of resident lines: enough for one batch of accesses."""
 MAX_NARROW = 2**31 - 1
 
 

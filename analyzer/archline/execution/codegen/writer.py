@@ -70,7 +70,7 @@ _RACE_CHECKS = {
 MAX_LOOPS = 18
 MAX_INDENT = 80
 AT_ONCE = 64
-"""How many accesses LRU is told before the room for them in its ring is looked at again."""
+"""Accesses that are simulated before the free space in the ring of recent lines is checked again."""
 
 
 @record(slots=True)

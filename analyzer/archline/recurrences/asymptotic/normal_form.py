@@ -207,7 +207,7 @@ def base_number(expr: s.Expr) -> fmpq:
 
 
 def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
-    """Raise OutOfReachError unless what stands beside the calls is at least 0 from `least` on."""
+    """Raise OutOfReachError unless the cost outside the calls is at least 0 from `least` on."""
     for branch in branches:
         if not nonnegative_from(branch.terms, least):
             raise OutOfReachError("the terms without calls may be negative")

@@ -133,7 +133,7 @@ def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines
 
 
 def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
-    """How the logarithm of the size turns roots into splits."""
+    """The change of variable n = 2^mu, by which square roots of the size become halves."""
     divided = f"{name}({size})" if found.scale.is_zero else f"{name}({size})/{power_text(size, found.scale)}"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
     lines.append(equation(found.parts, found.exponent))

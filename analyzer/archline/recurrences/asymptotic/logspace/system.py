@@ -44,7 +44,7 @@ class LogInequality:
 
     @property
     def shift(self) -> float:
-        """The constant beside the form."""
+        """The constant term of the form."""
         return log2(self.factor)
 
 

@@ -265,7 +265,7 @@ def hidden(source: str) -> list[tuple[Position, Position]]:
                 hide(node)
             case ast.keyword(arg="strict" | "repr", value=value):
                 hide(value)
-            case ast.Assign(targets=[ast.Attribute(attr="prec")], value=value):
+            case ast.Call(func=ast.Attribute(attr="workprec"), args=[value]):
                 hide(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if _is_effort(name):

@@ -116,11 +116,8 @@ class Number:
 
     def enclosure(self, precision: int) -> arb:
         """An interval around it."""
-        before, ctx.prec = ctx.prec, precision
-        try:
+        with ctx.workprec(precision):
             return _enclosed(self.above) / _enclosed(self.below)
-        finally:
-            ctx.prec = before
 
 
 def rational(value: Fraction | int) -> Number:

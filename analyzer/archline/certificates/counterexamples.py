@@ -224,8 +224,7 @@ class Counterexample:
 
     def check(self, data: Data) -> None:
         """Reject what does not show that f is not O(g)."""
-        before, ctx.prec = ctx.prec, _PRECISION
-        try:
+        with ctx.workprec(_PRECISION):
             if data["kind"] == "point":
                 with at("at"):
                     f, g = self._values(self._point(data["at"]))
@@ -233,8 +232,6 @@ class Counterexample:
                 require(_above_zero(f) and at_most(g, _ZERO) is True, "f > 0 >= g does not hold there")
             else:
                 self._curve(data)
-        finally:
-            ctx.prec = before
 
     def _curve(self, data: Data) -> None:
         ratios: list[Value] = []

@@ -196,12 +196,8 @@ class Constant:
 
     def enclosed(self, precision: int) -> arb:
         """A rigorous enclosure computed with this many bits."""
-        before = ctx.prec
-        try:
-            ctx.prec = precision
+        with ctx.workprec(precision):
             return self.enclosure()
-        finally:
-            ctx.prec = before
 
     def enclosure(self) -> arb:
         """A rigorous enclosure, at the precision that is set."""
@@ -225,17 +221,11 @@ NOTHING, UNITY = Constant(ZERO), Constant(ONE)
 
 def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
     """The sign of a number, from enclosures of growing precision (`quick`: the first); None where they do not tell."""
-    before = ctx.prec
-    try:
-        for precision in PRECISIONS[:1] if quick else PRECISIONS:
-            ctx.prec = precision
+    for precision in PRECISIONS[:1] if quick else PRECISIONS:
+        with ctx.workprec(precision):
             ball = enclose()
-            if ball > 0:
-                return 1
-            if ball < 0:
-                return -1
-    finally:
-        ctx.prec = before
+        if ball > 0 or ball < 0:
+            return 1 if ball > 0 else -1
     return None
 
 

@@ -122,17 +122,13 @@ def _valued(f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | 
 
 def _real(curve: Curve, name: str, exponent: int) -> arb:
     """A size at T = 2^exponent."""
-    before = ctx.prec
-    try:
-        ctx.prec = 1024
+    with ctx.workprec(1024):
         level, product = arb(2) ** exponent, arb(curve.coefficients.get(name, fmpq(1)))
         for index, power in enumerate(curve.scales[name]):
             product *= (arb(2) ** (level * power)) if index == 0 else level**power
             if index:
                 level = level.log() / arb.const_log2()
         return product
-    finally:
-        ctx.prec = before
 
 
 def _inside(domain: Domain, point: Mapping[str, int]) -> bool:
@@ -155,9 +151,7 @@ def _value(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
         return fmpq(1)
     if powers[0] * time > MAX_BITS:
         return None
-    before = ctx.prec
-    try:
-        ctx.prec = 128 + int((powers[0] * time).ceil())
+    with ctx.workprec(128 + int((powers[0] * time).ceil())):
         level, product = arb(time), arb(1)
         for power in powers[1:]:
             if not level > 0:
@@ -169,5 +163,3 @@ def _value(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
         # A product that is an integer exactly is enclosed on both sides of it.
         whole = near if near is not None else (product + fmpq(1, 2)).floor().unique_fmpz()
         return None if whole is None else fmpq(whole)
-    finally:
-        ctx.prec = before

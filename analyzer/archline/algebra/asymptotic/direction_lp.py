@@ -209,12 +209,8 @@ def _weighted(clause: Sequence[Monomial], weights: Sequence[Constant]) -> Weight
 @cache
 def _ends(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
     """Rationals with a power of 2 below that enclose an irrational closely."""
-    before = ctx.prec
-    try:
-        ctx.prec = 2 * bits
+    with ctx.workprec(2 * bits):
         value = basis_enclosure(basis)
-    finally:
-        ctx.prec = before
     scale = fmpz(1) << bits
     low, high = exactly(value.lower()) * scale, exactly(value.upper()) * scale
     return fmpq(low.floor(), scale), fmpq(high.ceil(), scale)

@@ -101,12 +101,8 @@ def added(left: Value, right: Value) -> Value:
 
 
 def _sum(left: arb, right: arb) -> arb:
-    before = ctx.prec
-    try:
-        ctx.prec = PRECISION
+    with ctx.workprec(PRECISION):
         return left + right
-    finally:
-        ctx.prec = before
 
 
 def _exact_sum(terms: list[ScaledTerm]) -> Value:
@@ -171,14 +167,10 @@ def _rational_power(value: fmpq | None, exponent: Constant) -> fmpq | None:
 
 
 def _power(value: arb, exponent: Constant) -> arb:
-    before = ctx.prec
-    try:
-        ctx.prec = PRECISION
+    with ctx.workprec(PRECISION):
         if exponent.is_rational and exponent.rational.q == 1:
             return value ** int(exponent.rational.p)
         return (value.log() * exponent.enclosure()).exp()
-    finally:
-        ctx.prec = before
 
 
 def log2(value: Value) -> Value:
@@ -197,12 +189,8 @@ def log2(value: Value) -> Value:
                 raise OutOfReachError("too many logarithms")
             scale = tuple(UNITY if each == level + 1 else NOTHING for each in range(LEVELS))
             return Value((ScaledTerm(power.enclosed(PRECISION), scale, None),), exact=False)
-    before = ctx.prec
-    try:
-        ctx.prec = PRECISION
+    with ctx.workprec(PRECISION):
         return Value((ScaledTerm((term.coefficient + 2).log() / arb.const_log2(), FLAT, None),), exact=False)
-    finally:
-        ctx.prec = before
 
 
 def power_of_two(value: Value) -> Value:

@@ -18,13 +18,9 @@ LONGEST_DECIMAL = 1 << 20
 
 def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
     """The value of an expression at a point. OutOfReachError where it has none, or a rounding is not certain."""
-    before = ctx.prec
-    try:
-        bits = (value.bit_length() if isinstance(value, int) else FAR for value in point.values())
-        ctx.prec = PRECISION + max(bits, default=0)
+    bits = (value.bit_length() if isinstance(value, int) else FAR for value in point.values())
+    with ctx.workprec(PRECISION + max(bits, default=0)):
         return _value(expr, point)
-    finally:
-        ctx.prec = before
 
 
 def _value(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.terms import (
     ONE,
     ZERO,
@@ -52,7 +51,7 @@ def exponent_of(parts: Parts) -> Exponent:
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
-    near = _newton(parts)
+    near = newton([(math.log(float(weight)), -math.log(float(share))) for weight, share in parts])
     for bottom in range(1, _DENOMINATORS + 1):
         top = round(near * bottom)
         if abs(near - top / bottom) < 1e-9 and excess(parts, rational(fmpq(top, bottom))) == 0:
@@ -60,13 +59,15 @@ def exponent_of(parts: Parts) -> Exponent:
     return _by_common_share(parts) or _enclosed(parts, near)
 
 
-def _newton(parts: Parts) -> float:
-    """The exponent in floats: the sum is convex and falls, so that steps from its left never pass the root."""
-    weights = [(float(weight), math.log(float(share))) for weight, share in parts]
-    p = max(math.log(weight) / -share for weight, share in weights)
+def newton(parts: Sequence[tuple[float, float]]) -> float:
+    """The p with sum exp(w - r*p) = 1 over pairs (w, r), in floats.
+
+    The sum is convex and falls, so that steps from its left never pass the root.
+    """
+    p = max(weight / rate for weight, rate in parts)
     for _ in range(200):
-        values = [(weight * math.exp(share * p), share) for weight, share in weights]
-        step = (sum(value for value, _ in values) - 1) / -sum(value * share for value, share in values)
+        values = [(math.exp(weight - rate * p), rate) for weight, rate in parts]
+        step = (sum(value for value, _ in values) - 1) / sum(value * rate for value, rate in values)
         if p + step <= p:
             break
         p += step
@@ -109,9 +110,8 @@ def bisected(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
     Raises OutOfReachError where the ends do not have these signs for certain.
     """
     before = ctx.prec
-    try:
-        # Near the root values are small against what they are made of.
-        ctx.prec = 2 * before + 64
+    # Near the root values are small against what they are made of.
+    with ctx.workprec(2 * before + 64):
         lo, hi = arb(left), arb(right)
         if not (function(lo) > 0 and function(hi) < 0):
             raise OutOfReachError("a root could not be enclosed")
@@ -126,8 +126,6 @@ def bisected(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
                 # The precision is used up.
                 break
         return lo.union(hi)
-    finally:
-        ctx.prec = before
 
 
 def nine_digits(value: float) -> str:
@@ -163,9 +161,9 @@ def excess(parts: Parts, at: Exponent) -> int:
     balls = sign_of(lambda: _sum(parts, at.ball()) - 1, quick=True)
     if balls is not None:
         return balls
-    values = [_radical(weight, share, at) for weight, share in parts]
-    if all(value is not None for value in values):
-        total = sum((value for value in values if value is not None), fmpq(0))
+    powers = [(weight, at.power_of(share)) for weight, share in parts]
+    if all(power is not None for _, power in powers):
+        total = sum((weight * power for weight, power in powers if power is not None), fmpq(0))
         return (total > 1) - (total < 1)
     # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): with one of them
     # in it the sum is not 1, and enclosures tell on which side it is.
@@ -173,26 +171,6 @@ def excess(parts: Parts, at: Exponent) -> int:
     if sign is None:
         raise OutOfReachError(f"whether the exponent of the recurrence is {at.text()} is not decided")
     return sign
-
-
-def _radical(weight: fmpq, share: fmpq, at: Exponent) -> fmpq | None:
-    """weight*share^at where that is rational."""
-    if at.root is not None:
-        return None
-    if at.factor:
-        # share = to^s makes share^(r*log(of)/log(to)) = of^(r*s).
-        root, power = primitive(1 / share)
-        if root != at.to:
-            return None
-        plain, lifted = _rational_power(share, at.rational), _rational_power(at.of, -at.factor * power)
-        return None if plain is None or lifted is None else weight * plain * lifted
-    value = _rational_power(share, at.rational)
-    return None if value is None else weight * value
-
-
-def _rational_power(base: fmpq, exponent: fmpq) -> fmpq | None:
-    root = exact_root(base, int(exponent.q)) if exponent.q <= _DEGREE else None
-    return None if root is None or abs(exponent.p) > 10_000 else root ** int(exponent.p)
 
 
 def contribution(term: Term, side: int, p: Exponent) -> Term:

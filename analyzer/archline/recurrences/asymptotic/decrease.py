@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 
 from archline.algebra.asymptotic.constants import OutOfReachError
-from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
+from archline.numbers import arb, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.akra_bazzi import gathered, integrated, nine_digits
+from archline.recurrences.asymptotic.akra_bazzi import bisected, gathered, integrated, newton, nine_digits
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum, WeightedCall, check_terms
 from archline.recurrences.asymptotic.terms import ONE, ZERO, Term, compare, dominates, leading, rational
 
@@ -122,7 +122,8 @@ def polynomial(calls: Strides) -> fmpq_poly:
 def characteristic(calls: Strides) -> tuple[str, float]:
     """The positive root of the characteristic polynomial, as text and as a float."""
     whole = polynomial(calls)
-    near = _near(calls)
+    # Of y = log(x), sum a*x^-e = 1 is such an equation.
+    near = math.exp(newton([(math.log(float(weight)), step) for weight, step in calls]))
     for factor, _ in (whole * whole.denom()).numer().factor()[1]:
         if factor.degree() > 2 or not _holds_root(factor, near):
             continue
@@ -131,21 +132,10 @@ def characteristic(calls: Strides) -> tuple[str, float]:
             root = fmpq(-c, b)
             return (str(root) if root.q == 1 else f"({root})"), near
         return _surd(rest[0], b, c, near), near
-    _enclosed(calls, near)
+    # Nine digits of it are right.
+    ends = (fmpq(*(near + side * 2.0**-40 * near).as_integer_ratio()) for side in (-1, 1))
+    bisected(lambda x: sum((arb(weight) * x**-step for weight, step in calls), arb(-1)), *ends)
     return nine_digits(near), near
-
-
-def _near(calls: Strides) -> float:
-    """The root in floats: sum a*x^-e falls from infinity to 0, in y = log(x) a convex function."""
-    weights = [(math.log(float(weight)), step) for weight, step in calls]
-    y = max(weight / step for weight, step in weights)
-    for _ in range(200):
-        values = [(math.exp(weight - step * y), step) for weight, step in weights]
-        change = (sum(value for value, _ in values) - 1) / sum(value * step for value, step in values)
-        if y + change <= y:
-            break
-        y += change
-    return math.exp(y)
 
 
 def _holds_root(factor: fmpz_poly, near: float) -> bool:
@@ -168,16 +158,3 @@ def _surd(a: int, b: int, c: int, near: float) -> str:
     if first < 0:
         text = f"{root}{first}" if factor > 0 else f"-{-first}-{root}"
     return text if below == 1 and not first else f"({text})" if below == 1 else f"(({text})/{below})"
-
-
-def _enclosed(calls: Strides, near: float) -> None:
-    """Make sure that nine digits of the root are right."""
-    before = ctx.prec
-    try:
-        ctx.prec = 128
-        lo, hi = arb(near) * (1 - arb(2) ** -40), arb(near) * (1 + arb(2) ** -40)
-        left, right = (sum((arb(weight) * x**-step for weight, step in calls), arb(0)) for x in (lo, hi))
-        if not (left > 1 and right < 1):
-            raise OutOfReachError("the growth could not be enclosed")
-    finally:
-        ctx.prec = before

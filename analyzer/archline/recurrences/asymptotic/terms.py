@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq
 from archline.records import field, record, replace
-from archline.recurrences.asymptotic.arithmetic import exact_root
+from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError, exact_root
 
 _NOUGHT, _UNIT, _TWO = fmpq(0), fmpq(1), fmpq(2)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
@@ -69,6 +69,20 @@ class Exponent:
                 return ZERO
             raise OutOfReachError("a power of an irrational power")
         return _tidy(self.rational * factor, self.factor * factor, self.of, self.to)
+
+    def power_of(self, base: fmpq) -> fmpq | None:
+        """base^self for a positive base, where it is rational."""
+        if self.root is not None:
+            return None
+        root, up = primitive(base)
+        try:
+            plain = fmpq(EXACT.power(base, self.rational))
+            if self.factor == 0 or base == 1:
+                return plain
+            # base = root^u, so that base^(r*log(of)/log(root)) = of^(r*u).
+            return fmpq(plain * EXACT.power(self.of, self.factor * up)) if root == self.to else None
+        except NoValueError:
+            return None
 
     @property
     def is_zero(self) -> bool:

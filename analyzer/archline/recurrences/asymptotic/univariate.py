@@ -21,7 +21,6 @@ from archline.recurrences.asymptotic.akra_bazzi import (
     gathered,
     nine_digits,
 )
-from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError
 from archline.recurrences.asymptotic.decrease import Summed, by_steps
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of
 from archline.recurrences.asymptotic.terms import (
@@ -95,10 +94,7 @@ class Spectrum:
 
     def excess(self, at: Exponent) -> int:
         """The sign of the exponent minus another. Raises OutOfReachError where it cannot be told."""
-        try:
-            value = fmpq(EXACT.power(self._factor, at.rational)) if at.is_rational else None
-        except NoValueError:
-            value = None
+        value = at.power_of(self._factor)
         if value is not None:
             return -1 if self._is_above(value) else 0 if self._is_radius(value) else 1
         sign = sign_of(lambda: self.exponent.ball() - at.ball())

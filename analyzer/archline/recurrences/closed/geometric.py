@@ -13,8 +13,8 @@ from typing import Any
 
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError, exact_root
-from archline.recurrences.asymptotic.decrease import strides
+from archline.recurrences.asymptotic.arithmetic import exact_root
+from archline.recurrences.asymptotic.decrease import Strides, polynomial, strides
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
 from archline.recurrences.asymptotic.terms import Exponent, Symbols, Term, log_ratio, primitive, rational
 from archline.recurrences.asymptotic.text import Factors, sum_text
@@ -36,11 +36,9 @@ class ClosedTerm:
 
 Forcing = Mapping[fmpq, Sequence[fmpq]]
 """By r, the coefficients of the polynomial in k that multiplies r^k."""
-Calls = Sequence[tuple[fmpq, int]]
-"""Pairs (a, e): a*T[k - e]."""
 
 
-def solve_sequence(calls: Calls, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[ClosedTerm, ...] | None:
+def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[ClosedTerm, ...] | None:
     """T[k] = sum a*T[k - e] + f(k) for k >= 1, where T[k] is `initial(k)` for k <= 0; None where roots are irrational.
 
     The unknown coefficients are found from as many values as there are: both sides then satisfy one linear recurrence
@@ -68,19 +66,14 @@ def solve_sequence(calls: Calls, initial: Callable[[int], fmpq], forcing: Forcin
     return (*(_fibonacci(coefficients[0], coefficients[1]) if golden else ()), *pieces)
 
 
-def _roots(calls: Calls) -> tuple[dict[fmpq, int], bool] | None:
+def _roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
     """The rational roots of the characteristic polynomial with multiplicities, and whether the golden ratio is one."""
-    degree = max(step for _, step in calls)
-    if degree > MAX_UNKNOWNS:
+    if max(step for _, step in calls) > MAX_UNKNOWNS:
         return None
-    coefficients = [fmpq(0)] * (degree + 1)
-    coefficients[degree] = fmpq(1)
-    for weight, step in calls:
-        coefficients[degree - step] -= weight
-    polynomial = fmpq_poly(coefficients)
+    whole = polynomial(calls)
     found: dict[fmpq, int] = {}
     golden = False
-    for factor, multiplicity in (polynomial * polynomial.denom()).numer().factor()[1]:
+    for factor, multiplicity in (whole * whole.denom()).numer().factor()[1]:
         if factor.degree() == 1:
             found[fmpq(-factor[0], factor[1])] = multiplicity
         elif fmpq_poly(factor) == FIBONACCI and multiplicity == 1:
@@ -90,7 +83,7 @@ def _roots(calls: Calls) -> tuple[dict[fmpq, int], bool] | None:
     return found, golden
 
 
-def _values(calls: Calls, initial: Callable[[int], fmpq], forcing: Forcing, count: int) -> list[fmpq]:
+def _values(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing, count: int) -> list[fmpq]:
     values = [initial(0)]
     for k in range(1, count):
         total = forcing_at(forcing, k)
@@ -285,13 +278,12 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Exponent) -
     """T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms):
         return None
-    try:
-        start = fmpq(EXACT.log2(bases.threshold))
-        starts = _starts(bases, fmpq(EXACT.power(bases.threshold, scale.rational))) if scale.is_rational else None
-    except NoValueError:
+    start, divisor = log_ratio(bases.threshold, _TWO), scale.power_of(bases.threshold)
+    starts = None if divisor is None or not scale.is_rational else _starts(bases, divisor)
+    if not start.is_rational:
         return None
     mu = f"log2({size})"
-    clock = _clock(mu, start, [(call.weight.coefficient, call.argument.root) for call in branch.calls])
+    clock = _clock(mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls])
     if clock is None or starts is None or clock.factor.q != 1:
         return None
     terms = [replace(t, power=t.log, log=rational(t.loglog), loglog=fmpq(0)) for t in branch.terms]
@@ -344,7 +336,7 @@ def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
 
 def _force(clock: Clock, term: Term, forcings: Forcings) -> bool:
     """Add c*n^a*log2(n)^m = c*n0^a*(b^a)^k * (s + k)^m*log2(b)^m; False where that is no such sum."""
-    ratio, at_start = _power(clock.factor, term.power), _power(clock.start, term.power)
+    ratio, at_start = term.power.power_of(clock.factor), term.power.power_of(clock.start)
     if ratio is None or at_start is None or not term.exact or not term.log.is_rational:
         return False
     degree = term.log.rational
@@ -356,21 +348,6 @@ def _force(clock: Clock, term: Term, forcings: Forcings) -> bool:
     for i in range(power + 1):
         place[i] += term.coefficient * at_start * comb(power, i) * shift ** (power - i)
     return True
-
-
-def _power(base: fmpq, exponent: Exponent) -> fmpq | None:
-    """base^exponent where it is rational."""
-    if exponent.root is not None:
-        return None
-    root, up = primitive(base)
-    try:
-        plain = fmpq(EXACT.power(base, exponent.rational))
-        if exponent.factor == 0 or base == 1:
-            return plain
-        # base = root^u, so that base^(r*log(of)/log(root)) = of^(r*u).
-        return fmpq(plain * EXACT.power(exponent.of, exponent.factor * up)) if root == exponent.to else None
-    except NoValueError:
-        return None
 
 
 def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> tuple[str, str] | None:

@@ -67,6 +67,21 @@ def test_leading_terms_by_hand() -> None:
     assert leading(N * a.ceil_log2(a.maximum(N - 1, Poly.constant(1))) + N * 8) == N * a.ceil_log2(N)
 
 
+def test_leading_terms_where_a_size_grows_more_slowly() -> None:
+    size = Poly.symbol("b")
+    lines = a.ceil_div(a.minimum(size, M) - a.common_divisor(size, L), L)
+    value = N * a.ceil_div(M, size) * lines + N * a.ceil_div(M, size) + M
+    assert leading(value) is None
+    assert leading(value, {"b"}) == N * M * L**-1
+    for line in (2, 8, 7):
+        point = {"n": 2**900, "m": 2**1000, "b": 2**20 + 56, "L": line}
+        assert abs(Fraction(evaluate(value, point)) * line / (point["n"] * point["m"]) - 1) < Fraction(1, 50)
+    # With b as large as m the columns at the edge count.
+    assert leading(N * a.ceil_div(M, size) * size) is None
+    assert leading(N * size - M * size, {"b"}) is None
+    assert leading(N * size**9 - N * M, {"b"}) == -N * M
+
+
 def test_leading_terms_that_may_cancel_are_not_known() -> None:
     """Where they cancel, at n = m or at L = 2, what they leave out is all that there is."""
     assert leading(N**2 - M**2 + N) is None
@@ -100,17 +115,41 @@ def test_numbers_at_sizes_are_those_of_the_metrics(module: str) -> None:
         assert "Z = 32768, L = 8 (4096 lines)" in ran.out.replace("\n", " ") or "Z = " not in ran.out
 
 
+def _regimes(target: str) -> dict[str, str]:
+    """The bounds of a page's regimes by their names, as far as they are on the first line."""
+    lines = (line for line in cli("cost", target).out.splitlines() if "  Z >= " in line[4:] and line.startswith("    "))
+    rows = (line[4:].split("  ", 1) for line in lines)
+    return {name: rest.split("  Z >= ")[0].strip() for name, rest in rows}
+
+
 def test_regimes_are_named_by_what_fits() -> None:
-    lines = cli("cost", "dense.matmul::matmul_basic").out.splitlines()
-    rows = {
-        line[4:19].strip(): line[19:].split("  ")[0].strip()
-        for line in lines
-        if "Z >= " in line and line.startswith("    ")
+    assert _regimes("dense.matmul::matmul_basic") == {
+        "3 lines": "n*m*p + n*p*ceil(m/L) + n*ceil(p/L)",
+        "a column of B": "n*m*ceil(p/L) + n*p*ceil(m/L)",
+        "a column of B, a row of A": "n*m*ceil(p/L) + n*ceil(m/L) + n*ceil(p/L)",
+        "B fits": "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)",
     }
-    assert rows["a few lines"] == "n*m*p + n*p*ceil(m/L) + n*ceil(p/L)"
-    assert rows["a row of A"] == "n*m*p + n*ceil(m/L) + n*ceil(p/L)"
-    assert rows["a column of B"] == "n*m*ceil(p/L) + n*p*ceil(m/L) + n*ceil(p/L)"
-    assert rows["B fits"] == "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)"
+    # Of a triangle half is held, of a stencil two rows or planes, of parts of arrays no more than fits together.
+    assert list(_regimes("dense.lu::lu")) == ["3 lines", "a column of A", "half of A", "all fits"]
+    assert list(_regimes("polybench.heat_3d")) == ["7 to 8 lines", "two planes of A", "B fits", "all fits"]
+    assert list(_regimes("polybench.two_mm"))[2:] == ["C fits", "C and tmp fit"]
+
+
+def test_regimes_of_blocks() -> None:
+    """By hand: each of m/b*p/b blocks of B is used for n rows, and n*b*b/L + 2*n*b*b/L lines of A and C are fetched."""
+    assert _regimes("dense.matmul::matmul_blocked") == {
+        "3 lines": "~ n*m*p + n*m*p/L",
+        "a column of a block of B": "~ 2*n*m*p/L",
+        "a block of B": "~ 3*n*m*p/(b*L)",
+        "B fits": "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)",
+    }
+    assert "b more slowly than any power of the others" in cli("cost", "dense.matmul::matmul_blocked").out
+
+
+def test_regimes_that_are_no_better_with_more_cache_are_not_shown() -> None:
+    """A row of C is 2*n*m/L with y or without; a column of B and all that fits have the same leading term."""
+    assert len(_regimes("string.lcs::lcs")) == 3
+    assert list(_regimes("dense.transpose::transpose_in_place")) == ["2 lines", "a column of A"]
 
 
 def test_options() -> None:

@@ -46,11 +46,6 @@ def cost_view(
         contracts=tuple(map(contract, verdicts)),
         at=at,
         derivation=costs.derivation,
-        shapes={
-            each.name: each.type.shape
-            for each in algorithm.parameters
-            if isinstance(each.type, s.ArrayType | s.IndexArrayType)
-        },
         on_grid=bool(algorithm.grid),
     )
 

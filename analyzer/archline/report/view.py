@@ -227,8 +227,6 @@ class CostView:
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
     derivation: tuple[Step, ...] = ()
     lru: LruView | None = None
-    shapes: Mapping[str, tuple[s.Expr, ...]] = field(default_factory=dict)
-    """The extents of the arrays among the parameters."""
     cache_assumed: bool = False
     """Whether the Z and L of the point are the default ones."""
     schedules: tuple[Schedule, ...] = ()

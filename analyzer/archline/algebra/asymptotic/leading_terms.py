@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import chain
+from functools import cache, partial
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -21,20 +20,25 @@ Degrees = Mapping[str, tuple[Fraction, int]]
 NONE = (Fraction(1), 0)
 
 
-def leading(value: Poly) -> Poly | None:
+def leading(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     """The terms whose ratio to the expression tends to 1 as all sizes grow, Z, P and L >= 2 fixed.
 
-    Quotients lose their rounding. None where that is not known: what remains may cancel, or an atom, such as the
-    maximum of two sizes, has no degree.
+    The `slow` sizes grow more slowly than any power of the others. Quotients lose their rounding. None where that is
+    not known: what remains may cancel, or an atom, such as the maximum of two sizes, has no degree.
     """
-    value = value.map_atoms(_in_the_limit)
+    value = value.map_atoms(partial(_in_the_limit, slow))
     smooth = value.map_atoms(_without_rounding)
     terms = {monomial: _degrees(monomial) for monomial in smooth.terms}
     lost = [each for monomial in value.terms for each in _rounding(monomial)]
-    if any(each is None for each in chain(terms.values(), *lost)):
+    if None in terms.values() or any(None in few for few in lost):
         return None
-    lead = {m: d for m, d in terms.items() if d is not None and not any(_dominates(o, d) for o in terms.values() if o)}
-    if not all(any(_dominates(each, d) for each in lead.values() for d in few if d is not None) for few in lost):
+    known = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
+    lead = {m: d for m, d in known.items() if not any(_dominates(other, d, slow) for other in known.values() if other)}
+
+    def is_less(parts: Sequence[Degrees] | None) -> bool:
+        return all(any(_dominates(each, d, slow) for each in lead.values()) for d in parts or ())
+
+    if not all(any(map(is_less, few)) for few in lost):
         return None
     found = Poly({monomial: smooth.terms[monomial] for monomial in lead})
     return found if not found or _positive(found) is not None else None
@@ -70,47 +74,52 @@ def _sign(coefficient: Poly) -> bool | None:
     return False if KNOWN.positive(-coefficient) else None
 
 
-def _in_the_limit(atom: Atom) -> Poly | None:
+def _in_the_limit(slow: Collection[str], atom: Atom) -> Poly | None:
     """What an atom is at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`."""
     match atom:
         case a.Floor(argument=argument, modulus=modulus) if argument == ONE and modulus == Poly.symbol("L"):
             return ZERO
         case a.PositivePart(argument=argument):
-            grown = _grown(argument.names - CACHE)
-            if grown.nonnegative(argument):
-                return argument.map_atoms(_in_the_limit)
-            if grown.nonnegative(-argument):
+            large = grown(argument.names)
+            if large.nonnegative(argument):
+                return argument.map_atoms(partial(_in_the_limit, slow))
+            if large.nonnegative(-argument):
                 return ZERO
-            lead = leading(argument)
+            lead = leading(argument, slow)
             if lead is None or lead.is_constant or not lead.names - CACHE:
                 return None
             positive = _positive(lead)
-            return None if positive is None else argument.map_atoms(_in_the_limit) if positive else ZERO
+            return None if positive is None else argument.map_atoms(partial(_in_the_limit, slow)) if positive else ZERO
         case _:
-            parts = tuple(part.map_atoms(_in_the_limit) for part in atom.parts)
+            parts = tuple(part.map_atoms(partial(_in_the_limit, slow)) for part in atom.parts)
             return None if parts == atom.parts else atom.rebuild(parts)
 
 
 @cache
-def _grown(sizes: frozenset[str]) -> Facts:
-    """What is known once all sizes are large: `max(n, 16)` is n."""
+def grown(sizes: frozenset[str]) -> Facts:
+    """What is known once all sizes are large, and L >= 2: `max(n, 16)` is n."""
     facts = KNOWN
-    for name in sorted(sizes):
+    for name in sorted(sizes - CACHE):
         facts = facts.with_symbol(name, (Poly.constant(LARGE),))
     return facts
 
 
 def _without_rounding(atom: Atom) -> Poly | None:
-    """e/m for floor(e/m), m of one term, and the logarithm of n for that of n - 2."""
+    """e/m for floor(e/m), m of one term, without what divides L in e, and the logarithm of n for that of n - 2."""
     match atom:
         case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE:
-            return atom.argument * atom.modulus**-1
+            return atom.argument.map_atoms(_without_divisors) * atom.modulus**-1
         case a.CeilLog2() if len(atom.argument.terms) > 1:
             lead = leading(atom.argument)
             size = None if lead is None else _size(lead)
             return None if size is None else a.ceil_log2(Poly.symbol(size))
         case _:
             return None
+
+
+def _without_divisors(atom: Atom) -> Poly | None:
+    """0 for what is L at most."""
+    return ZERO if isinstance(atom, a.CommonDivisor) and Poly.symbol("L") in atom.parts else None
 
 
 def _degrees(monomial: Monomial) -> Degrees | None:
@@ -162,31 +171,33 @@ def _logarithm(exponent: Poly) -> str | None:
             return None
 
 
-def _rounding(monomial: Monomial) -> Iterator[tuple[Degrees | None, ...]]:
-    """The degrees of what rounding changes a product by at most: that of the product without the rounded factor.
+def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:
+    """The degrees of what rounding changes a product by at most: those of the product without the rounded factor.
 
-    And that of the product itself, where a quotient that is not negative is rounded down.
+    And those of the product itself, where a quotient that is not negative is rounded down.
     """
     for index, (atom, power) in enumerate(monomial):
         if isinstance(atom, a.Floor | a.CeilLog2) and _without_rounding(atom) is not None:
             rest: Collection[tuple[Atom, int]] = ((atom, power - 1),) if power > 1 else ()
             without = _upper((*monomial[:index], *rest, *monomial[index + 1 :]))
-            down = isinstance(atom, a.Floor) and _grown(atom.names - CACHE).nonnegative(atom.argument)
+            down = isinstance(atom, a.Floor) and grown(atom.names).nonnegative(atom.argument)
             yield (without, _upper(monomial)) if down else (without,)
 
 
-def _upper(monomial: Monomial) -> Degrees | None:
-    """The degrees of a product in which quotients count as what is divided."""
+def _upper(monomial: Monomial) -> tuple[Degrees, ...] | None:
+    """The degrees of the terms of a product in which quotients count as what is divided."""
     whole = Poly({monomial: UNIT}).map_atoms(_without_rounding)
     degrees = [_degrees(each) for each in whole.terms]
-    if any(each is None for each in degrees):
-        return None
-    names = {name for each in degrees for name in each or ()}
-    return {name: max((each or {}).get(name, NONE) for each in degrees) for name in names}
+    known = tuple(each for each in degrees if each is not None)
+    return known if len(known) == len(degrees) else None
 
 
-def _dominates(first: Degrees, second: Degrees) -> bool:
+def _dominates(first: Degrees, second: Degrees, slow: Collection[str]) -> bool:
     """Whether the ratio of the first to the second tends to infinity as all sizes grow."""
-    names = {*first, *second}
-    pairs = [(first.get(name, NONE), second.get(name, NONE)) for name in names]
-    return all(one >= other for one, other in pairs) and any(one > other for one, other in pairs)
+    pairs = {name: (first.get(name, NONE), second.get(name, NONE)) for name in {*first, *second}}
+    for names in (pairs.keys() - set(slow), pairs.keys() & set(slow)):
+        if not all(pairs[name][0] >= pairs[name][1] for name in names):
+            return False
+        if any(pairs[name][0] > pairs[name][1] for name in names):
+            return True
+    return False

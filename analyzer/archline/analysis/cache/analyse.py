@@ -38,7 +38,7 @@ from archline.analysis.metrics.accesses import accesses_of
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Program
-from archline.ir.tree import accesses
+from archline.ir.tree import accesses, contiguous_dimension
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
@@ -323,7 +323,9 @@ def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
     inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
-    return Kept(unit.name, tuple(places), loop, held, restore(unit.misses), inside)
+    array = unit.references[0].array
+    extents, along = tuple(map(restore, array.extents)), contiguous_dimension(array)
+    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.misses), inside)
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

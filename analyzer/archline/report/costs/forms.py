@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.asymptotic.leading_terms import CACHE, leading
+from archline.algebra.atoms import Floor
 from archline.algebra.polynomial import Poly
 
 FULL = 44
@@ -38,7 +39,18 @@ def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> s
     text = write(value)
     if len(text) <= most:
         return text
-    lead = leading(value)
+    lead = lead_of(value)
     short = text if lead is None else f"~ {write(lead)}"
     shown = min(short, text, key=len)
     return cut(shown, 2 * most)
+
+
+def lead_of(value: Poly, slow: frozenset[str] = frozenset()) -> Poly | None:
+    """Its leading terms as all sizes grow, or, where they are not known, as `slow` ones and divisors do more slowly."""
+    return leading(value) or leading(value, slow | divisors(value))
+
+
+def divisors(value: Poly) -> frozenset[str]:
+    """The sizes that arrays are cut by, as b in ceil(n/b)."""
+    moduli = (atom.modulus for atom in value.atoms_within() if isinstance(atom, Floor))
+    return frozenset(name for each in moduli for name in each.names) - CACHE

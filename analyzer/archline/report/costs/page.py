@@ -6,21 +6,20 @@ Long forms are given by their leading terms, marked `~`; `archline cost --all` h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from archline.algebra.asymptotic.leading_terms import leading
+from archline.algebra.asymptotic.leading_terms import grown
 from archline.algebra.asymptotic.simplify import quotient
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
 from archline.language.parser import parse_expression
 from archline.records import record, replace
 from archline.report.contracts import tally
 from archline.report.costs import lower_bounds
-from archline.report.costs.forms import CUT, FULL, LEADING, cut, short_form
+from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_of, short_form
 from archline.report.costs.line import Line
-from archline.report.costs.regimes import PART, extent_of
+from archline.report.costs.regimes import bound, is_constant, point_of, what_fits, words
 from archline.report.documents.model import Formula, Phrase, conditions, plain, with_growths
 from archline.report.io import factors
 from archline.report.numbers import point_text, readable, short
@@ -29,8 +28,8 @@ from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_
 SHORT = 30
 """Characters of a least Z that are shown in full."""
 REGIMES = 4
-FAR, LINE, WORDS = 2**12, 8, 2**16
-"""Sizes, words of a line and of the cache at which regimes are compared to choose some of them."""
+ALIKE = 0.02
+"""Regimes that need or fetch so little more than another are told by that one."""
 IO = "io (cache misses)"
 
 
@@ -70,7 +69,7 @@ def page(view: CostView, metric: str | None = None) -> Page:
     if case is not None:
         notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
     if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
-        notes.append((LEADING,) if view.on_grid else (f"{LEADING}, for ", Formula("L >= 2")))
+        notes.append((LEADING,) if view.on_grid else (f"{LEADING}{_slowly(rows)}, for ", Formula("L >= 2")))
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
     found = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
     known = view.communication
@@ -79,6 +78,18 @@ def page(view: CostView, metric: str | None = None) -> Page:
     notes_ = tuple(lower_bounds.assumptions(known))
     heading = lower_bounds.heading(known)
     return replace(found, least=tuple(lower_bounds.rows(known)), least_heading=heading, least_notes=notes_)
+
+
+def _slowly(rows: Sequence[Row]) -> str:
+    """Which sizes grow more slowly than the others."""
+    names = sorted(frozenset().union(*map(_divisors, rows)))
+    return f", {', '.join(names)} more slowly than any power of the others" if names else ""
+
+
+def _divisors(row: Row) -> frozenset[str]:
+    """The sizes that arrays are cut by."""
+    uppers = [row.upper, *(each.upper for each in row.alternatives)]
+    return frozenset(name for upper in uppers if upper is not None for name in divisors(upper))
 
 
 def _title(view: CostView) -> str:
@@ -178,53 +189,51 @@ def _parallelism(view: CostView) -> Line | None:
 
 def _regimes(view: CostView, row: Row) -> Iterator[Line]:
     """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
-    named = {id(each): extent_of(each, row, view.shapes) for each in row.alternatives}
     shown: set[str] = set()
-    for each in _chosen(row.alternatives, named):
+    for each in _chosen(row.alternatives):
         form = _form(view, each.upper)
         if form not in shown:
             shown.add(form)
-            yield Line(named[id(each)], (form,), _bounded("Z >=", _least(view, each)))
+            yield Line(what_fits(each), (form,), _bounded("Z >=", _least(view, row, each)))
 
 
-def _chosen(found: Sequence[AlternativeRow], named: Mapping[int, str]) -> Sequence[AlternativeRow]:
+def _chosen(found: Sequence[AlternativeRow]) -> Sequence[AlternativeRow]:
     """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
 
-    Of several of one name, which differ in lines of lower order, the first is shown.
+    Of those that need about the same the last, of those that fetch about the same the first.
     """
-    constant = [each for each in found if all(not need.names - {"Z", "L"} for need in each.needs)]
-    rest = [each for each in found if each not in constant]
-    first = {named[id(each)]: each for each in reversed(rest[:-1])}
-    between = [each for each in rest[:-1] if named[id(each)] == PART or first[named[id(each)]] is each]
-    shown = [*constant[-1:], *between, *rest[-1:]]
-    values = [_far(each.upper) for each in shown]
+    point = point_of(found)
+    shown: list[AlternativeRow] = []
+    for each in found:
+        if (
+            shown
+            and is_constant(shown[-1]) == is_constant(each)
+            and (is_constant(each) or words(each, point) <= (1 + ALIKE) * words(shown[-1], point))
+        ):
+            shown.pop()
+        if not shown or bound(each, point) < (1 - ALIKE) * bound(shown[-1], point):
+            shown.append(each)
+    values = [bound(each, point) for each in shown]
     while len(shown) > REGIMES:
         # The step from the one before that saves the least is left out.
-        ratios = {index: values[index - 1] / (values[index] or 1) for index in range(1, len(shown) - 1)}
-        least = min(ratios, key=lambda index: ratios[index])
+        least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
         del shown[least], values[least]
     return shown
 
 
-def _far(value: Poly) -> float:
-    point = dict.fromkeys(value.names, FAR) | {"L": LINE, "Z": WORDS}
-    try:
-        return float(evaluate(value, point))
-    except (EvaluationError, OverflowError):
-        return 0.0
-
-
-def _least(view: CostView, each: AlternativeRow) -> str:
+def _least(view: CostView, row: Row, each: AlternativeRow) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
     text = each.when.removeprefix("Z >= ")
     if len(text) <= SHORT:
         return Formula(text)
-    words = Poly.symbol("Z")
-    leads = {leading(words - need) for need in each.needs if "Z" in need.names}
-    if None in leads:
+    leads = {lead_of(Poly.symbol("Z") - need, _divisors(row)) for need in each.needs if "Z" in need.names}
+    known = [lead for lead in leads if lead is not None]
+    if len(known) < len(leads):
         return _shown(cut(text, 2 * SHORT))
-    texts = [view.text(lead) for lead in leads if lead is not None]
-    short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(sorted(texts))})"
+    large = grown(frozenset().union(*(lead.names for lead in known)))
+    most = [one for one in known if not any(one != other and large.nonnegative(other - one) for other in known)]
+    texts = sorted(map(view.text, most))
+    short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(texts)})"
     shown = min(short, text, key=len)
     return _shown(cut(shown, 2 * SHORT))
 
@@ -254,7 +263,7 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
     parts: list[str] = []
     for each in known[:-4:-1]:
         near = bounds.get(each.when)
-        when = conditions(each.when) if near is None else _bounded("Z >=", _least(view, near))
+        when = conditions(each.when) if near is None else _bounded("Z >=", _least(view, row, near))
         parts += ["; " * bool(parts), *with_growths(each.text), *((" where ", *when) if each.when else ())]
     if parts:
         yield (*parts, *((", if ", *conditions(" and ".join(found.under))) if found.under else ()))

@@ -12,12 +12,11 @@ from functools import cached_property
 from itertools import product
 
 from archline.algebra.effort import late
-from archline.algebra.polynomial import ZERO
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
 from archline.ir.call_invariants import inherited
-from archline.ir.indicators import indicator
+from archline.ir.indicators import excluded
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
@@ -50,12 +49,6 @@ class Narrowed:
     def costs(self) -> Costs:
         """Its costs under these facts."""
         return derive(self.scope.module, self.algorithm)
-
-    def excludes(self, facts: tuple[s.Fact, ...]) -> bool:
-        """Whether one of some more facts never holds there."""
-        conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
-        known = (indicator(each, self.scope) for each in conditions)
-        return any(each is not None and self.scope.facts.simplify(each) == ZERO for each in known)
 
 
 def is_long(module: Module, algorithm: s.Algorithm) -> bool:
@@ -101,7 +94,7 @@ class ByCases:
         cases = []
         for facts in (sum(case, ()) for case in product(*ways)):
             narrowed = self._under(facts)
-            if narrowed is not None and narrowed.excludes(ensures.when):
+            if narrowed is not None and excluded(ensures.when, narrowed.scope):
                 continue
             verdict = (
                 None if narrowed is None else self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)

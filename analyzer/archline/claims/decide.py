@@ -36,9 +36,10 @@ from archline.claims.growth import (
     pieces,
     pieces_of_time,
 )
-from archline.claims.growth_of_cost import Growth, domain_of, solved_recurrence
+from archline.claims.growth_of_cost import Growth, domain_of, follows, growth, solved_recurrence
 from archline.claims.growth_of_recursion import Piece
 from archline.claims.verdict import Outcome, Verdict
+from archline.ir.indicators import excluded
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
 from archline.language import syntax as s
@@ -47,6 +48,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import Enclosure, evaluate_static, holds
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
+from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of, substituted, substituted_fact
@@ -56,6 +58,7 @@ MAX_TERM_PRODUCTS = 500_000
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
 LEAST_RISE = 1.5
+PROVED = "proved for all sizes"
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -116,8 +119,9 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
         return _explained(found, costs, cost)
     found = _growth(ensures, algorithm, costs, cost, scope)
     if found.outcome == "unknown":
-        solved = _by_recursion(ensures, algorithm, costs, cost, scope)
-        found = found if solved is None or solved.outcome == "unknown" else solved
+        others = (_by_recursion, _by_shown_growth)
+        solved = (each(ensures, algorithm, costs, cost, scope) for each in others)
+        found = next((each for each in solved if each is not None and each.outcome != "unknown"), found)
     if found.outcome != "fails":
         return _explained(found, costs, cost)
 
@@ -160,8 +164,8 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
     outcome, reason, proofs = decide_growth(ensures.relation, [piece], bound, _along_one_size)
     if outcome != "unknown":
         # What a recurrence grows like has no values at sizes that a reader could check.
-        growth = Growth(solved.upper, piece.lower if some else None).text
-        reason = f"by its recurrence the {ensures.metric} is {growth}"
+        shown = Growth(solved.upper, piece.lower if some else None).text
+        reason = f"by its recurrence the {ensures.metric} is {shown}"
     if indices is not None:
         reason = indices.restored(reason)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
@@ -177,6 +181,22 @@ def _by_pieces(ensures: s.Ensures, cost: Cost, solved: Sequence[Piece], facts: t
         return Verdict(ensures, "unknown", _NO_LOWER_BOUND)
     outcome, reason, proofs = decide_growth(ensures.relation, costs, ensures.bound, _along_one_size)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
+
+
+def _by_shown_growth(
+    ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope
+) -> Verdict | None:
+    """A claim that follows from the growth that reports show."""
+    found = growth(scope.module, algorithm, costs, cost)
+    uppers, lowers = found.ends(set(map(format_fact, ensures.when)))
+    bound = format_expression(ensures.bound)
+    domain = domain_of((*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when))
+    if ensures.processors is not None or domain is None:
+        return None
+    above = ensures.relation == "Omega" or any(follows(each, bound, domain) for each in uppers)
+    if above and (ensures.relation == "O" or any(follows(bound, each, domain) for each in lowers)):
+        return Verdict(ensures, "holds", PROVED + _trust(cost, "holds"))
+    return None
 
 
 def _along_one_size(_: str, counterexample: Mapping[str, object]) -> bool:
@@ -306,17 +326,17 @@ def _by_regimes(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, fact
     if ensures.relation != "O" and below is None:
         return _too_little(ensures, costs, found, known, facts)
     proofs = () if below is None else below.proofs
-    for condition, growth in found:
+    for condition, order in found:
         where = (*facts, *facts_of(condition))
-        answer = is_O(parse_expression(growth), ensures.bound, where)
+        answer = is_O(parse_expression(order), ensures.bound, where)
         if not isinstance(answer, Proved):
             place = f"where {condition}: " if condition else ""
-            unknown = Verdict(ensures, "unknown", f"{place}the bound grows like {growth}")
+            unknown = Verdict(ensures, "unknown", f"{place}the bound grows like {order}")
             return _too_much(ensures, least(costs, cost, known), facts) or unknown
         proofs += (answer,)
     if not in_small_caches(costs, ensures.bound, facts, known):
         return Verdict(ensures, "unknown", "it is not known to hold in caches of few lines")
-    reason = f"the recurrence grows like {', '.join(growth for _, growth in found)}"
+    reason = f"the recurrence grows like {', '.join(order for _, order in found)}"
     return Verdict(ensures, "holds", reason, proofs=proofs)
 
 
@@ -497,16 +517,37 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
     at_sizes = _at_sizes(ensures, algorithm, costs, cost, scope)
     if at_sizes is not None:
         return at_sizes
+    if _is_written(ensures, costs, cost):
+        return Verdict(ensures, "holds", PROVED + _trust(cost, "holds"))
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = _as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
-            claims = [_Claim(ensures, costs, each, claimed, facts) for each in _implied(cost, facts)]
+            claims = [_Claim(ensures, costs, each, claimed, facts, scope) for each in _implied(cost, facts)]
             proved = next((each for each in claims if each.proved), claims[0])
             return proved.verdict(points(algorithm, scope, costs, ensures), partial(_has_runs, algorithm, scope))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:
         return Verdict(ensures, "unknown", str(problem))
+
+
+def _is_written(ensures: s.Ensures, costs: Costs, cost: Cost) -> bool:
+    """Whether a claim is a bound as reports write it, or both, under the condition that they write."""
+    if ensures.processors is not None or cost.regimes:
+        return False
+    bound, given = format_expression(ensures.bound), set(map(format_fact, ensures.when))
+
+    def written(value: Poly | None, when: str = "") -> bool:
+        if value is None or bound != format_expression(parse_expression(costs.text(value))):
+            return False
+        return not when or given.issuperset(map(format_fact, parse_facts(when)))
+
+    with suppress(ArchlineError):
+        regimes = [each for each in cost.alternatives if each.told]
+        upper = any(written(each.upper, each.when) for each in regimes) if regimes else written(cost.upper)
+        lower = any(map(written, (cost.lower, *(value for _, value in cost.lowers))))
+        return (upper or ensures.relation == ">=") and (lower or ensures.relation == "<=")
+    return False
 
 
 def _at_sizes(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict | None:
@@ -545,10 +586,10 @@ def _as_fractions(value: Poly) -> Poly:
     """With fractions in place of quotients of sizes that the program divides exactly: (m/h)*n is m*n/h."""
 
     def fraction(atom: Atom) -> Poly | None:
-        if not isinstance(atom, a.Quotient):
-            return None
-        above, below = (_as_fractions(part) for part in atom.parts)
-        return above * below**-1 if len(below.terms) == 1 else None
+        parts = tuple(map(_as_fractions, atom.parts))
+        if isinstance(atom, a.Quotient) and len(parts[1].terms) == 1:
+            return parts[0] * parts[1] ** -1
+        return None if parts == atom.parts else atom.rebuild(parts)
 
     return value.map_atoms(fraction)
 
@@ -570,6 +611,7 @@ class _Claim:
     cost: Cost
     claimed: Poly
     facts: Facts
+    scope: Scope
 
     @property
     def proved(self) -> bool:
@@ -578,7 +620,7 @@ class _Claim:
 
     def verdict(self, points: Iterator[Mapping[str, int]], has_runs: Callable[[Mapping[str, int]], bool]) -> Verdict:
         if self.proved:
-            return Verdict(self.ensures, "holds", "proved for all sizes" + _trust(self.cost, "holds"))
+            return Verdict(self.ensures, "holds", PROVED + _trust(self.cost, "holds"))
         for point in points:
             reason = self._contradiction(point)
             if reason is not None and has_runs(point):
@@ -598,7 +640,13 @@ class _Claim:
         assert self.cost.upper is not None
         bounds = [(self.facts, self.cost.lower, self.cost.upper)]
         if self.cost.regimes:
-            bounds = [(facts, each.lower, each.upper) for each in self.cost.regimes for facts in each.cases]
+            when = self.ensures.when
+            bounds = [
+                (with_all(case, when, self.scope), each.lower, each.upper)
+                for each in self.cost.regimes
+                for case in each.cases
+                if not excluded(when, self.scope.with_facts(case))
+            ]
         for facts, lower, upper in bounds:
             if self.ensures.relation in ("==", "<="):
                 yield facts, (self.claimed - _as_fractions(upper.substitute(self.facts.rewrites)),)

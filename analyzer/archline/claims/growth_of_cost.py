@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache, reduce
 from itertools import product
 
@@ -32,6 +32,7 @@ from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
@@ -66,6 +67,14 @@ class Growth:
     lower: str | None
     under: tuple[Under, ...] = ()
     tight: Under | None = None
+
+    def ends(self, facts: Container[str]) -> tuple[list[str], list[str]]:
+        """All that a cost is O of, and Omega of, where facts, as text, hold."""
+        cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
+        some = [each for each in cases if all(format_fact(fact) in facts for fact in facts_of(each.condition))]
+        uppers = (self.upper, *(each.growth for each in some))
+        lowers = (self.lower, *(each.growth for each in some if each.tight))
+        return [each for each in uppers if each is not None], [each for each in lowers if each is not None]
 
     @property
     def known(self) -> bool:
@@ -162,7 +171,7 @@ def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper
     if one is None or other is None or domain is None:
         return other if one is None else one
     small, large = (other, one) if upper else (one, other)
-    return other if _holds(small, large, domain) and not _holds(large, small, domain) else one
+    return other if follows(small, large, domain) and not follows(large, small, domain) else one
 
 
 def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
@@ -238,7 +247,7 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
         if not in_any_cache(costs, cost, (condition, each), facts, scope):
             return Growth(None, None)
         domain = None if below is None else domain_of((*facts, *facts_of(condition)))
-        tight = below is not None and domain is not None and _holds(each, below, domain)
+        tight = below is not None and domain is not None and follows(each, below, domain)
         under.append(Under(" and ".join((*filter(None, (condition,)), *tall)), each, tight))
     return Growth(None, None, tuple(under))
 
@@ -339,21 +348,21 @@ class _Search:
             return False
         if not shape.logarithmic and all(each.logarithmic for each in rest):
             return False
-        return self._everywhere is not None and _holds(
+        return self._everywhere is not None and follows(
             written([shape], self._sizes), written(rest, self._sizes), self._everywhere
         )
 
     def _above(self, text: str) -> bool:
         """Whether the cost is O of it."""
         return all(
-            domain is None or piece.upper == "0" or _holds(piece.upper, text, domain)
+            domain is None or piece.upper == "0" or follows(piece.upper, text, domain)
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
     def _below(self, text: str) -> bool:
         """Whether it is O of the cost."""
         return all(
-            domain is None or _holds(text, piece.lower, domain)
+            domain is None or follows(text, piece.lower, domain)
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
@@ -376,7 +385,8 @@ def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
         raise
 
 
-def _holds(f: str, g: str, domain: Domain) -> bool:
+def follows(f: str, g: str, domain: Domain) -> bool:
+    """Whether f = O(g) is proved in a domain."""
     try:
         return proves(parse_expression(f), parse_expression(g), domain)
     except ArchlineError as problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import pairwise
 from math import comb, lcm
@@ -26,6 +26,13 @@ def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True
     """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
     found = holding(condition, scope, counted)
     return found.lower if found.exact else None
+
+
+def excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
+    """Whether one of some facts is known to hold nowhere."""
+    conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
+    known = (indicator(each, scope) for each in conditions)
+    return any(each is not None and scope.facts.simplify(each) == ZERO for each in known)
 
 
 def holding(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Known:

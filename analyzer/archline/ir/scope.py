@@ -131,12 +131,12 @@ def _operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
             whole, rest = scope.facts.divided(x, y)
             return whole + a.floor_div(rest, y) if op == "//" else a.modulo(rest, y)
         case "^":
-            return _power(x, y, expr)
+            return _power(x, y, expr, scope.facts)
         case _:
             raise NotStaticError(f"`{op}` is not arithmetic on sizes", expr)
 
 
-def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
+def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
     if exponent.is_constant:
         power = exponent.constant_term
         if power.q == 1 and power >= 0:
@@ -145,8 +145,15 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr) -> Poly:
         if level is not None:
             # Of a power of 8 the third root is a power of 2.
             return a.exponential(2, level.scaled(power))
-    elif base.is_constant and base.constant_term.q == 1 and base.constant_term >= 1:
-        return a.exponential(int(base.constant_term.p), exponent)
+    elif base.is_constant and base.constant_term > 0:
+        above, below = (a.exponential(int(part), exponent) for part in (base.constant_term.p, base.constant_term.q))
+        return above * below**-1
+    match a.single_atom(exponent):
+        case a.RealFunction(function="log2", argument=number) if number.is_constant and facts.positive(base):
+            # n^log2(7) is 7^log2(n).
+            return _power(number, a.log2(base), expr, facts)
+        case _:
+            pass
     raise NotStaticError("a power with a symbolic base and exponent", expr)
 
 
@@ -163,6 +170,8 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
             return reduce(facts.maximum, values)
         case "abs", [value]:
             return facts.positive_part(value).scaled(2) - value
+        case "gcd", [one, other] if all(a.is_integral(each) and facts.positive(each) for each in (one, other)):
+            return a.common_divisor(one, other)
         case "log2", [value]:
             return a.log2(value)
         case "sqrt", [value]:

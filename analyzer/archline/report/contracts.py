@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from archline.report.costs.forms import cut
 from archline.report.layout import table
 from archline.report.numbers import point_text
 from archline.report.view import Contract
@@ -33,7 +34,8 @@ def tally(found: Iterable[Contract]) -> str:
 
 
 MAX_DERIVED = 180
-"""Characters of a derived cost that are shown beside a claim."""
+"""Characters of a bound that are shown beside a claim; of longer ones the first terms, those of the highest degree."""
+AT_MOST = ", at most "
 
 
 def reasons(contract: Contract) -> list[str]:
@@ -41,8 +43,8 @@ def reasons(contract: Contract) -> list[str]:
     if contract.outcome not in ("fails", "unknown"):
         return []
     at = f"at {point_text(contract.point)}: " if contract.point else ""
-    derived = contract.derived if len(contract.derived) <= MAX_DERIVED else "(long: see cost --all)"
-    lines = [f"derived: {derived}"] if derived else []
+    shown = AT_MOST.join(cut(each, MAX_DERIVED) for each in contract.derived.split(AT_MOST))
+    lines = [f"derived: {shown}"] if shown else []
     lines.append(at + contract.reason)
     if contract.suggestion:
         lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")

@@ -18,7 +18,7 @@ from archline.language.source import Span
 from archline.records import record
 
 ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
-FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "log2": 1, "sqrt": 1, "real_of": 1}
+FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "gcd": 2, "log2": 1, "sqrt": 1, "real_of": 1}
 
 
 Reason = tuple[Rule, str, str | None]

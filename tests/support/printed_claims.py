@@ -1,0 +1,93 @@
+"""What the pages of an algorithm's costs print, as `ensures` that are written into its program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import archline as al
+from archline.claims.decide import decide
+from archline.claims.verdict import Verdict
+from archline.language.loader import load_text
+from archline.report.view import CostView, Row
+
+OPPOSITE = {"<=": ">", ">=": "<", "==": "!="}
+GROWTH = re.compile(
+    r"(?:O|Omega|Theta)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?: where .*?(?=, (?:O|Omega|Theta)\(|$))?"
+)
+
+
+def printed(view: CostView) -> Iterator[str]:
+    """Each bound and each growth of a page, with its condition as `when`."""
+    for row in view.rows:
+        for claim, conditions in _of_row(view, row):
+            when = " and ".join((*filter(None, conditions), *view.case_when))
+            # In a list of facts each may hold commas of its own, in brackets.
+            yield f"ensures {row.metric} {claim}" + (f" when {when.replace(' and ', ', ')}" if when else "")
+
+
+def _of_row(view: CostView, row: Row) -> Iterator[tuple[str, tuple[str, ...]]]:
+    text = view.text
+    if row.lower is not None and row.upper is not None:
+        if row.regimes:
+            before: list[str] = []
+            for each in row.regimes:
+                others = before if each.when == "otherwise" else [each.when]
+                yield from ((claim, tuple(others)) for claim in _ends(text(each.lower), text(each.upper)))
+                before.append(_opposite(each.when))
+        elif row.alternatives:
+            yield from ((f">= {text(lower)}", ()) for lower in (row.lower, *(each for _, each in row.lowers)))
+            yield from ((f"<= {text(each.upper)}", (each.when,)) for each in row.alternatives)
+        else:
+            yield from ((claim, ()) for claim in _ends(text(row.lower), text(row.upper)))
+    for each in GROWTH.findall(row.growth or ""):
+        order, _, where = each.partition(" where ")
+        yield f"is {order}", (where,)
+    if row.attained is not None and row.attained.floors:
+        yield f"is Omega({' + '.join(row.attained.floors)})", row.attained.under
+
+
+def _ends(lower: str, upper: str) -> Iterator[str]:
+    yield from (f"== {lower}",) if lower == upper else (f">= {lower}", f"<= {upper}")
+
+
+def _opposite(condition: str) -> str:
+    """The opposite of a comparison."""
+    found = re.fullmatch(r"(.*?) (<=|>=|==) (.*)", condition)
+    assert found is not None, condition
+    assert " and " not in condition, condition
+    return f"{found[1]} {OPPOSITE[found[2]]} {found[3]}"
+
+
+def pasted(source: str, line: int, claims: list[str]) -> str:
+    """The program with claims added to the algorithm whose head begins at a line."""
+    lines = source.split("\n")
+    place = next(i for i in range(line - 1, len(lines)) if lines[i].split("#")[0].rstrip().endswith(":")) + 1
+    if lines[place].strip().startswith('"'):
+        quotes = 0
+        while quotes < 2:
+            quotes += lines[place].count('"')
+            place += 1
+    if lines[place].strip().startswith("where"):
+        while lines[place].rstrip().endswith(","):
+            place += 1
+        place += 1
+    return "\n".join([*lines[:place], *(f"    {claim}" for claim in claims), *lines[place:]])
+
+
+def verdicts(target: str) -> list[Verdict]:
+    """What is decided of all that their pages print, pasted into the program."""
+    algorithm = al.algorithm(target)
+    report = algorithm.cost()
+    view = report.view()
+    case = view.case()
+    claims = list(dict.fromkeys(claim for each in (view, case) if each is not None for claim in printed(each)))
+    source = algorithm.node.name_span.source
+    module = load_text(pasted(source.text, algorithm.node.name_span.line, claims), Path(source.path).name)
+    node = module.algorithms[algorithm.node.name]
+    own = len(node.ensures) - len(claims)
+    # The costs are those of the program without them: no cost depends on what is claimed of it.
+    found = decide(module, node, report._costs)
+    assert len(found) == own + len(claims)
+    return list(found[: len(claims)])

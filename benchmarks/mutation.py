@@ -129,6 +129,10 @@ _RECURRENCES = (
     "test_recurrence_solver.py", "test_recurrence_evaluation.py", "test_recurrence_command.py",
     "test_recurrence_corpus.py",
 )  # fmt: skip
+_INTEGERS = (
+    "test_recursion.py", "test_recursion_exponents.py", "test_recursion_indexed.py", "test_recursion_ranges.py",
+    "test_recursion_values.py", "test_divide_and_conquer.py", "test_uneven_parts.py", "test_recursion_report.py",
+)  # fmt: skip
 _MULTI = ("test_recurrences_multi_parts.py", "test_recurrences_multi.py", "test_recurrences_multi_random.py")
 
 _ENERGY = ("test_energy_models.py", "test_energy_formulas.py", "test_machines.py", "test_energy_command.py")
@@ -151,28 +155,29 @@ TARGETS = {
         ("algebra/*.py", "algebra/*/*.py"),
         _ALGEBRA,
         {
-            "growth/simplex.py": ("test_growth_simplex.py", *_GROWTH),
-            "growth/*.py": _GROWTH,
-            **dict.fromkeys(
-                ("recurrences/multi_exponents.py", "recurrences/multi_numbers.py"),
-                ("test_recurrence_parts.py", *_MULTI),
-            ),
-            "recurrences/multi*.py": _MULTI,
-            # What is read, evaluated and written is the same for one size and for several.
-            **dict.fromkeys(
-                (f"recurrences/{name}.py" for name in (
-                    "reading", "reading_terms", "arithmetic", "compiling", "evaluation", "problem", "solve",
-                )),
-                (*_RECURRENCES, *_MULTI[:2]),
-            ),
-            "recurrences/*.py": (
-                *_RECURRENCES, "test_recurrence_random.py::test_answers_agree_with_the_recurrences[0]",
-            ),
+            "lp/exact.py": ("test_growth_simplex.py", *_GROWTH),
+            "asymptotic/*.py": _GROWTH,
             "sympy_bridge.py": ("test_api.py",),
             "algebra/evaluate/compiled.py": ("test_compiled.py",),
             "vectors.py": ("test_vectors.py",),
             # Windows and lines are what sums and maxima are mostly bounded for.
-            **dict.fromkeys(("relaxation.py", "maximum.py", "blocks.py"), (*_ALGEBRA, "test_io_parts.py")),
+            **dict.fromkeys(("relax.py", "maximise.py", "blocks.py"), (*_ALGEBRA, "test_io_parts.py")),
+        },
+    ),
+    "recurrences": Target(
+        ("recurrences/*.py", "recurrences/*/*.py", "recurrences/*/*/*.py"),
+        (*_RECURRENCES, "test_recurrence_random.py::test_answers_agree_with_the_recurrences[0]"),
+        {
+            "logspace/cones.py": ("test_recurrence_parts.py", *_MULTI),
+            "logspace/*.py": _MULTI,
+            # What is read, evaluated and written is the same for one size and for several.
+            **dict.fromkeys(
+                (f"asymptotic/{name}.py" for name in (
+                    "read", "read_terms", "arithmetic", "evaluate", "problem", "solve",
+                )),
+                (*_RECURRENCES, *_MULTI[:2]),
+            ),
+            **dict.fromkeys(("exact/*.py", "recurrences/*.py", "closed/levels.py"), _INTEGERS),
         },
     ),
     "energy": Target(

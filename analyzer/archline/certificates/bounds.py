@@ -66,7 +66,7 @@ class Bounds:
                     pass
 
     def _power_defined(self, base: s.Expr, exponent: s.Expr) -> None:
-        by = None if t.names(exponent) else constant(exponent)
+        by = None if s.names(exponent) else constant(exponent)
         whole = by is not None and by.fraction is not None and by.fraction.denominator == 1
         if not (whole or self.nonnegative(base)) or ((by is None or by.sign <= 0) and self.lower(base) is None):
             raise RejectedError(f"`{format_expression(base)}` is not shown to allow its power")
@@ -216,7 +216,7 @@ class Bounds:
                 return True
             case s.Binary(op="+" | "*" | "/", left=left, right=right):
                 return self._expands(left) or (self._expands(right) and expr.op != "/")
-            case s.Binary(op="^", left=left, right=right) if not t.names(right):
+            case s.Binary(op="^", left=left, right=right) if not s.names(right):
                 by = constant(right).fraction
                 whole = by is not None and by.denominator == 1 and by > 0
                 return whole and self._expands(left) and not self.nonnegative(left)
@@ -227,13 +227,13 @@ class Bounds:
         match expr:
             case s.Call(function="sqrt", arguments=(inner,)):
                 return self._power(inner, t.HALF, upper=upper) if self.nonnegative(inner) else None
-            case s.Binary(op="^", left=left, right=right) if not t.names(right):
+            case s.Binary(op="^", left=left, right=right) if not s.names(right):
                 by = constant(right)
                 if by.is_zero:
                     return _UNIT
                 allowed = self.nonnegative(left) if by.sign > 0 else self.lower(left) is not None
                 return self._power(left, by, upper=upper) if allowed else None
-            case s.Binary(op="^", left=left, right=right) if not t.names(left):
+            case s.Binary(op="^", left=left, right=right) if not s.names(left):
                 return self._exponential(log2(constant(left)), t.expand(right), upper=upper)
             case _:
                 return None
@@ -280,7 +280,7 @@ class Bounds:
 
 
 def _constant(expr: s.Expr) -> Number | None:
-    return None if t.names(expr) else constant(expr)
+    return None if s.names(expr) else constant(expr)
 
 
 def _with_two(bound: Form, upper: bool) -> Form:

@@ -219,8 +219,7 @@ def _check(data: Mapping[str, Any]) -> None:
     require(data["format"] == FORMAT, "the format is not known")
     f, g = parse_expression(data["f"]), parse_expression(data["g"])
     facts = Facts(data["facts"])
-    occurring = {each.id for root in (f, g, *facts.facts) for each in s.nodes(root) if isinstance(each, s.Name)}
-    cache = {"L", "Z"} <= occurring
+    cache = {"L", "Z"} <= s.names((f, g, *facts.facts))
     differences = Differences(data["differences"], facts, cache)
     differences.check_all()
     proofs = Proofs(differences, cache)

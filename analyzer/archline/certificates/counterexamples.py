@@ -13,7 +13,6 @@ from math import floor
 from typing import Any, TypeAlias
 
 from archline.certificates.constants import RejectedError, at, require
-from archline.certificates.terms import names
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
@@ -48,7 +47,7 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
             values = [evaluate(each, point, shift) for each in arguments]
             return _extreme(function, values)
         case s.Call(function=function, arguments=(inner,)):
-            return _call(function, evaluate(inner, point, shift), shift if names(inner) else 0)
+            return _call(function, evaluate(inner, point, shift), shift if s.names(inner) else 0)
         case _:
             raise RejectedError(f"`{format_expression(expr)}` has no value here")
 
@@ -219,8 +218,7 @@ class Counterexample:
     def __init__(self, f: str, g: str, facts: Sequence[str]) -> None:
         self._f, self._g = parse_expression(f), parse_expression(g)
         self._facts: list[s.Fact] = [fact for text in facts for fact in parse_facts(text)]
-        parts = (self._f, self._g, *self._facts)
-        self._names = {each.id for part in parts for each in s.nodes(part) if isinstance(each, s.Name)}
+        self._names = s.names((self._f, self._g, *self._facts))
 
     def check(self, data: Data) -> None:
         """Reject what does not show that f is not O(g)."""
@@ -279,7 +277,7 @@ class Counterexample:
     def _point(self, sizes: Mapping[str, str]) -> Point:
         require(all(len(text) < _MAX_TEXT for text in sizes.values()), "a size is too long")
         exprs = {name: parse_expression(text) for name, text in sizes.items()}
-        require(not any(names(each) for each in exprs.values()), "a size is not a number")
+        require(not s.names(tuple(exprs.values())), "a size is not a number")
         point = {name: evaluate(each, {}, shift=0) for name, each in exprs.items()}
         self._allowed(point, certain=True)
         return point

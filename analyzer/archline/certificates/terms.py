@@ -106,15 +106,9 @@ def single(value: Sum) -> tuple[Term, Number] | None:
     return next(iter(value.items())) if len(value) == 1 else None
 
 
-@lru_cache(maxsize=4096)
-def names(expr: s.Expr) -> frozenset[str]:
-    """The names in an expression."""
-    return frozenset(each.id for each in s.nodes(expr) if isinstance(each, s.Name))
-
-
 def expand(expr: s.Expr) -> Sum:
     """The sum of an expression, at every point where all its parts have a value."""
-    if not names(expr):
+    if not s.names(expr):
         with suppress(RejectedError):
             return total([(Term(), constant(expr))])
     match expr:
@@ -126,9 +120,9 @@ def expand(expr: s.Expr) -> Sum:
             return product(expand(left), expand(right))
         case s.Binary(op="/", left=left, right=right):
             return product(expand(left), _power(right, rational(-1)))
-        case s.Binary(op="^", left=left, right=right) if not names(right):
+        case s.Binary(op="^", left=left, right=right) if not s.names(right):
             return _power(left, constant(right))
-        case s.Binary(op="^", left=left, right=right) if not names(left) and (found := _exponential(left, right)):
+        case s.Binary(op="^", left=left, right=right) if not s.names(left) and (found := _exponential(left, right)):
             return found
         case s.Call(function="sqrt", arguments=(inner,)):
             return _power(inner, HALF)
@@ -290,4 +284,4 @@ def _brought(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] =
 
 
 def _at_least_one(base: s.Expr) -> bool:
-    return isinstance(base, s.Name) or (not names(base) and rational(1) <= constant(base))
+    return isinstance(base, s.Name) or (not s.names(base) and rational(1) <= constant(base))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from archline.language import syntax as s
 from archline.language.model import Collective, Module
 
+T = TypeVar("T")
 MAX_MODULES = 16
 """Graphs that are kept, the latest: a derivation asks at every call."""
 MAX_KNOWN = 256
@@ -43,15 +44,7 @@ def recurses(module: Module, algorithm: s.Algorithm) -> bool:
 @lru_cache(maxsize=MAX_KNOWN)
 def reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
     """What a call of the algorithm may call, directly or not, in order of discovery."""
-    callees = _graph(module).callees
-    found: dict[s.Algorithm, None] = {}
-    pending = [algorithm]
-    while pending:
-        for target in callees(pending.pop()):
-            if target not in found:
-                found[target] = None
-                pending.append(target)
-    return found
+    return reached(_graph(module).callees, algorithm)
 
 
 def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
@@ -62,7 +55,7 @@ def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
 
 def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
     """What a call may execute, itself included: each component after those that it calls."""
-    return _components(_graph(module).callees, algorithm)
+    return components(_graph(module).callees, algorithm)
 
 
 @lru_cache(maxsize=MAX_MODULES)
@@ -97,7 +90,7 @@ class _Graph:
     def _find(self, algorithm: s.Algorithm) -> None:
         if algorithm in self._circle:
             return
-        for together in _components(self._unknown, algorithm):
+        for together in components(self._unknown, algorithm):
             called = {target for each in together for target in self.callees(each)}
             circle = frozenset(together) if called & set(together) else frozenset[s.Algorithm]()
             recursive = bool(circle) or any(self._recurses[each] for each in called)
@@ -109,11 +102,24 @@ class _Graph:
         return (each for each in self.callees(algorithm) if each not in self._circle)
 
 
-def _components(callees: Callable[[s.Algorithm], Iterable[s.Algorithm]], start: s.Algorithm) -> Components:
+def reached(callees: Callable[[T], Iterable[T]], start: T) -> dict[T, None]:
+    """What something leads to, directly or not, in order of discovery."""
+    found: dict[T, None] = {}
+    pending = [start]
+    while pending:
+        for target in callees(pending.pop()):
+            if target not in found:
+                found[target] = None
+                pending.append(target)
+    return found
+
+
+def components(callees: Callable[[T], Iterable[T]], start: T) -> tuple[tuple[T, ...], ...]:
     """Strongly connected components, callees first (R. E. Tarjan, 1972), without recursion: chains may be long."""
-    found: list[tuple[s.Algorithm, ...]] = []
+    found: list[tuple[T, ...]] = []
     number, low = {start: 0}, {start: 0}
-    stack, path = {start: None}, [(start, iter(callees(start)))]
+    stack: dict[T, None] = {start: None}
+    path = [(start, iter(callees(start)))]
     while path:
         node, targets = path[-1]
         target = next(targets, None)
@@ -133,7 +139,7 @@ def _components(callees: Callable[[s.Algorithm], Iterable[s.Algorithm]], start: 
     return tuple(found)
 
 
-def _popped(stack: dict[s.Algorithm, None], last: s.Algorithm) -> tuple[s.Algorithm, ...]:
+def _popped(stack: dict[T, None], last: T) -> tuple[T, ...]:
     """Takes all off the stack that came after one, and that one."""
     found = []
     while last in stack:

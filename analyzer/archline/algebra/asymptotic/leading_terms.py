@@ -111,7 +111,7 @@ def _without_rounding(atom: Atom) -> Poly | None:
             return atom.argument.map_atoms(_without_divisors) * atom.modulus**-1
         case a.CeilLog2() if len(atom.argument.terms) > 1:
             lead = leading(atom.argument)
-            size = None if lead is None else _size(lead)
+            size = None if lead is None else a.symbol_of(lead)
             return None if size is None else a.ceil_log2(Poly.symbol(size))
         case _:
             return None
@@ -143,15 +143,6 @@ def _degrees(monomial: Monomial) -> Degrees | None:
     return found
 
 
-def _size(value: Poly) -> str | None:
-    """The name of an expression that is a size."""
-    match list(value.terms.items()):
-        case [(((Symbol(name=name), 1),), coefficient)] if coefficient == 1:
-            return name
-        case _:
-            return None
-
-
 def _proportional(value: Poly) -> str | None:
     """The name of the size that an expression tends to a positive multiple of."""
     lead = leading(value)
@@ -164,11 +155,8 @@ def _proportional(value: Poly) -> str | None:
 
 def _logarithm(exponent: Poly) -> str | None:
     """N of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
-    match list(exponent.terms.items()):
-        case [(((a.CeilLog2(argument=argument), 1),), coefficient)] if coefficient == 1:
-            return _proportional(argument)
-        case _:
-            return None
+    level = a.single_atom(exponent)
+    return _proportional(level.argument) if isinstance(level, a.CeilLog2) else None
 
 
 def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:

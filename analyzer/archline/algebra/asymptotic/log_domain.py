@@ -242,4 +242,4 @@ def _cache_bound() -> DominanceBound:
 
 def names_of(value: s.Fact) -> frozenset[str]:
     """The sizes in an expression or fact."""
-    return frozenset(node.id for node in s.nodes(value) if isinstance(node, s.Name) and node.id != "pi")
+    return s.names(value) - {"pi"}

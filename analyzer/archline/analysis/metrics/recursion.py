@@ -21,6 +21,7 @@ from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.ranking import declaration
 from archline.ir.scope import declared
 from archline.language import syntax as s
+from archline.language.call_graph import reached
 from archline.records import field, record, replace
 from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import Places, Values
@@ -414,17 +415,12 @@ def _recursive(closed: Closed, upper: bool) -> Poly:
 
 def _settled(function: Function, functions: Mapping[str, Function]) -> bool:
     """Whether a function is one of its sizes alone, and so are those that it calls."""
-    seen: dict[str, None] = {}
-    pending = [function.name]
-    while pending:
-        if (name := pending.pop()) in seen:
-            continue
-        seen[name] = None
-        for equation in functions[name].equations:
-            if equation.data:
-                return False
-            pending.extend(call.function for call in calls(equation.value))
-    return True
+
+    def called(name: str) -> list[str]:
+        return [call.function for equation in functions[name].equations for call in calls(equation.value)]
+
+    names = (function.name, *reached(called, function.name))
+    return not any(equation.data for name in names for equation in functions[name].equations)
 
 
 def _signature(system: System) -> str:

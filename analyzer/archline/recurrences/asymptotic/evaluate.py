@@ -75,7 +75,7 @@ class Compiler:
                 at = len(calls) - 1
                 return lambda names, values: values[at]
             case s.Call(function=function, arguments=arguments):
-                varies = any(isinstance(node, s.Name) and node.id != "pi" for node in s.nodes(arguments))
+                varies = not s.names(arguments) <= {"pi"}
                 return self._call(function, [self.compile(each, calls) for each in arguments], varies)
             case _:
                 raise EvaluationRefusedError("not an expression in sizes")

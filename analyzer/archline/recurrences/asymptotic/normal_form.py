@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
@@ -116,15 +117,7 @@ class _FormReader:
                 return (CallSum((), self._terms.read(expr)),)
 
     def _recursive(self, expr: s.Expr) -> bool:
-        match expr:
-            case s.Call(function=function, arguments=arguments):
-                return function in self._functions or any(map(self._recursive, arguments))
-            case s.Binary(left=left, right=right):
-                return self._recursive(left) or self._recursive(right)
-            case s.Unary(operand=operand):
-                return self._recursive(operand)
-            case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
-                return False
+        return any(isinstance(node, s.Call) and node.function in self._functions for node in s.nodes(expr))
 
     def _argument(self, expr: s.Expr) -> Argument:
         terms = self._sizes(expr)
@@ -254,23 +247,7 @@ def callees(branches: Branches) -> frozenset[str]:
 
 def components(system: System, asked: str) -> list[frozenset[str]]:
     """Groups of functions that call each other, those asked for by others first; only what `asked` leads to."""
-    reach = {name: _reached(system, name) for name in _reached(system, asked) | {asked}}
-    groups: list[frozenset[str]] = []
-    for name in reach:
-        group = frozenset([name]) | {each for each in reach[name] if name in reach[each]}
-        if group not in groups:
-            groups.append(group)
-    return sorted(groups, key=lambda group: len(group.union(*(reach[name] for name in group))))
-
-
-def _reached(system: System, name: str) -> frozenset[str]:
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        for each in callees(system[waiting.pop()]) - found:
-            found.add(each)
-            waiting.append(each)
-    return frozenset(found)
+    return [frozenset(each) for each in call_graph.components(lambda name: sorted(callees(system[name])), asked)]
 
 
 def written_out(system: System, group: frozenset[str], target: str) -> dict[str, Branches]:

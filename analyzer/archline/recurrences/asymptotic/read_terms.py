@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
@@ -28,34 +26,15 @@ MAX_EXPANDED = 8
 
 def number(expr: s.Expr) -> fmpq | None:
     """The value of an expression without names where it is rational."""
-    match expr:
-        case s.Integer(value=value):
-            return fmpq(value)
-        case s.Real(text=text):
-            return fmpq(*Fraction(text).as_integer_ratio())
-        case s.Name() | s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
-            pass
-    if has_names(expr):
-        return None
     try:
-        return fmpq(value_at(expr, {}))
+        return None if has_names(expr) else fmpq(value_at(expr, {}))
     except NoValueError:
         return None
 
 
 def has_names(expr: s.Expr) -> bool:
     """Whether a size or a symbol is in it."""
-    match expr:
-        case s.Name(id=name):
-            return name != "pi"
-        case s.Binary(left=left, right=right):
-            return has_names(left) or has_names(right)
-        case s.Unary(operand=operand):
-            return has_names(operand)
-        case s.Call(arguments=arguments):
-            return any(has_names(each) for each in arguments)
-        case s.Integer() | s.Real() | s.Element() | s.Reshape():
-            return False
+    return not s.names(expr) <= {"pi"}
 
 
 class TermReader:

@@ -40,6 +40,7 @@ from archline.recurrences.asymptotic.univariate import (
     gap_of,
     solve_one,
 )
+from archline.recurrences.closed.geometric import Closed
 
 SYMBOL_VALUES = (3, 17, 101)
 """What symbols are while an answer is checked, in turn."""
@@ -68,8 +69,8 @@ def check_answer(problem: Recurrence, found: Found) -> None:
         growth = parse_expression(found.growth)
         logs = [_log(value_at(growth, {size: each, **symbols}, WIDE)) for each in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
-    if found.exact is not None:
-        _check_exact(problem, found, symbols)
+    if found.closed is not None:
+        _check_exact(problem, found.closed, symbols)
 
 
 def _check_level(ratios: list[float], found: Found, points: list[tuple[float, float]]) -> None:
@@ -187,14 +188,13 @@ def symbols_of(problem: Recurrence) -> dict[str, int]:
     sizes = {name for each in problem.definitions for name in each.parameters}
     parts = [case.value for each in problem.definitions for case in each.cases]
     parts += [base.value for each in problem.definitions for base in each.bases]
-    names = {node.id for node in s.nodes(tuple(parts)) if isinstance(node, s.Name)} - sizes - {"pi"}
+    names = s.names(tuple(parts)) - sizes - {"pi"}
     return {name: SYMBOL_VALUES[at % len(SYMBOL_VALUES)] for at, name in enumerate(sorted(names))}
 
 
-def _check_exact(problem: Recurrence, found: Found, symbols: Symbols) -> None:
+def _check_exact(problem: Recurrence, found: Closed, symbols: Symbols) -> None:
     """The closed form is the recurrence's value on its domain: exactly where both are rational."""
-    assert found.exact is not None
-    closed = parse_expression(found.exact)
+    closed = parse_expression(found.text)
     size = problem.asked.parameters[0]
     for arithmetic in (EXACT, WIDE):
         try:
@@ -247,14 +247,15 @@ def _answer(found: Found, asked: Definition) -> Answer:
     steps = list(found.steps)
     if growth is not None:
         steps.append(f"so {asked.name}({size}) is Theta({growth})")
-    if found.exact is not None:
-        steps.append(f"exactly {asked.name}({size}) = {found.exact} where {found.domain}")
+    exact, domain = (None, None) if found.closed is None else (found.closed.text, found.closed.domain)
+    if exact is not None:
+        steps.append(f"exactly {asked.name}({size}) = {exact} where {domain}")
     if found.beyond is not None:
-        return Exponential(growth, found.beyond, tuple(steps), found.exact, found.domain, found.method, found.between)
+        return Exponential(growth, found.beyond, tuple(steps), exact, domain, found.method, found.between)
     assert growth is not None
     lower, upper = (growth_text([rounded(term, up) for term in found.terms], size) for up in (False, True))
     between = None if lower == upper else (lower, upper)
-    return Solved(growth, found.method, tuple(steps), found.exact, found.domain, between=between)
+    return Solved(growth, found.method, tuple(steps), exact, domain, between=between)
 
 
 class _System:
@@ -298,7 +299,7 @@ class _System:
             return self._by_matrix(name, size, left, group)
         found = solve_one(name, size, left[name], self._common_bases(name, group))
         stated = tuple(line for each in sorted(group) for line in self._statement(each))
-        return replace(found, steps=(*stated, "written into one another:", *found.steps), exact=None, domain=None)
+        return replace(found, steps=(*stated, "written into one another:", *found.steps), closed=None)
 
     def _beyond(self, group: frozenset[str]) -> str | None:
         for name in sorted(group):
@@ -321,7 +322,7 @@ class _System:
         if not notes:
             return found
         stated = f"{self._statement(name)[0]}, where {self._definitions[name].parameters[0]} is large:"
-        return replace(found, steps=(*notes, stated, *found.steps), exact=None, domain=None)
+        return replace(found, steps=(*notes, stated, *found.steps), closed=None)
 
     def _replaced(self, branch: CallSum, group: frozenset[str]) -> CallSum:
         kept = tuple(call for call in branch.calls if call.function in group)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
@@ -37,7 +36,7 @@ from archline.recurrences.asymptotic.terms import (
     rational,
 )
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
-from archline.recurrences.closed.geometric import closed_by_roots, closed_by_splits, closed_by_steps
+from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
 
 _BITS = 48
 
@@ -245,8 +244,7 @@ class Found:
 
     `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
     the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the least
-    difference of that exponent from those of what is added. `places` are some sizes of the closed form's domain,
-    `between` bounds on a growth with rounded numbers.
+    difference of that exponent from those of what is added, `between` has bounds on a growth with rounded numbers.
     """
 
     method: str
@@ -254,15 +252,13 @@ class Found:
     terms: tuple[Term, ...] = ()
     beyond: str | None = None
     growth: str | None = None
-    exact: str | None = None
-    domain: str | None = None
+    closed: Closed | None = None
     shrinking: str = SPLITS
     exponent: Exponent = ZERO
     stride: fmpq = _CONSTANT.coefficient
     start: fmpq = _CONSTANT.coefficient
     factor: fmpq | None = None
     gap: float = math.inf
-    places: tuple[Fraction, ...] = ()
     between: tuple[str, str] | None = None
 
 
@@ -333,17 +329,14 @@ def _by_splits(size: str, branches: Branches, bases: Bases, stated: tuple[str, .
     lines = (*stated, *split_lines(branches, found, size))
     plain = len(branches) == 1 and len(found.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
-    closed = closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None
     return Found(
         method,
         lines,
         found.terms,
-        exact=closed.text if closed else None,
-        domain=closed.domain if closed else None,
+        closed=closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
         exponent=found.exponent,
         factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=gap_of((term.power for branch in branches for term in branch.terms), found.exponent),
-        places=_places(closed.size(k) for k in range(6)) if closed else (),
     )
 
 
@@ -359,36 +352,27 @@ def gap_of(powers: Iterable[Exponent], p: Exponent) -> float:
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
 
-def _places(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
-    return tuple(Fraction(int(size.p), int(size.q)) for size in sizes)
-
-
 def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
     found = by_roots(branches, bases)
-    closed = closed_by_roots(branches[0], bases, size, found.scale) if len(branches) == 1 else None
     return Found(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
         (*stated, *root_lines(name, branches, found, size)),
         found.terms,
-        exact=closed.text if closed else None,
-        domain=closed.domain if closed else None,
+        closed=closed_by_roots(branches[0], bases, size, found.scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=found.exponent,
         factor=common_factor(call.argument.root for branch in branches for call in branch.calls),
         gap=gap_of(
             (term.log for branch in branches for term in branch.terms if term.power == found.scale), found.exponent
         ),
-        places=_places(closed.size(k) for k in range(6)) if closed else (),
     )
 
 
 def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
     found = by_steps(branches, bases)
     closed = closed_by_steps(branches[0], bases, size, found.stride) if len(branches) == 1 else None
-    exact, domain = closed if closed else (None, None)
     lines = (*stated, *step_lines(branches, found, size))
-    places = _places(bases.threshold + found.stride * k for k in (0, 1, 2, 5, 12, 31)) if closed else ()
-    known = Found("summation", lines, found.terms, None, None, exact, domain, STEPS, stride=found.stride, places=places)
+    known = Found("summation", lines, found.terms, closed=closed, shrinking=STEPS, stride=found.stride)
     if found.base is None:
         return known
     growth = _times(found, size, found.base)

@@ -7,7 +7,8 @@ numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import comb
 from typing import Any
 
@@ -236,17 +237,15 @@ def _added(found: Sums, rank: Callable[[Mapping[str, Exponent]], Any]) -> Sums:
 
 @record
 class Closed:
-    """An expression and where it holds. `size` is that of its k-th place, for every k from 0 on."""
+    """An expression and where it holds; `places` are some sizes of that kind."""
 
     text: str
     domain: str
-    start: fmpq
-    factor: fmpq
-    exponential: bool = False
+    places: tuple[Fraction, ...]
 
-    def size(self, k: int) -> fmpq:
-        """n0*b^k; or n0^(b^k)."""
-        return self.start ** int(self.factor**k) if self.exponential else self.start * self.factor**k
+
+def _places(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(int(size.p), int(size.q)) for size in sizes)
 
 
 Starts = dict[Symbols, fmpq]
@@ -266,7 +265,7 @@ def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     if found is None:
         return None
     text = sum_text(merged(found, (size, clock.log)))
-    return Closed(text, f"{size} = {_powers_of(clock)}", clock.start, clock.factor)
+    return Closed(text, f"{size} = {_powers_of(clock)}", _places(clock.start * clock.factor**k for k in range(6)))
 
 
 def _powers_of(clock: Clock) -> str:
@@ -292,7 +291,8 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Exponent) -
         return None
     scaled: Sums = [(coefficient, [(size, scale), *factors]) for coefficient, factors in found]
     text = sum_text(merged(scaled, (size, mu, clock.log)))
-    return Closed(text, f"{size} = {bases.threshold}^({clock.factor}^k)", bases.threshold, clock.factor, True)
+    places = _places(bases.threshold ** int(clock.factor**k) for k in range(6))
+    return Closed(text, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 
 def _starts(bases: Bases, divisor: fmpq) -> Starts | None:
@@ -350,8 +350,8 @@ def _force(clock: Clock, term: Term, forcings: Forcings) -> bool:
     return True
 
 
-def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> tuple[str, str] | None:
-    """The closed form and where it holds: integers, or n = n0 + c*k."""
+def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> Closed | None:
+    """T on integers, or on n0 + c*k."""
     start = bases.threshold
     values = [(threshold, _number(terms)) for threshold, terms in bases.values]
     if any(value is None for _, value in values) or start.q != 1 or stride.q != 1:
@@ -379,7 +379,8 @@ def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> t
         found.append((term.coefficient, [(f"harmonic({size})", rational(1))]))
         if start > 0:
             found.append((-term.coefficient, [(f"harmonic({start})", rational(1))]))
-    return sum_text(_ranked(found, size)), _domain(size, start, stride)
+    places = _places(start + stride * k for k in (0, 1, 2, 5, 12, 31))
+    return Closed(sum_text(_ranked(found, size)), _domain(size, start, stride), places)
 
 
 def _number(terms: tuple[Term, ...]) -> fmpq | None:

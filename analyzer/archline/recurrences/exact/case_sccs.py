@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, budget
+from archline.language import call_graph
 from archline.records import record, replace
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped
@@ -70,7 +71,7 @@ def groups(functions: Sequence[Function]) -> list[CaseComponent]:
         }
         for place in places
     }
-    reached = {place: _closure(place, called) for place in places}
+    reached = {place: frozenset((place, *call_graph.reached(called.__getitem__, place))) for place in places}
     found = {
         CaseComponent(
             tuple(other for other in places if other in reached[place] and place in reached[other]),
@@ -147,14 +148,3 @@ def _outside(function: Function, caller: Equation, call: a.Applied, called: Equa
         return False
     facts = caller.facts
     return any(facts.nonnegative(facts.simplify(-each.substitute(given) - 1)) for each in called.known)
-
-
-def _closure(place: int, called: dict[int, set[int]]) -> frozenset[int]:
-    """The place and all places that it reaches."""
-    seen = {place}
-    pending = [place]
-    while pending:
-        new = called[pending.pop()] - seen
-        seen |= new
-        pending.extend(new)
-    return frozenset(seen)

@@ -101,7 +101,7 @@ def halved_sizes(function: Function, steps: Sequence[Transition]) -> list[Halved
 
 def counts(steps: Sequence[Transition]) -> list[int]:
     """How many calls the steps make that make several."""
-    return sorted({count for step in steps if (count := _count(step)) is not None})
+    return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
 
 
 def _halved(function: Function, place: int, steps: Sequence[Transition]) -> Halved | None:
@@ -113,15 +113,6 @@ def _halved(function: Function, place: int, steps: Sequence[Transition]) -> Halv
 def power(count: int, exponent: int, logarithm: Poly) -> Poly:
     """(count/2^exponent)^logarithm."""
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
-
-
-def _count(step: Transition) -> int | None:
-    """How many calls a step makes."""
-    made = total(factor for factor, _ in step.calls)
-    if not made.is_constant or made.constant_term.q != 1:
-        return None
-    count = int(made.constant_term.p)
-    return count if 2 <= count <= MAX_COUNT else None
 
 
 def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:

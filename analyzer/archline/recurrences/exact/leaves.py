@@ -142,7 +142,7 @@ def splits(function: Function, steps: Sequence[Transition]) -> dict[str, SizeDiv
             # Other functions divide it, if any.
             found[name] = SizeDivision(size, False, Poly.constant(most // 2), Poly.constant(most))
         elif least > 0:
-            counts = [_count(step) for _, _, step in given]
+            counts = [step.count for _, _, step in given]
             if all(
                 0 < count <= 1 << _divided(step, function) for count, (_, _, step) in zip(counts, given, strict=True)
             ):
@@ -150,12 +150,6 @@ def splits(function: Function, steps: Sequence[Transition]) -> dict[str, SizeDiv
                 found[name] = SizeDivision(size, max(counts) > 1, Poly.constant(least), Poly.constant(most), whole)
                 divided = True
     return found if divided else {}
-
-
-def _count(step: Transition) -> fmpq:
-    """How many calls a step makes; 0 where that is no number."""
-    count = total(factor for factor, _ in step.calls)
-    return count.constant_term if count.is_constant else fmpq(0)
 
 
 def _divided(step: Transition, function: Function) -> int:

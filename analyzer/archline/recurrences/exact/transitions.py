@@ -11,8 +11,9 @@ from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Alternatives, Knowledge, alternatives
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Poly, total
 from archline.algebra.prove.residues import never_negative
+from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.model import Equation, Function, by_call, calls
@@ -38,6 +39,12 @@ class Transition:
         parts = [self.forcing, *(part for factor, call in self.calls for part in (factor, *call.arguments))]
         names = frozenset[str]().union(*(part.names for part in parts))
         return tuple(name for name in self.equation.data if name in names)
+
+    @cached_property
+    def count(self) -> fmpq:
+        """How many calls it makes; 0 where that is no number."""
+        made = total(factor for factor, _ in self.calls)
+        return made.constant_term if made.is_constant else fmpq(0)
 
     def allows(self, point: Mapping[str, int | Fraction]) -> bool:
         """Whether a point of the equation lies between the numbers that bound its symbols in the step."""

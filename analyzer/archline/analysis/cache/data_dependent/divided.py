@@ -21,8 +21,8 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.streamed_accesses import Rows
 from archline.ir.scope import declared, static_value
 from archline.ir.views import shape_of
+from archline.language import call_graph
 from archline.language import syntax as s
-from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import record
@@ -108,13 +108,7 @@ class Divided:
     @property
     def reached(self) -> set[Divided]:
         """What it calls, directly or not."""
-        found: set[Divided] = set()
-        pending = [self]
-        while pending:
-            new = {each.target for case in pending.pop().cases for each in case.inner} - found
-            found |= new
-            pending.extend(new)
-        return found
+        return {*call_graph.reached(lambda one: [each.target for case in one.cases for each in case.inner], self)}
 
     @cached_property
     def fixed(self) -> tuple[str, ...]:
@@ -141,7 +135,7 @@ def divided(
     found: dict[str, Divided] = {}
     of: dict[s.Algorithm, str] = {}
     for algorithm in reached:
-        if component(module, algorithm):
+        if call_graph.component(module, algorithm):
             function = _function(statements, algorithm)
             if function is not None:
                 of[algorithm] = function.name

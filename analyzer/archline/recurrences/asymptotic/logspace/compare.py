@@ -165,23 +165,6 @@ def _joined(term: LogMonomial, other: LogMonomial) -> Iterator[LogMonomial]:
             yield rest.times(logs_of(plus(tuple(scale[0] * each for each in form), with_, scale[1]), power))
 
 
-def as_maximum(pieces: Piecewise) -> tuple[LogMonomial, ...] | None:
-    """One max of terms that is right on all pieces: each term a lower bound everywhere, and together they cover."""
-    found = sorted({term for _, terms in pieces for term in terms}, key=weight, reverse=True)
-    lower = [each for each in found if all(covered(each, terms, region) for region, terms in pieces)]
-    if not _all_covered(lower, pieces):
-        return None
-    for term in tuple(lower):
-        others = [each for each in lower if each is not term]
-        if others and _all_covered(others, pieces):
-            lower = others
-    return tuple(reversed(lower))
-
-
-def _all_covered(terms: Sequence[LogMonomial], pieces: Piecewise) -> bool:
-    return all(covered(each, terms, region) for region, wanted in pieces for each in wanted)
-
-
 Group: TypeAlias = tuple[LogMonomial, ...]
 Formula: TypeAlias = tuple[Group, ...]
 """The sum (or max) of the least of each group."""
@@ -189,16 +172,10 @@ MAX_BRANCHES = 400
 
 
 def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
-    """One formula that is right on all pieces, the function being the greatest of the terms on each.
+    """A max of mins that is right on all pieces, the function being the greatest of the terms on each.
 
     Terms from elsewhere may take part: a min may need one where the pieces do not fill all space.
     """
-    lower = as_maximum(pieces)
-    return as_lattice(pieces, others) if lower is None else tuple((each,) for each in lower)
-
-
-def as_lattice(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
-    """A max of mins that is right on all pieces."""
     return _Search(pieces, others).formula()
 
 

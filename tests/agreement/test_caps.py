@@ -17,10 +17,8 @@ from archline.analysis.analyse import derive
 from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language.loader import load_path, load_text
-from archline.recurrences.exact.at_call import Caller
-from archline.recurrences.exact.base_cases import bounded_below, inside, unclamped
-from archline.recurrences.exact.basis import Element, times
-from archline.recurrences.exact.halvings import (
+from archline.recurrences.exact.at_call import (
+    Caller,
     at_halves,
     halvings,
     in_logarithms,
@@ -28,9 +26,10 @@ from archline.recurrences.exact.halvings import (
     remaining,
     without_halvings,
 )
+from archline.recurrences.exact.base_cases import bounded_below, inside, uncapped, unclamped
+from archline.recurrences.exact.basis import Element, times
 from archline.recurrences.exact.handelman import proves
 from archline.recurrences.exact.leaves import SizeDivision, pieces, splits, without_pieces
-from archline.recurrences.exact.relax_caps import uncapped
 from archline.recurrences.exact.transitions import steps_of
 
 STDLIB = Path(__file__).parents[2] / "stdlib"

@@ -15,9 +15,7 @@ from mpmath import mp, mpf
 
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic import terms as exponents
-from archline.recurrences.asymptotic.akra_bazzi import excess, exponent_of, gathered, integrated
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
-from archline.recurrences.asymptotic.decrease import characteristic, stride_of, strides, summed_up
 from archline.recurrences.asymptotic.logspace import cones as multi_numbers
 from archline.recurrences.asymptotic.logspace import system as multi_system
 from archline.recurrences.asymptotic.normal_form import branches_of
@@ -25,6 +23,16 @@ from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.solve import _System, check_answer
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
+from archline.recurrences.asymptotic.theorems import (
+    characteristic,
+    excess,
+    exponent_of,
+    gathered,
+    integrated,
+    stride_of,
+    strides,
+    summed_up,
+)
 from archline.recurrences.asymptotic.univariate import Spectrum
 from archline.recurrences.closed.geometric import ClosedTerm, fibonacci, solve_sequence
 from effort import drawn

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic.logspace.compare import covered, equals, formula_for, prune, simplified
+from archline.recurrences.asymptotic.logspace.compare import Printer, covered, equals, formula_for, prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import (
     Cone,
     Irrational,
@@ -32,7 +32,6 @@ from archline.recurrences.asymptotic.logspace.paths import paths, pieces
 from archline.recurrences.asymptotic.logspace.solve import GrowthRegime, check, regimes
 from archline.recurrences.asymptotic.logspace.system import exponents, read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
-from archline.recurrences.asymptotic.logspace.text import Printer
 from archline.recurrences.asymptotic.read import parse_recurrence
 
 XYZ = Names(("x", "y", "z"), 3)

@@ -16,7 +16,7 @@ from archline.algebra.polynomial import Poly, rational
 from archline.analysis.cost import Cost
 from archline.language.evaluate import holds
 from archline.language.parser import parse_expression
-from archline.recurrences.explanation import Case, Recurrence
+from archline.recurrences.model import Case, Recurrence
 from cli_support import cli
 
 HALVES = """algorithm halves(x: inout real[n]):

@@ -19,8 +19,7 @@ from archline.language import syntax as s
 from archline.language.metrics import WHOLE
 from archline.language.source import Span
 from archline.records import field, record
-from archline.recurrences.explanation import Recurrence
-from archline.recurrences.model import IntegerRecurrence
+from archline.recurrences.model import IntegerRecurrence, Recurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
 

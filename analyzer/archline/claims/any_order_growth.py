@@ -14,7 +14,7 @@ from archline.ir.layout import LINE
 from archline.language import syntax as s
 from archline.language.parser import parse_facts
 from archline.numbers import fmpq
-from archline.recurrences.exact.relax_caps import growing
+from archline.recurrences.exact.base_cases import growing
 
 
 def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> str | None:

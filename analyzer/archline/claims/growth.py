@@ -30,8 +30,7 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
 from archline.numbers import fmpq
 from archline.records import field, record, replace
-from archline.recurrences.exact.base_cases import bounded_below
-from archline.recurrences.exact.relax_caps import growing, uncapped
+from archline.recurrences.exact.base_cases import bounded_below, growing, uncapped
 
 
 @record

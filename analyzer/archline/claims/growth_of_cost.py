@@ -37,7 +37,7 @@ from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
-from archline.recurrences.exact.relax_caps import uncapped
+from archline.recurrences.exact.base_cases import uncapped
 
 
 @record

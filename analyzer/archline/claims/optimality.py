@@ -33,7 +33,7 @@ from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
 from archline.records import record
-from archline.recurrences.exact.relax_caps import without_divisors
+from archline.recurrences.exact.base_cases import without_divisors
 
 OPTIMAL = "1"
 MAX_TRIALS = 250

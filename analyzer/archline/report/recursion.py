@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
-from archline.recurrences.explanation import Case, Claim, Line, Range, Recurrence
+from archline.recurrences.model import Case, Claim, Line, Range, Recurrence
 from archline.report.layout import indented, table, wrap
 from archline.report.view import CostView, Row
 

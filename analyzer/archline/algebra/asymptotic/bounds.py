@@ -11,8 +11,7 @@ from collections.abc import Callable
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound, Share
-from archline.algebra.asymptotic.shifting import shifted
+from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound, Share, shifted
 from archline.algebra.asymptotic.tropical import (
     ONE,
     Lattice,

@@ -126,9 +126,8 @@ from collections.abc import Mapping, Sequence
 
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic.bounds import DifferenceStep
-from archline.algebra.asymptotic.direction_lp import Proof
+from archline.algebra.asymptotic.direction_lp import Inequality, Product, Proof
 from archline.algebra.asymptotic.dominance_differences import DominanceBound, Share
-from archline.algebra.asymptotic.inequalities import Inequality, Product
 from archline.algebra.asymptotic.prove import Tree
 from archline.algebra.asymptotic.tropical import Monomial
 from archline.language import syntax as s

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from archline.algebra.asymptotic.constants import ONE, ZERO, Constant, exactly
-from archline.algebra.asymptotic.direction_lp import Direction
-from archline.algebra.asymptotic.inequalities import Inequality
+from archline.algebra.asymptotic.direction_lp import Direction, Inequality
 from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.numbers import fmpq

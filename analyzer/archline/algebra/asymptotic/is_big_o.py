@@ -14,8 +14,7 @@ from typing import TypeAlias
 from archline.algebra.asymptotic import certificate, rules
 from archline.algebra.asymptotic.bounds import Envelope, Reader
 from archline.algebra.asymptotic.constants import OutOfReachError
-from archline.algebra.asymptotic.counterexample import Divergence, Point, Refuter
-from archline.algebra.asymptotic.counterexample_text import counterexample
+from archline.algebra.asymptotic.counterexample import Divergence, Point, Refuter, counterexample
 from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS
 from archline.algebra.asymptotic.log_domain import Domain, names_of
 from archline.algebra.asymptotic.normal_form import exponents

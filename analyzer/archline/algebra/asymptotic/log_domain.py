@@ -9,9 +9,8 @@ from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.bounds import Reader
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
+from archline.algebra.asymptotic.direction_lp import Cone, Inequality
 from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound
-from archline.algebra.asymptotic.facts_lp import Cone
-from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.tropical import Lattice, largest_of_smallest, size, smallest_of_largest
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error

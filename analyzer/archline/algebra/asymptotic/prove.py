@@ -11,10 +11,17 @@ from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import UNITY, Constant
 from archline.algebra.asymptotic.counterexample import Divergence, Refuter
-from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS, Direction, Proof, at_a_glance, solve
-from archline.algebra.asymptotic.facts_lp import Cone, Rows
+from archline.algebra.asymptotic.direction_lp import (
+    ENCLOSURE_BITS,
+    Cone,
+    Direction,
+    Inequality,
+    Proof,
+    Rows,
+    at_a_glance,
+    solve,
+)
 from archline.algebra.asymptotic.hardy_levels import settled, value_of
-from archline.algebra.asymptotic.inequalities import Inequality
 from archline.algebra.asymptotic.log_domain import Alternatives, Domain
 from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
 from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial, log_of

@@ -26,19 +26,16 @@ from archline.records import field, record, replace
 from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import Places, Values
 from archline.recurrences.exact import indexed
-from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
-from archline.recurrences.exact.base_cases import clamped, ends, holds_at_leaves, inside
+from archline.recurrences.exact.at_call import NotComparableError, at_halves, sizes_of_call, without_halvings
+from archline.recurrences.exact.base_cases import clamped, ends, holds_at_leaves, inside, uncapped, without_maxima
 from archline.recurrences.exact.by_length import Reduced, by_distance
 from archline.recurrences.exact.case_sccs import layered
 from archline.recurrences.exact.constraints import Bound, Proof
 from archline.recurrences.exact.explain import told
-from archline.recurrences.exact.halvings import at_halves, without_halvings
 from archline.recurrences.exact.leaves import without_pieces
-from archline.recurrences.exact.relax_caps import uncapped, without_maxima
 from archline.recurrences.exact.search import Given, Side, bound, exact_form
 from archline.recurrences.exact.transitions import Foreign
-from archline.recurrences.explanation import Recurrence
-from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, System, among, calls
+from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, Recurrence, System, among, calls
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""

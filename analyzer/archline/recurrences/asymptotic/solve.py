@@ -11,7 +11,6 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import arb, fmpq
-from archline.recurrences.asymptotic.akra_bazzi import rounded
 from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Formula, value_at
 from archline.recurrences.asymptotic.normal_form import (
@@ -30,6 +29,7 @@ from archline.recurrences.asymptotic.normal_form import (
 from archline.recurrences.asymptotic.problem import Answer, Definition, Exponential, Recurrence, Refused, Solved
 from archline.recurrences.asymptotic.terms import Term, summed
 from archline.recurrences.asymptotic.text import growth_text, statement
+from archline.recurrences.asymptotic.theorems import rounded
 from archline.recurrences.asymptotic.univariate import (
     ROOTS,
     SPLITS,

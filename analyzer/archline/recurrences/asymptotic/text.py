@@ -8,10 +8,9 @@ from dataclasses import replace
 from archline.algebra.product_text import power_text as written_power
 from archline.algebra.product_text import quotient_text
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.akra_bazzi import Grown, Parts, excess, integrated
-from archline.recurrences.asymptotic.decrease import Summed
 from archline.recurrences.asymptotic.normal_form import Argument, Bases, CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import ZERO, Exponent, Term, compare, rational
+from archline.recurrences.asymptotic.theorems import Grown, Parts, Summed, excess, integrated
 
 
 def growth_text(terms: Iterable[Term], size: str) -> str:

@@ -9,18 +9,6 @@ from collections.abc import Iterable, Mapping
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.akra_bazzi import (
-    Grown,
-    Parts,
-    around,
-    bisected,
-    contribution,
-    excess,
-    exponent_of,
-    gathered,
-    nine_digits,
-)
-from archline.recurrences.asymptotic.decrease import Summed, by_steps
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of
 from archline.recurrences.asymptotic.terms import (
     ZERO,
@@ -36,6 +24,19 @@ from archline.recurrences.asymptotic.terms import (
     rational,
 )
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
+from archline.recurrences.asymptotic.theorems import (
+    Grown,
+    Parts,
+    Summed,
+    around,
+    bisected,
+    by_steps,
+    contribution,
+    excess,
+    exponent_of,
+    gathered,
+    nine_digits,
+)
 from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
 
 _BITS = 48

@@ -15,10 +15,10 @@ from typing import Any
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.arithmetic import exact_root
-from archline.recurrences.asymptotic.decrease import Strides, polynomial, strides
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
 from archline.recurrences.asymptotic.terms import Exponent, Symbols, Term, log_ratio, primitive, rational
 from archline.recurrences.asymptotic.text import Factors, sum_text
+from archline.recurrences.asymptotic.theorems import Strides, polynomial, strides
 
 MAX_UNKNOWNS = 40
 FIBONACCI = fmpq_poly([-1, -1, 1])

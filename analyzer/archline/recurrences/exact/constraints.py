@@ -18,8 +18,7 @@ from archline.recurrences.exact.basis import Element, distinct, sided, times
 from archline.recurrences.exact.coefficient_lp import Writer
 from archline.recurrences.exact.halved_sizes import limited, reproduced
 from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
-from archline.recurrences.explanation import Relation
-from archline.recurrences.model import Equation, Function, by_call, calls
+from archline.recurrences.model import Equation, Function, Relation, by_call, calls
 
 START = 16
 """The least exponent of the induction."""

@@ -11,12 +11,10 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Poly, total
 from archline.language.metrics import METRICS
-from archline.recurrences.exact.at_call import Caller, NotComparableError, references, sizes_of_call
+from archline.recurrences.exact.at_call import Caller, NotComparableError, counted, references, sizes_of_call
 from archline.recurrences.exact.constraints import Proof
-from archline.recurrences.exact.halvings import counted
 from archline.recurrences.exact.transitions import Transition
-from archline.recurrences.explanation import Case, Claim, Line, Range, Recurrence
-from archline.recurrences.model import Equation, Function, System, calls, in_order
+from archline.recurrences.model import Case, Claim, Equation, Function, Line, Range, Recurrence, System, calls, in_order
 
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 

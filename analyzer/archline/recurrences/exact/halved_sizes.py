@@ -34,9 +34,8 @@ from archline.algebra.prove.log_enclosures import least_fall, most_fall
 from archline.algebra.prove.residues import first
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import Logarithm, sizes_of_call
+from archline.recurrences.exact.at_call import Logarithm, counted, sizes_of_call
 from archline.recurrences.exact.basis import Element, Inner, split_by_data
-from archline.recurrences.exact.halvings import counted
 from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import Function
 

@@ -20,9 +20,8 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import sizes_of_call
+from archline.recurrences.exact.at_call import counted, halvings, most_halvings, sizes_of_call
 from archline.recurrences.exact.basis import Element, Inner, absolute, distinct, divisors, rank, sided, sizes_in, times
-from archline.recurrences.exact.halvings import counted, halvings, most_halvings
 from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import Function
 

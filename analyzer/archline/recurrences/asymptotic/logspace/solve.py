@@ -24,7 +24,7 @@ from archline.numbers import arb
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
-from archline.recurrences.asymptotic.logspace.compare import Formula, covered, equals, formula_for
+from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.paths import (
     Cost,
@@ -38,7 +38,6 @@ from archline.recurrences.asymptotic.logspace.paths import (
 )
 from archline.recurrences.asymptotic.logspace.system import LogInequality, System, negated, read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial
-from archline.recurrences.asymptotic.logspace.text import Printer
 from archline.recurrences.asymptotic.problem import Answer, Definition, EquationCase, Recurrence, Refused, Solved
 
 

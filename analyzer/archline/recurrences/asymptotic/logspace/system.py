@@ -19,7 +19,6 @@ from archline.language.format_expressions import format_expression, format_fact
 from archline.language.structure import structure
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.asymptotic.akra_bazzi import exponent_of
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
@@ -33,6 +32,7 @@ from archline.recurrences.asymptotic.logspace.cones import (
 )
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
 from archline.recurrences.asymptotic.problem import EquationCase, Recurrence
+from archline.recurrences.asymptotic.theorems import exponent_of
 
 
 @record(eq=False, slots=True)

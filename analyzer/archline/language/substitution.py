@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
 from archline.language import syntax as s
 
 
+def rewritten(expr: s.Expr, change: Callable[[s.Expr], s.Expr | None]) -> s.Expr:
+    """The expression with what `change` gives in place of its parts, from the outside in; None where one stays."""
+    found = change(expr)
+    if found is not None:
+        return found
+    match expr:
+        case s.Unary(operand=operand):
+            return replace(expr, operand=rewritten(operand, change))
+        case s.Binary(left=left, right=right):
+            return replace(expr, left=rewritten(left, change), right=rewritten(right, change))
+        case s.Call(arguments=arguments):
+            return replace(expr, arguments=tuple(rewritten(each, change) for each in arguments))
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            return expr
+
+
 def substituted(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
     """The expression with values in place of names."""
-    match expr:
-        case s.Name(id=name):
-            return values.get(name, expr)
-        case s.Unary(operand=operand):
-            return replace(expr, operand=substituted(operand, values))
-        case s.Binary(left=left, right=right):
-            return replace(expr, left=substituted(left, values), right=substituted(right, values))
-        case s.Call(arguments=arguments):
-            return replace(expr, arguments=tuple(substituted(each, values) for each in arguments))
-        case s.Integer() | s.Real() | s.Element() | s.Reshape():
-            return expr
+    return rewritten(expr, lambda part: values.get(part.id) if isinstance(part, s.Name) else None)
 
 
 def substituted_fact(fact: s.Fact, values: Mapping[str, s.Expr]) -> s.Fact:

@@ -13,7 +13,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import ZERO, Monomial, Poly
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly
 from archline.ir.scope import OPPOSITE
 from archline.language import syntax as s
 from archline.language.printer import format_expression
@@ -133,6 +133,19 @@ def calls(value: Poly) -> tuple[a.Applied, ...]:
         for part in atom.parts:
             found |= dict.fromkeys(calls(part))
     return tuple(found)
+
+
+def with_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Poly:
+    """The value with something else for its calls, those inside a max too; None for what stays as it is."""
+
+    def changed(atom: Atom) -> Poly | None:
+        if isinstance(atom, a.Applied):
+            return change(atom)
+        if not any(map(calls, atom.parts)):
+            return None
+        return atom.rebuild(tuple(with_calls(part, change) for part in atom.parts))
+
+    return value.map_atoms(changed)
 
 
 def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:

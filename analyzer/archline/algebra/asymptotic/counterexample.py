@@ -331,12 +331,16 @@ def _valued(f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | 
 def _real(curve: Curve, name: str, exponent: int) -> arb:
     """A size at T = 2^exponent."""
     with ctx.workprec(1024):
-        level, product = arb(2) ** exponent, arb(curve.coefficients.get(name, fmpq(1)))
-        for index, power in enumerate(curve.scales[name]):
-            product *= (arb(2) ** (level * power)) if index == 0 else level**power
-            if index:
-                level = level.log() / arb.const_log2()
-        return product
+        return _product(curve.scales[name], arb(2) ** exponent) * curve.coefficients.get(name, fmpq(1))
+
+
+def _product(powers: tuple[fmpq, ...], time: arb) -> arb:
+    """The product of powers of the levels at T = time, which no logarithm among them makes negative."""
+    level, product = time, arb(2) ** (time * powers[0]) if powers else arb(1)
+    for power in powers[1:]:
+        product *= level**power
+        level = level.log() / arb.const_log2()
+    return product
 
 
 def _inside(domain: Domain, point: Mapping[str, int]) -> bool:
@@ -360,13 +364,7 @@ def _value(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
     if powers[0] * time > MAX_BITS:
         return None
     with ctx.workprec(128 + int((powers[0] * time).ceil())):
-        level, product = arb(time), arb(1)
-        for power in powers[1:]:
-            if not level > 0:
-                return None
-            product *= level**power
-            level = level.log() / arb.const_log2()
-        product *= arb(2) ** (powers[0] * time)
+        product = _product(powers, arb(time))
         near = product.floor().unique_fmpz()
         # A product that is an integer exactly is enclosed on both sides of it.
         whole = near if near is not None else (product + fmpq(1, 2)).floor().unique_fmpz()

@@ -52,7 +52,7 @@ class Question:
 
 @record(eq=False)
 class Proved:
-    """f = O(g). The certificate is plain data, which `growth/certificate.py` describes."""
+    """f = O(g). The certificate is plain data, which docs/reference/certificates.md describes."""
 
     question: Question
     clauses: tuple[list[Clause], list[Clause]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.structure import same
+from archline.language.substitution import rewritten
 
 ONE, ZERO = parse_expression("1"), parse_expression("0")
 MAX_TERMS = 12
@@ -27,7 +27,7 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
 
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
-    found = _terms(reduced(expr if share is None else _with_share(expr, share)))
+    found = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
     texts = list(dict.fromkeys(of_powers(each) for each in found or ()))
     if not 0 < len(texts) <= MAX_TERMS:
         return None
@@ -40,16 +40,14 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     return parse_expression(" + ".join(texts[each] for each in kept))
 
 
-def _with_share(expr: s.Expr, share: s.Expr) -> s.Expr:
-    match expr:
-        case s.Call(function="min", arguments=(first, _)) if is_number(first, 1):
-            return share
-        case s.Call(arguments=arguments):
-            return replace(expr, arguments=tuple(_with_share(each, share) for each in arguments))
-        case s.Binary(left=left, right=right):
-            return replace(expr, left=_with_share(left, share), right=_with_share(right, share))
-        case _:
-            return expr
+def _is_share(expr: s.Expr) -> bool:
+    """Whether it is min(1, e)."""
+    return (
+        isinstance(expr, s.Call)
+        and expr.function == "min"
+        and len(expr.arguments) == 2
+        and is_number(expr.arguments[0], 1)
+    )
 
 
 def _terms(expr: s.Expr) -> list[dict[str, Fraction]] | None:

@@ -180,6 +180,17 @@ def excess(parts: Parts, at: Exponent) -> int:
     return sign
 
 
+def of_maximum(above: tuple[Term, ...], below: Iterable[Term]) -> tuple[Term, ...]:
+    """The growth of a maximum of branches: what bounds all of them, if that is no more than what each adds from below.
+
+    Raises OutOfReachError.
+    """
+    known = list(below)
+    if not all(any(dominates(low, high) for low in known) for high in above):
+        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
+    return above
+
+
 def contribution(term: Term, side: int, p: Exponent) -> Term:
     """What a term of f adds to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
 
@@ -263,14 +274,11 @@ def by_steps(branches: tuple[CallSum, ...], bases: Bases) -> Summed:
         if not everything:
             raise OutOfReachError("the function vanishes as the size grows")
         return Summed(leading(everything), stride)
-    above = leading((*growing, *(summed_up(term) for term in everything)))
     below: list[Term] = []
     for branch, total in zip(branches, totals, strict=True):
         positive = [term for term in branch.terms if term.coefficient > 0]
         below += [*growing, *map(summed_up, positive)] if total == 1 else positive
-    if not all(any(dominates(low, high) for low in below) for high in above):
-        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
-    return Summed(above, stride)
+    return Summed(of_maximum(leading((*growing, *map(summed_up, everything))), below), stride)
 
 
 def _growing(branches: tuple[CallSum, ...], bases: Bases) -> Terms:
@@ -293,12 +301,8 @@ def _of_symbols(branches: tuple[CallSum, ...], terms: Iterable[Term]) -> Terms:
 
 def summed_up(term: Term) -> Term:
     """What the sum of a term over the sizes grows as."""
-    side = compare(term.power, rational(-1))
-    if side > 0:
-        return replace(term, power=term.power.plus(ONE))
-    if side < 0:
-        return replace(term, power=ZERO, log=ZERO, loglog=fmpq(0))
-    return integrated(replace(term, power=ZERO))
+    higher = replace(term, power=term.power.plus(ONE))
+    return contribution(higher, compare(ZERO, higher.power), ZERO)
 
 
 def polynomial(calls: Strides) -> fmpq_poly:

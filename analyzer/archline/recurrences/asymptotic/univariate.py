@@ -16,7 +16,6 @@ from archline.recurrences.asymptotic.terms import (
     Root,
     Term,
     compare,
-    dominates,
     leading,
     log_ratio,
     order,
@@ -36,6 +35,7 @@ from archline.recurrences.asymptotic.theorems import (
     exponent_of,
     gathered,
     nine_digits,
+    of_maximum,
 )
 from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
 
@@ -150,9 +150,7 @@ def _highest(terms: list[Terms], parts: list[Parts], growing: list[Terms]) -> Gr
     below: list[Term] = []
     for own, shares, exponent, start in zip(terms, parts, exponents, growing, strict=True):
         below.extend(own if exponent is None else _solution(own, start, shares, exponent))
-    if not all(any(dominates(low, high) for low in below) for high in above):
-        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
-    return Grown(above, p, parts[top])
+    return Grown(of_maximum(above, below), p, parts[top])
 
 
 def _index_of_highest(exponents: list[Exponent | None]) -> int:

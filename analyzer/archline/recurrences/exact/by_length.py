@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from archline.algebra import atoms as a
 from archline.algebra.index_range import IndexRange, index_range
-from archline.algebra.polynomial import Atom, Poly, total
+from archline.algebra.polynomial import Poly, total
 from archline.language import syntax as s
 from archline.records import record, replace
-from archline.recurrences.model import Equation, Function
+from archline.recurrences.model import Equation, Function, with_calls
 
 
 @record(eq=False)
@@ -90,13 +90,7 @@ class _Reduction:
 
     def _mapped(self, value: Poly, change: Callable[[a.Applied], Poly]) -> Poly:
         """The value with its calls of the function itself changed."""
-
-        def changed(atom: Atom) -> Poly | None:
-            if isinstance(atom, a.Applied) and atom.function == self._function.name:
-                return change(atom)
-            return atom.rebuild(tuple(part.map_atoms(changed) for part in atom.parts)) if atom.parts else None
-
-        return value.map_atoms(changed)
+        return with_calls(value, lambda call: change(call) if call.function == self._function.name else None)
 
     def _free(self, value: Poly) -> Poly:
         """The value in terms of the distance."""

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Atom, Poly, total
+from archline.algebra.polynomial import ONE, Poly, total
 from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import Caller, NotComparableError, counted, references, sizes_of_call
 from archline.recurrences.exact.constraints import Proof
 from archline.recurrences.exact.transitions import Transition
-from archline.recurrences.model import Case, Claim, Equation, Function, Line, Range, Recurrence, System, calls, in_order
+from archline.recurrences.model import (
+    Case,
+    Claim,
+    Equation,
+    Function,
+    Line,
+    Range,
+    Recurrence,
+    System,
+    in_order,
+    with_calls,
+)
 
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 
@@ -56,7 +67,7 @@ class _Teller:
 
     def _whole(self, value: Poly, own: set[str], facts: Facts) -> Poly:
         """The cost of the body as that of a call, in terms of that of calls."""
-        called = _mapped_calls(value, lambda call: Poly.of_atom(self._lettered(call, own)) - self.more)
+        called = with_calls(value, lambda call: Poly.of_atom(self._lettered(call, own)) - self.more)
         return self._readable(called + self.more, facts)
 
     def _lettered(self, call: a.Applied, own: set[str]) -> a.Applied:
@@ -140,19 +151,6 @@ class _Teller:
         if not step.calls or not result.names <= step.facts.bounds.keys():
             return None
         return self._readable(result, step.facts)
-
-
-def _mapped_calls(value: Poly, function: Callable[[a.Applied], Poly]) -> Poly:
-    """The value with something else for each call, those inside a max too."""
-
-    def mapped(atom: Atom) -> Poly | None:
-        if isinstance(atom, a.Applied):
-            return function(atom)
-        if not any(map(calls, atom.parts)):
-            return None
-        return atom.rebuild(tuple(_mapped_calls(part, function) for part in atom.parts))
-
-    return value.map_atoms(mapped)
 
 
 Limits = tuple[int | None, int | None]

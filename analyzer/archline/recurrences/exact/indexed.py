@@ -24,7 +24,7 @@ from archline.algebra.atoms import positive_part
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.lp.exact_vertex import corner
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, rational
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, rational, total
 from archline.algebra.prove.farkas import Situation
 from archline.ir.ranking import Declaration
 from archline.language.evaluate import holds
@@ -48,12 +48,11 @@ class Cut:
     calls: tuple[tuple[int, Mapping[str, Poly]], ...]
     pinned: Mapping[str, Poly]
 
-    def less_calls(self, form: Poly) -> Poly:
-        """A form at the sizes of the case less what it is at the calls."""
-        rest = form
+    def less_calls(self, form: Poly, inner: Poly) -> Poly:
+        """A form at the sizes of the case less what another one is at the calls."""
         for times, given in self.calls:
-            rest = rest - form.substitute(given).scaled(times)
-        return rest.substitute(self.pinned)
+            form = form - inner.substitute(given).scaled(times)
+        return form
 
 
 @record(eq=False)
@@ -96,11 +95,7 @@ def elements(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     """Products of up to three quantities, the constant first."""
     found = [ONE]
     for degree in range(1, MAX_DEGREE + 1):
-        for factors in combinations_with_replacement(quantities, degree):
-            product = ONE
-            for each in factors:
-                product = product * each
-            found.append(product)
+        found.extend(product(factors) for factors in combinations_with_replacement(quantities, degree))
     return tuple(dict.fromkeys(found))
 
 
@@ -110,13 +105,10 @@ def exact(all_moves: Sequence[Move], forms: Sequence[Poly]) -> Poly | None:
     if not rows:
         return None
     reduced, rank = fmpq_mat(rows).rref()
-    total = ZERO
-    for row in range(rank):
-        lead = next(column for column in range(len(forms) + 1) if reduced[row, column])
-        if lead == len(forms):
-            return None
-        total = total + forms[lead].scaled(reduced[row, len(forms)])
-    return total
+    leads = _leads(reduced, rank)
+    if len(forms) in leads:
+        return None
+    return total(forms[lead].scaled(reduced[row, len(forms)]) for row, lead in enumerate(leads))
 
 
 def handed_on(all_moves: Sequence[Cut], forms: Sequence[Poly]) -> list[Poly]:
@@ -125,7 +117,7 @@ def handed_on(all_moves: Sequence[Cut], forms: Sequence[Poly]) -> list[Poly]:
     if not rows:
         return []
     reduced, rank = fmpq_mat(rows).rref()
-    leads = [next(column for column in range(len(forms)) if reduced[row, column]) for row in range(rank)]
+    leads = _leads(reduced, rank)
     found = []
     for free in (each for each in range(len(forms)) if each not in leads):
         form = forms[free]
@@ -135,9 +127,14 @@ def handed_on(all_moves: Sequence[Cut], forms: Sequence[Poly]) -> list[Poly]:
     return found
 
 
+def _leads(reduced: fmpq_mat, rank: int) -> list[int]:
+    """Of each row of a reduced echelon form, where its first 1 is."""
+    return [next(column for column in range(reduced.ncols()) if reduced[row, column]) for row in range(rank)]
+
+
 def _identities(move: Cut, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
     """The equations for the coefficients, one for each product of indices that occurs; what they add up to is last."""
-    columns = [*(move.less_calls(form) for form in forms), forcing.substitute(move.pinned)]
+    columns = [each.substitute(move.pinned) for each in (*(move.less_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
     for column in columns:
         monomials |= dict.fromkeys(column.terms)
@@ -318,10 +315,7 @@ class _Program:
         if found is None:
             return None
         count = len(self._forms)
-        return tuple(
-            sum((form.scaled(each) for form, each in zip(self._forms, found[start:], strict=False)), ZERO)
-            for start in range(0, self._width, count)
-        )
+        return tuple(combination(self._forms, found[start : start + count]) for start in range(0, self._width, count))
 
     def margins(self, anywhere: Poly, within: Poly | None = None) -> Iterator[tuple[int, tuple[Poly, ...], Poly]]:
         """By case, what must be at least 0 for the bounds to be ones, under which further facts."""
@@ -332,10 +326,7 @@ class _Program:
                 yield number, (self._invariant.value,), self._margin(move, within, within)
 
     def _margin(self, move: Move, here: Poly, inner: Poly) -> Poly:
-        rest = here - move.forcing
-        for times, given in move.calls:
-            rest = rest - inner.substitute(given).scaled(times)
-        return rest.scaled(self._sign)
+        return move.less_calls(here - move.forcing, inner).scaled(self._sign)
 
 
 def closed(function: Function, declaration: Declaration, values: Values | None) -> tuple[Poly, Poly] | None:

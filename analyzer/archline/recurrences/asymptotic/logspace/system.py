@@ -17,8 +17,9 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.structure import structure
+from archline.language.substitution import rewritten
 from archline.numbers import fmpq
-from archline.records import record, replace
+from archline.records import record
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
@@ -191,7 +192,8 @@ def _branches(case: EquationCase, least: s.Call) -> list[EquationCase]:
         others = [each for each in least.arguments if each is not chosen]
         for other in others if number < len(others) else ():
             condition = _joined(condition, s.Binary("<=", chosen, other, span=least.span))
-        branches.append(EquationCase(_replaced(case.value, least, chosen), condition))
+        value = rewritten(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
+        branches.append(EquationCase(value, condition))
     return branches
 
 
@@ -201,21 +203,6 @@ def _joined(condition: s.Fact | None, other: s.Expr) -> s.Fact:
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
         raise OutOfReachError(f"the condition {format_fact(condition)} compares no sizes")
     return s.Binary("and", condition, other, span=other.span)
-
-
-def _replaced(expr: s.Expr, old: s.Expr, new: s.Expr) -> s.Expr:
-    """The expression with a part of it exchanged."""
-    if expr is old:
-        return new
-    match expr:
-        case s.Unary(operand=operand):
-            return replace(expr, operand=_replaced(operand, old, new))
-        case s.Binary(left=left, right=right):
-            return replace(expr, left=_replaced(left, old, new), right=_replaced(right, old, new))
-        case s.Call(arguments=arguments):
-            return replace(expr, arguments=tuple(_replaced(each, old, new) for each in arguments))
-        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
-            return expr
 
 
 RESOLUTION = 1 << 30

@@ -13,9 +13,9 @@ from mpmath import mp, mpf
 
 from archline.algebra.asymptotic import counterexample as samples
 from archline.algebra.asymptotic import hardy_field as scales
-from archline.algebra.asymptotic.along_curve import Curve, along, holds
 from archline.algebra.asymptotic.constants import Constant, OutOfReachError, root
 from archline.algebra.asymptotic.counterexample import Refuter, _constants, _digits, _log2_above, curve_text, scale_text
+from archline.algebra.asymptotic.hardy_field import Curve, along, holds
 from archline.algebra.asymptotic.is_big_o import Refuted, order_texts
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.normal_form import constant

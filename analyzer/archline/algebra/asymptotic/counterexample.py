@@ -12,10 +12,9 @@ from fractions import Fraction
 
 from archline.algebra.asymptotic import hardy_field
 from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic.along_curve import Curve, along, holds
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
 from archline.algebra.asymptotic.dominance_differences import DominanceBound
-from archline.algebra.asymptotic.hardy_field import Scale
+from archline.algebra.asymptotic.hardy_field import Curve, Scale, along, holds
 from archline.algebra.asymptotic.log_domain import CACHE_NAMES, Domain
 from archline.algebra.asymptotic.tropical import GrowthAtom
 from archline.algebra.evaluate.balls import digits, exact_text, value_at

@@ -1,8 +1,11 @@
 """Exact integers, rationals, their matrices and polynomials, and balls of real numbers: the one use of python-flint."""
 
-from flint import arb, ctx, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly, fmpz, fmpz_poly
+from flint import arb, arb_poly, ctx, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly, fmpz, fmpz_poly
 
-__all__ = ["arb", "ctx", "fmpq", "fmpq_mat", "fmpq_mpoly", "fmpq_mpoly_ctx", "fmpq_poly", "fmpz", "fmpz_poly", "primes"]
+__all__ = [
+    "arb", "arb_poly", "ctx", "fmpq", "fmpq_mat", "fmpq_mpoly", "fmpq_mpoly_ctx", "fmpq_poly", "fmpz", "fmpz_poly",
+    "primes",
+]  # fmt: skip
 
 
 def primes(number: fmpz | int) -> list[tuple[int, int]]:

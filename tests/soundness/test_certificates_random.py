@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import floor, mp, mpf
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted
 from archline.certificates.bounds import Bounds
 from archline.certificates.check import check
 from archline.certificates.constants import RejectedError
@@ -24,7 +24,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from certificate_mutations import mutated
 from effort import drawn
-from growth_questions import FACTS, questions
+from growth_questions import FACTS, order_texts, questions
 from growth_support import grows_somewhere
 from test_certificates import answered, growths, outcome
 from test_growth import HOLDS

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from archline.algebra.asymptotic.is_big_o import Verdict, is_O
+from archline.language.parser import parse_expression, parse_facts
+
 NAMES = ("n", "m", "p")
 FACTS = (
     "", "n >= m", "n >= m^2", "m <= 100", "n <= m + p", "n*m >= p", "n >= 2*m", "n is power of 2", "n >= m, m >= p",
@@ -41,3 +44,9 @@ def questions(draw: st.DrawFn) -> tuple[str, str]:
                          f"({f})*{slow} + {other}", f"min({f}, {other}*({f}))"])
     )  # fmt: skip
     return (f, g) if draw(st.booleans()) else (g, f)
+
+
+def order_texts(f: str, g: str, where: str = "") -> Verdict:
+    """Whether f = O(g), all in the language's syntax. Raises ArchlineError for text that is no such thing."""
+    facts = parse_facts(where) if where.strip() else ()
+    return is_O(parse_expression(f), parse_expression(g), facts)

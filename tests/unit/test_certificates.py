@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.certificates.constants import RejectedError, read
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts
 from cli_support import cli
+from growth_questions import order_texts
 from test_growth import FAILS, FAR, HOLDS
 
 DATA = Path(__file__).parents[1] / "data"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
+from growth_questions import order_texts
 
 CARMA = "min(n*k, sqrt(m*n*k^2/P), (m*n*k/P)^(2/3))"
 CARMA_FACTS = "m >= n, n >= k, m*n*k >= P, P >= 2"

@@ -16,13 +16,13 @@ from archline.algebra.asymptotic import hardy_field as scales
 from archline.algebra.asymptotic.constants import Constant, OutOfReachError, root
 from archline.algebra.asymptotic.counterexample import Refuter, _constants, _digits, _log2_above, curve_text, scale_text
 from archline.algebra.asymptotic.hardy_field import Curve, along, holds
-from archline.algebra.asymptotic.is_big_o import Refuted, order_texts
+from archline.algebra.asymptotic.is_big_o import Refuted
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.normal_form import constant
 from archline.algebra.evaluate.balls import digits, exact_text, value_at
 from archline.language.parser import parse_expression, parse_facts
 from effort import drawn
-from growth_questions import EXPRESSIONS
+from growth_questions import EXPRESSIONS, order_texts
 from growth_support import log_of
 
 # n = 8*2^(T/2), m = T^2/3, p = log2(T), q = 5.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sympy
 
-from archline.algebra.asymptotic.is_big_o import Proved, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
@@ -18,6 +18,7 @@ from archline.recurrences.asymptotic.problem import Exponential, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 from cli_support import ROOT
+from growth_questions import order_texts
 
 ROWS: list[dict[str, Any]] = [
     row

@@ -9,7 +9,7 @@ import pytest
 import sympy
 from flint import arb
 
-from archline.algebra.asymptotic.is_big_o import Proved, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate, value_at
@@ -17,6 +17,7 @@ from archline.recurrences.asymptotic.problem import Answer, Exponential, Refused
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.closed.geometric import fibonacci
+from growth_questions import order_texts
 
 
 def answer(text: str) -> Answer:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.asymptotic.is_big_o import Proved, order_texts
+from archline.algebra.asymptotic.is_big_o import Proved
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.problem import Refused, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
+from growth_questions import order_texts
 
 FLPR = "Frigo, Leiserson, Prokop, Ramachandran, Cache-oblivious algorithms, FOCS 1999"
 BGS = "Blelloch, Gibbons, Simhadri, Low depth cache-oblivious algorithms, SPAA 2010"

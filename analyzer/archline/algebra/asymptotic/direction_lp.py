@@ -273,7 +273,7 @@ class Cone:
     def __init__(self, base: Sequence[Inequality], slow: fmpq) -> None:
         self.base = tuple(base)
         self.slow = slow
-        self._growth: dict[GrowthAtom, Inequality | None] = {}
+        self._growth_of = cache(self._find_growth)
         self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
     def assuming(self, more: Iterable[Inequality]) -> Cone:
@@ -316,11 +316,6 @@ class Cone:
             waiting = [each for each in waiting if each not in near]
             grown = bool(near)
         return found
-
-    def _growth_of(self, atom: GrowthAtom) -> Inequality | None:
-        if atom not in self._growth:
-            self._growth[atom] = self._find_growth(atom)
-        return self._growth[atom]
 
     def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
         """log(w) <= C*w^slow where w is at least a constant, log(w) <= C where it is at most one."""

@@ -9,6 +9,7 @@ Along a `Curve` on which sizes grow, expressions have leading terms, and facts h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cmp_to_key
 from typing import TypeAlias
 
 from archline.algebra.asymptotic import normal_form as e
@@ -116,12 +117,8 @@ def _exact_sum(terms: list[ScaledTerm]) -> Value:
         total = merged.pop(term.scale, fmpq(0)) + term.exact
         if total:
             merged[term.scale] = total
-    kept = [ScaledTerm(arb(each), scale, each) for scale, each in merged.items()]
-    result: list[ScaledTerm] = []
-    for term in kept:
-        place = next((i for i, other in enumerate(result) if order(term.scale, other.scale) > 0), len(result))
-        result.insert(place, term)
-    return Value(tuple(result), exact=True)
+    scales = sorted(merged, key=cmp_to_key(order), reverse=True)
+    return Value(tuple(ScaledTerm(arb(merged[each]), each, merged[each]) for each in scales), exact=True)
 
 
 def multiplied(left: Value, right: Value) -> Value:

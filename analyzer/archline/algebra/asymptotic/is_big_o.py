@@ -30,7 +30,6 @@ from archline.algebra.asymptotic.tropical import (
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
-from archline.language.parser import parse_expression, parse_facts
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -170,9 +169,3 @@ def _decided(
 def _refutable(question: Question, refuter: Refuter, reason: str, trials: int) -> Verdict:
     found = refuter.by_trial(trials)
     return Undecided(reason) if found is None else Refuted(question, found)
-
-
-def order_texts(f: str, g: str, where: str = "") -> Verdict:
-    """Whether f = O(g), all in the language's syntax. Raises ArchlineError for text that is no such thing."""
-    facts = parse_facts(where) if where.strip() else ()
-    return is_O(parse_expression(f), parse_expression(g), facts)

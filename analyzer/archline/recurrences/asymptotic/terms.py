@@ -6,6 +6,7 @@ Exponents are rationals, q + r*log(a)/log(b) for rationals, and enclosed roots; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cmp_to_key
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq
@@ -287,15 +288,7 @@ def leading(terms: Iterable[Term]) -> tuple[Term, ...]:
         if not any(dominates(each, term) for each in kept):
             kept = [each for each in kept if not dominates(term, each)]
             kept.append(replace(term, coefficient=fmpq(1)))
-    return tuple(_sorted(kept))
-
-
-def _sorted(terms: list[Term]) -> list[Term]:
-    found: list[Term] = []
-    for term in terms:
-        place = next((at for at, each in enumerate(found) if order(term, each) > 0), len(found))
-        found.insert(place, term)
-    return found
+    return tuple(sorted(kept, key=cmp_to_key(order), reverse=True))
 
 
 def nonnegative_from(terms: tuple[Term, ...], least: fmpq) -> bool:

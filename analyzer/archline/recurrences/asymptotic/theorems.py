@@ -7,8 +7,9 @@ shrink by constants, T(n) = sum a_i*T(n - c_i) + f(n).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import reduce
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
@@ -82,22 +83,14 @@ def newton(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def _by_common_share(parts: Parts) -> Exponent | None:
-    """log(1/x)/log(c) where all shares are powers of 1/c, and x = c^-p is rational."""
+    """log(x)/log(c) where all shares are powers of 1/c, and x = c^p is rational."""
     bases = [primitive(1 / share) for _, share in parts]
     common, *others = {base for base, _ in bases}
     if others or max(power for _, power in bases) > _DEGREE:
         return None
-    coefficients = [fmpq(0)] * (max(power for _, power in bases) + 1)
-    coefficients[0] = fmpq(-1)
-    for (weight, _), (_, power) in zip(parts, bases, strict=True):
-        coefficients[power] += weight
-    polynomial = fmpz_poly((fmpq_poly(coefficients) * fmpq_poly(coefficients).denom()).numer())
-    for factor, _ in polynomial.factor()[1]:
-        if factor.degree() == 1:
-            root = fmpq(-factor[0], factor[1])
-            if root > 0:
-                return log_ratio(1 / root, common)
-    return None
+    whole = polynomial(tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True)))
+    root = next((each for each in rational_roots(whole) if each > 0), None)
+    return None if root is None else log_ratio(root, common)
 
 
 def _enclosed(parts: Parts, near: float) -> Exponent:
@@ -237,15 +230,10 @@ class Summed:
 
 def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
     """The largest number of which all steps are multiples."""
-    top, bottom = 0, 1
-    for call in calls:
-        step = -call.argument.offset
-        if step <= 0:
-            raise OutOfReachError("a size that does not shrink")
-        bottom_here = bottom * int(step.q) // math.gcd(bottom, int(step.q))
-        top = math.gcd(top * (bottom_here // bottom), int(step.p) * (bottom_here // int(step.q)))
-        bottom = bottom_here
-    return fmpq(top, bottom)
+    steps = [-call.argument.offset for call in calls]
+    if any(step <= 0 for step in steps):
+        raise OutOfReachError("a size that does not shrink")
+    return reduce(fmpq.gcd, steps)
 
 
 def strides(branch: CallSum, stride: fmpq) -> Strides:
@@ -317,12 +305,23 @@ def polynomial(calls: Strides) -> fmpq_poly:
     return fmpq_poly(coefficients)
 
 
+def factored(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
+    """The factors of a polynomial over the integers, with how often each divides it."""
+    found: list[tuple[fmpz_poly, int]] = (of * of.denom()).numer().factor()[1]
+    return found
+
+
+def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
+    """The rational roots of a polynomial, each once."""
+    return (fmpq(-factor[0], factor[1]) for factor, _ in factored(of) if factor.degree() == 1)
+
+
 def characteristic(calls: Strides) -> tuple[str, float]:
     """The positive root of the characteristic polynomial, as text and as a float."""
     whole = polynomial(calls)
     # Of y = log(x), sum a*x^-e = 1 is such an equation.
     near = math.exp(newton([(math.log(float(weight)), step) for weight, step in calls]))
-    for factor, _ in (whole * whole.denom()).numer().factor()[1]:
+    for factor, _ in factored(whole):
         if factor.degree() > 2 or not _holds_root(factor, near):
             continue
         c, b, *rest = (int(each) for each in factor)

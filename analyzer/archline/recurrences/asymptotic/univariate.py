@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from functools import cmp_to_key
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
-from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
+from archline.numbers import arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of
 from archline.recurrences.asymptotic.terms import (
@@ -36,6 +37,7 @@ from archline.recurrences.asymptotic.theorems import (
     gathered,
     nine_digits,
     of_maximum,
+    rational_roots,
 )
 from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
 
@@ -55,9 +57,9 @@ class Spectrum:
         self.exponent = self._exponent(max(sum(row, fmpq(0)) for row in rows))
 
     def _exponent(self, above: fmpq) -> Exponent:
-        for factor, _ in (self._polynomial * self._polynomial.denom()).numer().factor()[1]:
-            if factor.degree() == 1 and self._is_radius(fmpq(-factor[0], factor[1])):
-                return log_ratio(fmpq(-factor[0], factor[1]), self._factor)
+        for root in rational_roots(self._polynomial):
+            if self._is_radius(root):
+                return log_ratio(root, self._factor)
         # To the right of all roots the polynomial is positive; to its left, down to the next, negative: Perron's root
         # is simple.
         lo, hi = fmpq(0), above + 1
@@ -66,18 +68,11 @@ class Spectrum:
             lo, hi = (lo, middle) if self._is_above(middle) else (middle, hi)
 
         def enclose() -> arb:
-            root = bisected(self._below, lo, hi)
+            root = bisected(arb_poly(-self._polynomial), lo, hi)
             return root.log() / arb(self._factor).log()
 
         near = float(enclose().mid())
         return Exponent(fmpq(0), root=Root(nine_digits(near), enclose))
-
-    def _below(self, x: arb) -> arb:
-        """The characteristic polynomial with its sign changed."""
-        total = arb(0)
-        for coefficient in reversed(self._polynomial.coeffs()):
-            total = total * x + arb(coefficient)
-        return -total
 
     def _is_above(self, value: fmpq) -> bool:
         """Whether a number is above the radius: value*I - M is then a matrix with positive leading minors."""
@@ -142,24 +137,14 @@ def _highest(terms: list[Terms], parts: list[Parts], growing: list[Terms]) -> Gr
     is what each branch makes grow as n^p, its base values above all.
     """
     exponents = [exponent_of(each) if each else None for each in parts]
-    top = _index_of_highest(exponents)
-    p = exponents[top]
-    assert p is not None
+    known = [(each, own) for each, own in zip(exponents, parts, strict=True) if each is not None]
+    p, top = max(known, key=lambda pair: cmp_to_key(compare)(pair[0]))
     everything = tuple(term for each in terms for term in each)
-    above = leading(_solution(everything, tuple(term for each in growing for term in each), parts[top], p))
+    above = leading(_solution(everything, tuple(term for each in growing for term in each), top, p))
     below: list[Term] = []
     for own, shares, exponent, start in zip(terms, parts, exponents, growing, strict=True):
         below.extend(own if exponent is None else _solution(own, start, shares, exponent))
-    return Grown(of_maximum(above, below), p, parts[top])
-
-
-def _index_of_highest(exponents: list[Exponent | None]) -> int:
-    top, best = -1, None
-    for at, each in enumerate(exponents):
-        if each is not None and (best is None or compare(each, best) > 0):
-            top, best = at, each
-    assert best is not None
-    return top
+    return Grown(of_maximum(above, below), p, top)
 
 
 def _solution(terms: Terms, growing: Terms, parts: Parts, p: Exponent) -> list[Term]:

@@ -18,7 +18,7 @@ from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
 from archline.recurrences.asymptotic.terms import Exponent, Symbols, Term, log_ratio, primitive, rational
 from archline.recurrences.asymptotic.text import Factors, sum_text
-from archline.recurrences.asymptotic.theorems import Strides, polynomial, strides
+from archline.recurrences.asymptotic.theorems import Strides, factored, polynomial, strides
 
 MAX_UNKNOWNS = 40
 FIBONACCI = fmpq_poly([-1, -1, 1])
@@ -71,10 +71,9 @@ def _roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
     """The rational roots of the characteristic polynomial with multiplicities, and whether the golden ratio is one."""
     if max(step for _, step in calls) > MAX_UNKNOWNS:
         return None
-    whole = polynomial(calls)
     found: dict[fmpq, int] = {}
     golden = False
-    for factor, multiplicity in (whole * whole.denom()).numer().factor()[1]:
+    for factor, multiplicity in factored(polynomial(calls)):
         if factor.degree() == 1:
             found[fmpq(-factor[0], factor[1])] = multiplicity
         elif fmpq_poly(factor) == FIBONACCI and multiplicity == 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -113,14 +113,15 @@ def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     """The facts on the atoms of some values, for expressions of their degree."""
     degree = min(max(1, *map(_degree, values)), MAX_DEGREE)
     atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
-    known = _Known(facts)
+    # What is known of atoms, each looked at once.
+    known = cache(lambda atom: _of_atom(atom, facts))
     # The sizes that floors and maxima are of.
     atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
     # Logarithms that others are bounded by, such as that of a size where that of its half occurs.
     for atom in list(atoms):
         if not _is_size(atom):
-            atoms |= dict.fromkeys(other for each in known[atom] for other in each.atoms() if not _is_size(other))
-    found = dict.fromkeys(each for atom in atoms for each in known[atom])
+            atoms |= dict.fromkeys(other for each in known(atom) for other in each.atoms() if not _is_size(other))
+    found = dict.fromkeys(each for atom in atoms for each in known(atom))
     kept = _sharp(each for each in found if _degree(each) <= degree and all(atom in atoms for atom in each.atoms()))
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
     ordered = dict.fromkeys((*major, *kept))
@@ -134,18 +135,6 @@ def proves(value: Poly, facts: Facts) -> bool:
     ordered = caller.ordered(facts.simplify(value))
     ordered = caller.facts.simplify(ordered)
     return cone(caller.facts, [ordered]).proves(ordered)
-
-
-class _Known(dict[Atom, list[Poly]]):
-    """What is known of atoms, each looked at once."""
-
-    def __init__(self, facts: Facts) -> None:
-        super().__init__()
-        self._facts = facts
-
-    def __missing__(self, atom: Atom) -> list[Poly]:
-        self[atom] = found = _of_atom(atom, self._facts)
-        return found
 
 
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:

@@ -10,8 +10,8 @@ enclosure, or its sign stays open: no logarithms are assumed to be independent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
-from math import gcd, lcm, log2
+from functools import cache, lru_cache, reduce
+from math import log2
 from typing import TypeAlias, Union
 
 from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
@@ -340,7 +340,5 @@ def whole(vector: Vector) -> Vector:
     if any(isinstance(x, Irrational) for x in vector):
         return vector
     parts = [rational(x) for x in vector]
-    scale = lcm(*(int(x.q) for x in parts))
-    numbers = [int((x * scale).p) for x in parts]
-    divisor = gcd(*numbers) or 1
-    return tuple(fmpq(x // divisor) for x in numbers)
+    divisor = reduce(fmpq.gcd, parts, ZERO)
+    return tuple(x / divisor for x in parts) if divisor else tuple(parts)

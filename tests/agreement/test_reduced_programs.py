@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.claims.growth_of_cost import growth
 from archline.execution.data import generate
@@ -22,6 +23,15 @@ FORMS = [
     ("n", "for k in 0..ceil(n/b): | for i in 0..b: | if b*k + i < n:"),
     ("n", "for k in 0..n step b: | for i in k..min(n, k + b):"),
     ("n", "for s in 0..3: | for i in s..n step 3:"),
+    # Elements dealt to b processors: one by one, in equal or nearly equal blocks, by their owner's test.
+    ("n", "for r in 0..b: | for i in r..n step b:"),
+    ("n", "for r in 0..b: | for k in 0..ceil((n - r)/b):"),
+    ("n", "for r in 0..b: | for k in 0..ceil(n/b): | if r + b*k < n:"),
+    ("n", "for r in 0..b: | for i in 0..n: | if i % b == r:"),
+    ("n", "for r in 0..b: | for i in r*n//b..(r + 1)*n//b:"),
+    ("n", "for r in 0..b: | for i in min(n, r*ceil(n/b))..min(n, (r + 1)*ceil(n/b)):"),
+    ("n", "for r in 0..b: | for i in r*(n//b) + min(r, n%b)..(r + 1)*(n//b) + min(r + 1, n%b):"),
+    ("n*m", "for r in 0..b: | for i in r..n step b: | for j in 0..m:"),
     ("n", "for kk in 0..n step 16: | for k in kk..min(n, kk + 16) step 4: | for i in k..min(n, k + 4):"),
     ("n", "for w in 0..ceil((n + m)/b): | for i in max(m, w*b)..min(n + m, (w + 1)*b):"),
     ("n*m", "for u in 0..m: | for w in 0..ceil((n + m)/b): | for i in max(0, w*b - u)..min(n, (w + 1)*b - u):"),
@@ -58,7 +68,7 @@ def test_a_nest_counts_what_is_known_of_it(form: str, loops: str) -> None:
     assert costs.text(flops.upper) == form
     for metric in ("flops", "work"):
         assert (growth(module, algorithm, costs, costs[metric]).text or "").startswith("Theta("), metric
-    for point in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3)):
+    for point in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (3, 2, 7)):
         sizes = dict(zip("nmb", point, strict=True))
         run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)
         assert_agreement(costs, run, loops)
@@ -78,6 +88,8 @@ def nests(draw: st.DrawFn) -> str:
                 f"for q in 0..ceil(n/({block})): | for i in 0..{block}: | if ({block})*q + i < n:",
                 f"for q in 0..n step {block}: | for i in q..min(n, q + {block}): | for j in i..n:",
                 f"for s in 0..{k}: | for i in s..n - {c} step {k}:",
+                f"for s in 0..m: | for i in s + {c}..n step m:",
+                f"for q in 0..n step b: | for i in q..min(n, q + b) step {k}: | for j in i..min(q + b, i + {k}):",
                 f"for q in 0..n step {k * 2}: | for p in q..min(n, q + {k * 2}) step 2: | for i in p..min(n, p + 2):",
                 f"for w in 0..ceil((n + m)/({block})): | for i in max({c}, w*({block}))..min(n, (w + 1)*({block})):",
                 f"for i in 0..n: | if (i + m) % {k} == {c}: | for j in 0..i // {k}:",
@@ -95,3 +107,17 @@ def test_nests_cost_what_they_execute(loops: str, n: int, m: int, b: int) -> Non
     costs = derive(module, algorithm)
     assert costs["flops"].exact, loops
     assert_agreement(costs, run, loops)
+
+
+@pytest.mark.parametrize("block", ["2", "5", "m"])
+def test_blocks_dealt_to_processors_in_turn_are_bounded(block: str) -> None:
+    """Each processor tests its loop once at least, and executes no more than its blocks have."""
+    module = counting(f"for r in 0..b: | for k in {block}*r..n step {block}*b: | for i in k..min(n, k + {block}):")
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    for n, m, b in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (30, 2, 7)):
+        sizes = {"n": n, "m": m, "b": b}
+        run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)
+        assert_agreement(costs, run, block)
+        assert evaluate(costs["work"].lower, sizes) >= b + 1
+        assert evaluate(costs["flops"].upper, sizes) <= n + b * (m if block == "m" else int(block))

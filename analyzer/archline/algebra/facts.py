@@ -270,11 +270,18 @@ class Facts:
 
     def _by_integrality(self, value: Poly) -> bool:
         """An integer is at least 0 where it is above -1; floors lose less than 1 each to their fractions."""
-        moduli = [atom.modulus.constant_term for atom in value.atoms() if isinstance(atom, a.Floor)]
-        if not any(moduli) or not a.is_integral(value):
+        moduli = {atom.modulus for atom in value.atoms() if isinstance(atom, a.Floor)}
+        if not moduli or not a.is_integral(value):
             return False
-        room = 1 - 1 / _common(each for each in moduli if each)
-        return EliminationSearch(self).holds(value + room)
+        symbolic = [each for each in moduli if not each.is_constant]
+        number = Poly.constant(_common(each.constant_term for each in moduli if each.is_constant))
+        if len(symbolic) < len(moduli) and EliminationSearch(self).holds(value + 1 - number**-1):
+            return True
+        if len(symbolic) != 1 or not self.positive(symbolic[0]):
+            return False
+        # Times what all floors are divided by, which their fractions are free of.
+        scale = number * symbolic[0]
+        return EliminationSearch(self).holds(value * scale + scale - 1)
 
     def positive(self, value: Poly) -> bool:
         """Whether the integer `value` is proved to be at least 1."""

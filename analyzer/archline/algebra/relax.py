@@ -234,10 +234,11 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return ZERO, _upper_of_positive(atom, facts)
         case a.Floor():
             argument, modulus = atom.parts
-            if modulus.is_constant:
-                scale = 1 / modulus.constant_term
-                return (argument - modulus + 1).scaled(scale), argument.scaled(scale)
-            return (ZERO, argument) if facts.nonnegative(argument) else (None, None)
+            if len(modulus.terms) == 1 and _is_older(modulus, argument, facts):
+                share = modulus**-1
+                return (argument - modulus + 1) * share, argument * share
+            least = ONE if facts.nonnegative(argument - modulus) else ZERO
+            return (least, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
             return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
@@ -259,6 +260,12 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return ZERO, atom.argument
         case _:
             return None, None
+
+
+def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
+    """Whether the youngest symbol, over which a sum is sought, is one of another value alone."""
+    youngest = max(value.names | other.names, key=lambda name: facts.ages[Symbol(name)], default="")
+    return youngest not in value.names
 
 
 def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:

@@ -185,7 +185,7 @@ class EliminationSearch:
         """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
         # A third of what is divided is divided too.
-        share = 1 / a.content(slope)
+        share = a.content(modulus) / a.content(slope)
         slope, rest = slope.scaled(share), rest.scaled(share)
         whole = a.divide_terms(slope, modulus)
         if whole is None or whole[1]:

@@ -85,11 +85,18 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
         telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
         if telescoped is not None:
             return result + telescoped + _sum(others, variable, lo, hi, facts, inside)
+    for atom in hard.atoms():
+        inner = atom.argument.atoms() if isinstance(atom, a.PositivePart) else ()
+        if any(isinstance(each, a.Floor) and depends(each, variable) for each in inner):
+            chosen, others = _with_atom(hard, atom)
+            if (cut := cut_where_positive(chosen, atom, variable, lo, hi, facts)) is not None:
+                result = result + _sum_of_parts(cut, variable, lo, hi, facts)
+                return result + _sum(others, variable, lo, hi, facts, inside) if others else result
     atom = innermost(hard, variable)
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
     chosen, others = _with_atom(hard, atom)
-    if isinstance(atom, a.Offset | a.PositivePart):
+    if isinstance(atom, a.Offset | a.PositivePart | a.Floor):
         paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
         if paired is not None:
             return result + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
@@ -222,7 +229,7 @@ def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Pol
 
 
 def _telescope_pair(
-    value: Poly, others: Poly, atom: a.Offset | a.PositivePart, variable: str, lo: Poly, hi: Poly
+    value: Poly, others: Poly, atom: a.Offset | a.PositivePart | a.Floor, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly] | None:
     """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it."""
     parts = value.coefficients(atom)
@@ -283,8 +290,8 @@ def _cut(
 
 def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
-    parts = atom.argument.coefficients(Symbol(variable))
-    if set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
+    parts = _without_floor(atom.argument, variable, facts).coefficients(Symbol(variable))
+    if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
         return None
     slope, rest = parts[1], parts.get(0, ZERO)
     if facts.positive(slope):
@@ -294,6 +301,18 @@ def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, 
     return None
 
 
+def _without_floor(value: Poly, variable: str, facts: Facts) -> Poly:
+    """An integer of the same sign: of floor(e/m) + c it is e + c*m."""
+    rounded = [atom for atom in value.atoms() if depends(atom, variable)]
+    if len(rounded) != 1 or not isinstance(atom := rounded[0], a.Floor) or not facts.integral(atom.argument):
+        return value
+    parts = value.coefficients(atom)
+    rest = parts.get(0, ZERO)
+    if parts.get(1) != ONE or parts.keys() - {0, 1} or not facts.integral(rest):
+        return value
+    return atom.argument + rest * atom.modulus
+
+
 def complexity(value: Poly) -> tuple[int, int, int]:
     """How long an expression is: composite atoms first."""
     composite = sum(1 for atom in value.atoms() if atom.parts)
@@ -301,7 +320,7 @@ def complexity(value: Poly) -> tuple[int, int, int]:
 
 
 def _unit_slope(atom: Atom, variable: str) -> bool:
-    return atom.parts[0].coefficients(Symbol(variable))[1] in (ONE, -ONE)
+    return atom.parts[0].coefficients(Symbol(variable)).get(1) in (ONE, -ONE)
 
 
 def _sum_by_sign(value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
@@ -316,7 +335,11 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
     for part, start, end in ((cut.below, lo, cut.middle), (cut.above, cut.middle, hi)):
         if start != end and part:
             there = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
-            result = result + _sum(there.simplify(part), variable, start, end, facts, there)
+            part = there.simplify(part)
+            if _separate(part, variable)[0] and facts.nonnegative(start + 1 - end):
+                result = result + (end - start) * facts.simplify(part.substitute({variable: start}))
+            else:
+                result = result + _sum(part, variable, start, end, facts, there)
     return result
 
 

@@ -292,11 +292,20 @@ class Statements:
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, steps = self.block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
-        each = self._iteration(loop, inner).then(body, inner.facts)
+        test = self._iteration(loop, inner)
+        each = test.then(body, inner.facts)
         if loop.parallel:
             side_by_side = each.map(iterations.sum, lambda path: max_plus.serial(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
-        return each.map(iterations.sum, lambda path: serial_path(path, iterations, loop)), children
+
+        def summed(tally: Tally) -> Tally:
+            return tally.map(iterations.sum, lambda path: serial_path(path, iterations, loop))
+
+        total = summed(each)
+        if total.known and not total.exact and all(path.serial for path in body.paths.values()):
+            # Each iteration surely costs its test, whatever the least is that its body is known to cost.
+            total = summed(test).then(summed(body), scope.facts)
+        return total, children
 
     def iterations(self, loop: s.Loop, scope: Scope) -> Range:
         """The range of a loop between sizes. Raises NotStaticError."""

@@ -7,6 +7,7 @@ from hypothesis import Phase, settings
 
 from archline.api import result_cache
 from effort import EFFORT, drawn
+from shared import share
 
 # A test run judges the change that is made, so it draws the same examples each time; `explore` draws others.
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=drawn(100))
@@ -54,3 +55,4 @@ def nothing_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     if request.path.stem != "test_result_cache":
         monkeypatch.setattr(result_cache, "find", lambda asked: None)
         monkeypatch.setattr(result_cache, "store", lambda asked, read, found: None)
+        share(monkeypatch)

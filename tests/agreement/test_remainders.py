@@ -16,6 +16,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import drawn
 
 ONE = "x[i] += 1"
 # Conditions of a loop over i with sizes n, m and k.
@@ -106,7 +107,7 @@ BOUNDED = {"i % m == 0 and i % 2 == 0", "i % m == 0 or i // m == k", "(2*i) % m 
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-@settings(max_examples=30)
+@settings(max_examples=drawn(50))
 @given(n=st.integers(1, 40), m=st.integers(1, 9), k=st.integers(1, 9))
 def test_conditions_are_counted(condition: str, n: int, m: int, k: int) -> None:
     text = f"algorithm f(x: inout real[n], m: size, k: size):\n    for i in 0..n:\n        if {condition}:\n            {ONE}\n"
@@ -116,7 +117,7 @@ def test_conditions_are_counted(condition: str, n: int, m: int, k: int) -> None:
 
 
 @pytest.mark.parametrize("head", ["i in n-1 downto 0", "i in k..n", "i in 0..n step 2", "i in n-1 downto k"])
-@settings(max_examples=30)
+@settings(max_examples=drawn(50))
 @given(n=st.integers(1, 40), m=st.integers(1, 9), k=st.integers(1, 9))
 def test_loops_that_start_elsewhere_or_go_back(head: str, n: int, m: int, k: int) -> None:
     text = (
@@ -139,7 +140,7 @@ def test_divisors_that_are_positive_only_inside_the_loop(condition: str) -> None
 
 
 @pytest.mark.parametrize("extent", ["floor(sqrt(i))", "ceil(sqrt(n - i))", "floor(sqrt(i + m))", "i*floor(sqrt(i))"])
-@settings(max_examples=30)
+@settings(max_examples=drawn(50))
 @given(n=st.integers(1, 40), m=st.integers(1, 9))
 def test_roots_of_the_loop_variable(extent: str, n: int, m: int) -> None:
     text = f"algorithm f(x: inout real[n], m: size):\n    for i in 0..n:\n        for j in 0..{extent}:\n            x[0] += 1\n"
@@ -147,7 +148,7 @@ def test_roots_of_the_loop_variable(extent: str, n: int, m: int) -> None:
     assert_executed(module, module.algorithms["f"], {"n": n, "m": m}, "flops work span")
 
 
-@settings(max_examples=30)
+@settings(max_examples=drawn(50))
 @given(n=st.integers(1, 40), m=st.integers(1, 9))
 def test_floors_and_remainders_as_extents(n: int, m: int) -> None:
     text = (

@@ -16,6 +16,7 @@ from archline.analysis.cache.upper.split_outer import Phases
 from archline.execution.cache import optimal
 from archline.ir.lower import Program
 from archline.ir.tree import accesses
+from effort import drawn
 from io_points import Subject, arguments, least_of_library, of_library, subject
 from stdlib_cases import load
 from triangle_programs import triangle_program_from_seed
@@ -57,7 +58,7 @@ def assert_parts_hold(text: str, n: int, line: int, lines: int) -> None:
 
 @pytest.mark.parametrize("shape", [RISING, FALLING])
 @given(number=st.integers(0, 10**6), n=st.integers(2, 9), line=st.sampled_from((1, 2, 4)), lines=st.integers(1, 40))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=drawn(15), deadline=None)
 def test_generated_triangles(shape: str, number: int, n: int, line: int, lines: int) -> None:
     text = triangle_program_from_seed(number).text
     outermost = [each.strip() for each in text.splitlines() if each.startswith("    for ")]

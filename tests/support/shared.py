@@ -1,0 +1,53 @@
+"""What the tests of a process share: a text is checked once, and a checked algorithm derived once, for all that ask.
+
+Programs and costs are frozen, and checking and deriving depend on nothing else, so a test sees what it would have made
+itself. One that plants a defect, or counts the work of a derivation, calls `forget` first.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from archline.analysis import analyse
+from archline.language.loader import _Loader
+from archline.language.model import Module
+from archline.language.source import Source
+from archline.resources import resource
+
+KEPT = 400
+"""Texts, and derivations: those of the standard library, and of generated programs while a test is at them."""
+USE = re.compile(r"^\s*use\b", re.MULTILINE)
+
+_load_source = _Loader.load_source
+_derived = lru_cache(KEPT)(analyse._derive)
+_on_grid = lru_cache(KEPT)(analyse._derive_on_grid)
+
+
+def _loaded(loader: _Loader, source: Source, folder: Path | None) -> Module:
+    """The module of a text that uses the standard library alone, as it was checked before; others are read anew."""
+    if folder is None or resource("stdlib") in folder.parents or not USE.search(source.text):
+        return _checked(source.path, source.text, folder)
+    return _load_source(loader, source, folder)
+
+
+@lru_cache(KEPT)
+def _checked(path: str, text: str, folder: Path | None) -> Module:
+    return _load_source(_Loader(), Source(path, text), folder)
+
+
+def share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check and derive what this process has not met before."""
+    monkeypatch.setattr(_Loader, "load_source", _loaded)
+    monkeypatch.setattr(analyse, "_derive", _derived)
+    monkeypatch.setattr(analyse, "_derive_on_grid", _on_grid)
+
+
+def forget() -> None:
+    """Check and derive anew what was met before."""
+    analyse.forget()
+    for each in (_checked, _derived, _on_grid):
+        each.cache_clear()

@@ -56,18 +56,7 @@ def points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int
     ranges = _ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
     if ranges is None or prod(map(len, ranges.values())) > most or not names.isdisjoint(facts.rewrites):
         return None
-    return list(_points(ranges))
-
-
-def counterexamples(value: Poly, facts: Facts) -> Iterator[dict[str, int]]:
-    """The sizes at which the value is below 0, where the facts leave only a few."""
-    value = facts.simplify(value)
-    ranges = _ranges(value, facts)
-    if ranges is None:
-        return
-    for point, number in zip(_points(ranges), _numbers(value, ranges), strict=True):
-        if number < 0:
-            yield point
+    return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
 
 
 def _at_all(value: Poly, ranges: dict[str, range]) -> bool:
@@ -92,8 +81,3 @@ def _plain(atom: Atom) -> bool:
         and all(isinstance(each, Symbol) for each in atom.argument.atoms())
         and all(each.q == 1 for each in atom.argument.terms.values())
     )
-
-
-def _points(ranges: dict[str, range]) -> Iterator[dict[str, int]]:
-    for values in product(*ranges.values()):
-        yield dict(zip(ranges, values, strict=True))

@@ -21,7 +21,6 @@ T = TypeVar("T")
 NAME = "<recurrence>"
 MAX_LENGTH = 20_000
 _HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
-_PLAIN_HEAD = re.compile(r"\s*([A-Za-z_]\w*)\(\s*(?:([A-Za-z_]\w*)|(\d{1,9}))\s*\)\s*")
 _WHEN = re.compile(r"\bwhen\b")
 _FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "abs", "floor", "ceil"))
 _OPERATORS = frozenset("+-*/^") | {"//", "%"}
@@ -136,7 +135,7 @@ class _Reader:
         return at + len(rest) - len(behind)
 
     def _definition(self, piece: _Piece, equals: int) -> None:
-        head = self._plain_head(piece.start, equals) or self._expression(piece.start, equals)
+        head = self._expression(piece.start, equals)
         if not isinstance(head, s.Call):
             raise self._problem(rules.BAD_HEAD, "the left side is not a function of sizes", head)
         if head.function in INTRINSICS or head.function in RESERVED:
@@ -150,15 +149,6 @@ class _Reader:
             raise self._problem(rules.DEFINED_TWICE, f"`{head.function}` is defined already", head)
         self._drafts[head.function] = draft
         self._case(draft, equals + 1, piece.end)
-
-    def _plain_head(self, start: int, end: int) -> s.Call | None:
-        """The most usual heads, T(n) and T(1), without the parser."""
-        head = _PLAIN_HEAD.fullmatch(self._text, start, end)
-        if head is None or head[2] in RESERVED or head[2] in INTRINSICS:
-            return None
-        at = self._span(*head.span(2 if head[2] else 3))
-        argument = s.Name(head[2], span=at) if head[2] else s.Integer(int(head[3]), span=at)
-        return s.Call(head[1], (argument,), span=self._trimmed(start, end))
 
     def _parameters(self, head: s.Call) -> tuple[str, ...]:
         names: list[str] = []

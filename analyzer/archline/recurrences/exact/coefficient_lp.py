@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import islice
 
 from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.facts import Facts
 from archline.algebra.lp.exact_vertex import corner, solution
 from archline.algebra.polynomial import ZERO, Poly, combination, rational, total
-from archline.algebra.prove.enumerate import counterexamples, holds_everywhere
+from archline.algebra.prove.enumerate import holds_everywhere
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Places, Point, coordinates
 from archline.recurrences.exact.at_call import Caller, NotComparableError, references
@@ -19,7 +18,6 @@ from archline.recurrences.exact.basis import Element
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import Function
 
-MAX_FAILURES = 4
 MAX_PROOF = 20_000
 MAX_SOLVED = 30
 BEYOND = 4
@@ -107,10 +105,6 @@ class Writer:
         except OutOfBudgetError:
             return False
 
-    def failures(self, step: Transition, margin: Poly) -> list[dict[str, int]]:
-        """Sizes at which it is below 0, where the step has only a few."""
-        return list(islice(counterexamples(margin, self._caller(step).facts), MAX_FAILURES))
-
     def _caller(self, step: Transition) -> Caller:
         if step not in self._callers:
             self._callers[step] = Caller(step.facts, self._references, self._tangents)
@@ -196,16 +190,14 @@ class CoefficientProgram:
         """Whether no element in use grows faster than a size."""
         return all(self.elements[index].degree <= 1 for index in self._used)
 
-    def drop_needless(self, best: Sequence[fmpq]) -> bool:
-        """Do without products of sizes that hardly help, the highest first; whether there were any."""
+    def drop_needless(self, best: Sequence[fmpq]) -> None:
+        """Do without products of sizes that hardly help, the highest first."""
         target = self._worth(best)
-        before = len(self._used)
         for index in reversed([each for each in self._used if self.elements[each].degree]):
             fewer = [each for each in self._used if each != index]
             found = self._solved(fewer) if fewer else None
             if found is not None and self._worth(found) >= target - abs(target) * SLACK:
                 self._used = fewer
-        return len(self._used) < before
 
     def _worth(self, coefficients: Sequence[fmpq]) -> fmpq:
         return sum((goal * each for goal, each in zip(self._goal, coefficients, strict=True)), fmpq(0))
@@ -224,11 +216,6 @@ class CoefficientProgram:
         """Whether the step holds with equality for all sizes."""
         margin = self._margin(step, coefficients)
         return margin is not None and self._writer.proves(step, margin) and self._writer.proves(step, -margin)
-
-    def failures(self, step: Transition, coefficients: Sequence[fmpq]) -> list[dict[str, int]]:
-        """Sizes at which a step of few sizes fails."""
-        margin = self._margin(step, coefficients)
-        return [] if margin is None else self._writer.failures(step, margin)
 
     def _margin(self, step: Transition, coefficients: Sequence[fmpq]) -> Poly | None:
         """What must be at least 0; None where an element with a coefficient cannot be written."""

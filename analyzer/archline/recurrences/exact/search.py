@@ -100,15 +100,13 @@ class Sampling:
                 found = self._proved(program, pools, near)
                 if found is not None:
                     return found
-                broken = [(step, point) for step in context.steps for point in program.failures(step, coefficients)]
-                if not broken and simple:
+                if simple:
                     return None
-                if not broken:
-                    simple = True
-                    program.drop_needless(coefficients)
-                    if program.linear:
-                        function = context.function
-                        pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
+                simple = True
+                program.drop_needless(coefficients)
+                if program.linear:
+                    function = context.function
+                    pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
             self._require(program, broken)
         return None
 
@@ -134,7 +132,6 @@ class Sampling:
         """Coefficients near the best ones, and those themselves, and which of them are short."""
         yield from ((each, True) for each in _rounded(best, self._context.upper))
         yield best, False
-        yield from ((each, False) for each in _with_room(best, self._context.upper))
         if self._context.upper and self._context.function.facts.powers:
             yield from ((each, False) for each in _raised(best))
 
@@ -164,13 +161,6 @@ def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
     for unit in UNITS:
         yield _nearest(coefficients, unit)
         yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
-
-
-def _with_room(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
-    """Coefficients with some room, for proofs that bound integers by fractions."""
-    for room in ROOM:
-        factor = 1 + room if upper else 1 - room
-        yield tuple(each * factor if each > 0 else each for each in coefficients)
 
 
 def _raised(coefficients: Coefficients) -> Iterator[Coefficients]:

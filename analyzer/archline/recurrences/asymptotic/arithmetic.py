@@ -1,4 +1,4 @@
-"""Three kinds of numbers that recurrences are evaluated in: rationals, floats, and floats of any magnitude."""
+"""Two kinds of numbers that recurrences are evaluated in: rationals, and floats of any magnitude."""
 
 from __future__ import annotations
 
@@ -158,64 +158,6 @@ class _Exact(Arithmetic):
         return fmpq(top.bit_length() - bottom.bit_length())
 
 
-class _Floats(Arithmetic):
-    """Floats; what is beyond their range has no value."""
-
-    def number(self, value: Given) -> float:
-        try:
-            return float(value)
-        except OverflowError:
-            raise NoValueError("a number beyond floats") from None
-
-    def plain(self, value: float) -> float:
-        return value
-
-    def size(self, value: float) -> float:
-        if value < 1e6:
-            nearest = round(value)
-            if abs(value - nearest) <= _NEAR * value:
-                return float(nearest)
-        return value
-
-    def key(self, value: float) -> object:
-        return round(math.log(value) * 4e10) if value > 0 else (value,)
-
-    def difference(self, left: float, right: float) -> float:
-        difference = left - right
-        return 0.0 if abs(difference) <= _NEAR * abs(left) else difference
-
-    def pi(self) -> float:
-        return math.pi
-
-    def floor(self, value: float) -> float:
-        return float(math.floor(self.size(value)))
-
-    def power(self, base: float, exponent: float) -> float:
-        try:
-            found = base**exponent
-        except (OverflowError, ZeroDivisionError):
-            raise NoValueError("a power beyond floats") from None
-        if isinstance(found, complex):
-            raise NoValueError("a power that is not real")
-        return float(found)
-
-    def sqrt(self, value: float) -> float:
-        if value < 0:
-            raise NoValueError("square root of a negative number")
-        return math.sqrt(value)
-
-    def exp(self, value: float) -> float:
-        return self.power(math.e, value)
-
-    def log2(self, value: float) -> float:
-        if value <= 0:
-            raise NoValueError("logarithm of a number that is not positive")
-        return math.log2(value)
-
-    def log(self, value: float) -> float:
-        return self.log2(value) * math.log(2)
-
-
 class _Wide(Arithmetic):
     """Flint's balls, whose exponents have no bound; sizes are their midpoints."""
 
@@ -227,17 +169,23 @@ class _Wide(Arithmetic):
         return float(value)
 
     def size(self, value: arb) -> arb:
-        centre = value.mid()
-        if centre < 1e6:
-            nearest = round(float(centre))
-            if abs(centre - nearest) <= _NEAR * abs(centre):
+        near = float(value)
+        if near < 1e6:
+            nearest = round(near)
+            if abs(near - nearest) <= _NEAR * abs(near):
                 return arb(nearest)
-        return centre
+        return value.mid()
 
     def key(self, value: arb) -> object:
-        return round(float(value.log()) * 4e10) if value > 0 else (float(value),)
+        near = float(value)
+        if 0 < near < math.inf:
+            return round(math.log(near) * 4e10)
+        return round(float(value.log()) * 4e10) if value > 0 else (near,)
 
-    def difference(self, left: arb, right: arb) -> arb:
+    def difference(self, left: arb, right: arb) -> arb | float:
+        near, other = float(left), float(right)
+        if abs(near) < math.inf and abs(other) < math.inf:
+            return 0.0 if abs(near - other) <= _NEAR * abs(near) else near - other
         difference = (left - right).mid()
         return arb(0) if abs(difference) <= _NEAR * abs(left.mid()) else difference
 
@@ -275,5 +223,4 @@ class _Wide(Arithmetic):
 
 
 EXACT: Arithmetic = _Exact()
-FLOATS: Arithmetic = _Floats()
 WIDE: Arithmetic = _Wide()

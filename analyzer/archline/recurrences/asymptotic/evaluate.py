@@ -2,8 +2,8 @@
 
 A function has its base value at sizes up to the base's; where none is given and no case has a condition, it is 1 up to
 size 1 (up to 2, where sizes shrink by roots alone). `log2(w)` and `log(w)` of something that varies are those of
-2 + w, unless `exact_logs` is asked for. Three kinds of numbers serve: rationals (`EXACT`), floats (`FLOATS`), and
-floats of any magnitude (`WIDE`). Expressions are compiled to closures of the names' values and the calls' values.
+2 + w, unless `exact_logs` is asked for. Two kinds of numbers serve: rationals (`EXACT`), and floats of any
+magnitude (`WIDE`). Expressions are compiled to closures of the names' values and the calls' values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, 
 from archline.recurrences.asymptotic.problem import Definition, EquationCase, Recurrence
 
 Number: TypeAlias = Any
-"""A number of an arithmetic: fmpq, float or arb."""
+"""A number of an arithmetic: fmpq or arb."""
 Code: TypeAlias = Callable[[Mapping[str, Number], list[Number]], Number]
 
 
@@ -68,6 +68,9 @@ class Compiler:
             case s.Unary(op="-", operand=operand):
                 inner = self.compile(operand, calls)
                 return lambda names, values: -inner(names, values)
+            case s.Binary(op="/", left=left, right=s.Integer(value=divisor)) if divisor:
+                top, bottom = self.compile(left, calls), self._arithmetic.number(divisor)
+                return lambda names, values: top(names, values) / bottom
             case s.Binary(op=op, left=left, right=right):
                 return self._binary(op, self.compile(left, calls), self.compile(right, calls))
             case s.Call(function=function, arguments=arguments) if function in self._functions:
@@ -294,34 +297,25 @@ class Evaluator:
         self._count += 1
         if self._count > self._limit:
             raise EvaluationRefusedError(f"more than {self._limit} sizes are needed for one value")
-        base = self._base(name, at)
-        if base is not None:
-            self._known[key] = base
-            return []
-        environment = dict(self._symbols)
-        environment.update(zip(self._functions[name].parameters, at, strict=True))
-        case = self._case(name, environment)
+        function = self._functions[name]
+        for thresholds, value in function.bases:
+            for size, threshold in zip(at, thresholds, strict=True):
+                if not size <= threshold:
+                    break
+            else:
+                self._known[key] = value
+                return []
+        environment = self._symbols | dict(zip(function.parameters, at, strict=True))
+        # The last case has no condition.
+        for case in function.cases:
+            if case.condition is None or case.condition(environment):
+                break
         size_of = self._arithmetic.size
         calls: list[_Entry] = []
         for callee, arguments in case.calls:
             sizes = tuple([size_of(argument(environment, [])) for argument in arguments])
             calls.append((self._key(callee, sizes), callee, sizes, None))
         return [(key, name, at, (case, environment, [each[0] for each in calls])), *calls]
-
-    def _base(self, name: str, sizes: tuple[Number, ...]) -> Number | None:
-        for thresholds, value in self._functions[name].bases:
-            for size, threshold in zip(sizes, thresholds, strict=True):
-                if not size <= threshold:
-                    break
-            else:
-                return value
-        return None
-
-    def _case(self, name: str, environment: Mapping[str, Number]) -> CompiledCase:
-        for case in self._functions[name].cases:
-            if case.condition is None or case.condition(environment):
-                return case
-        raise AssertionError("the last case has no condition")
 
 
 def default_base(definition: Definition, functions: frozenset[str]) -> int:

@@ -11,7 +11,7 @@ from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import arb, fmpq
-from archline.recurrences.asymptotic.arithmetic import EXACT, FLOATS, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Formula, value_at
 from archline.recurrences.asymptotic.normal_form import (
     Bases,
@@ -127,7 +127,7 @@ def _shares(problem: Recurrence) -> list[float]:
     for node in s.nodes(tuple(case.value for each in problem.definitions for case in each.cases)):
         if isinstance(node, s.Call) and node.function in {each.name for each in problem.definitions}:
             try:
-                ratio = float(value_at(node.arguments[0], {problem.asked.parameters[0]: 1 << 40}, FLOATS)) / (1 << 40)
+                ratio = float(value_at(node.arguments[0], {problem.asked.parameters[0]: 1 << 40}, WIDE)) / (1 << 40)
             except (NoValueError, EvaluationRefusedError):
                 continue
             if 0 < ratio < 1 - 1e-6:
@@ -137,25 +137,15 @@ def _shares(problem: Recurrence) -> list[float]:
 
 def followed(problem: Recurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
     """log2 of the function at the sizes. Raises OutOfReachError."""
-    for arithmetic in (FLOATS, WIDE):
-        found = _followed(problem, sizes, symbols, arithmetic)
-        if found is not None:
-            return found
-    raise OutOfReachError("the recurrence has no value at the sizes checked")
-
-
-def _followed(
-    problem: Recurrence, sizes: list[int | Fraction], symbols: Symbols, arithmetic: Arithmetic
-) -> list[float] | None:
     try:
-        evaluator = Evaluator(problem, symbols, arithmetic, limit=_EVALUATIONS)
-        values = [arb(evaluator.of(problem.asked.name, size)) for size in sizes]
-    except (NoValueError, OverflowError):
-        return None
+        evaluator = Evaluator(problem, symbols, WIDE, limit=_EVALUATIONS)
+        values = [evaluator.of(problem.asked.name, size) for size in sizes]
     except EvaluationRefusedError as reason:
         raise OutOfReachError(f"the recurrence could not be followed to check the answer: {reason}") from None
-    if not all(value.is_finite() for value in values):
-        return None
+    except (NoValueError, OverflowError):
+        values = []
+    if not values or not all(value.is_finite() for value in values):
+        raise OutOfReachError("the recurrence has no value at the sizes checked")
     if not all(value > 0 for value in values):
         raise OutOfReachError("the function is not positive at the sizes checked")
     return [_log(value) for value in values]

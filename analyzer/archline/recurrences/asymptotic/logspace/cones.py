@@ -169,11 +169,13 @@ def _nearby(value: fmpq) -> float:
     return int(value.p) / int(value.q)
 
 
-@lru_cache(maxsize=4096)
 def approximate(value: Number) -> float:
     """A floating-point number beside it: for proposals and checks only."""
-    if not isinstance(value, Irrational):
-        return _nearby(value)
+    return _approximated(value) if isinstance(value, Irrational) else _nearby(value)
+
+
+@lru_cache(maxsize=4096)
+def _approximated(value: Irrational) -> float:
     return sum(_parts(value.top)) / sum(_parts(value.bottom))
 
 

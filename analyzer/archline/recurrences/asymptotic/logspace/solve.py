@@ -20,9 +20,8 @@ from math import fsum, inf, isfinite, log, log2
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_fact
-from archline.numbers import arb
 from archline.records import record
-from archline.recurrences.asymptotic.arithmetic import FLOATS, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
 from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, approximate, sign, whole
@@ -167,8 +166,6 @@ FAR = (192.0, 384.0, 768.0)
 NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
 MAX_DIRECTIONS = 48
 STEPS = 30_000
-FLOATING = 100.0
-"""Up to which logarithm of sizes products of several of them are floats."""
 STEADY = 0.75
 """A logarithm too many or too few adds 1 to the ratio's logarithm with every doubling of the scale."""
 SLACK = 3.0
@@ -257,7 +254,7 @@ class _Witness:
         self._names = system.names.all
         self._sorter = _sorter(problem, system)
         self._formulas: dict[int, Formula] = {}
-        self._evaluators: dict[tuple[int, int], Evaluator] = {}
+        self._evaluators: dict[int, Evaluator] = {}
         for regime in reversed(found):
             for case in regime.cases:
                 self._formulas[case] = regime.formula
@@ -267,11 +264,10 @@ class _Witness:
         """log2 of the value over the growth at sizes 2^point; None where it cannot be had or the facts exclude it."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
-            arithmetic = WIDE if max(point) > FLOATING else FLOATS
-            case = int(float(self._at(self._sorter, sizes, arithmetic))) - 1
+            case = int(float(self._at(self._sorter, sizes))) - 1
             if case < 0:
                 return None
-            value = self._log2_value(sizes, (WIDE,) if max(point) > FLOATING else (FLOATS, WIDE))
+            value = self._log2_value(sizes)
         except (EvaluationRefusedError, NoValueError, OverflowError):
             return None
         expected = _value(self._formulas.get(case, self._other), point)
@@ -279,24 +275,19 @@ class _Witness:
             return 0.0 if value is expected else inf
         return value - expected
 
-    def _at(self, problem: Recurrence, sizes: dict[str, float], arithmetic: Arithmetic) -> Number:
-        """The value of a recurrence, which is compiled once for a kind of numbers."""
-        key = id(problem), id(arithmetic)
-        if key not in self._evaluators:
-            self._evaluators[key] = Evaluator(problem, sizes, arithmetic, limit=STEPS)
-        self._evaluators[key].give(sizes)
-        return self._evaluators[key].at(sizes)
+    def _at(self, problem: Recurrence, sizes: dict[str, float]) -> Number:
+        """The value of a recurrence, which is compiled once."""
+        if id(problem) not in self._evaluators:
+            self._evaluators[id(problem)] = Evaluator(problem, sizes, WIDE, limit=STEPS)
+        self._evaluators[id(problem)].give(sizes)
+        return self._evaluators[id(problem)].at(sizes)
 
-    def _log2_value(self, sizes: dict[str, float], ways: Sequence[Arithmetic]) -> float | None:
+    def _log2_value(self, sizes: dict[str, float]) -> float | None:
         """log2 of the recurrence's value, None where it is 0."""
-        for arithmetic in ways:
-            try:
-                value = arb(self._at(self._problem, sizes, arithmetic))
-            except (NoValueError, OverflowError):
-                continue
-            if value.is_finite():
-                return float(value.log()) / log(2) if value > 0 else None
-        raise EvaluationRefusedError("a value beyond all numbers")
+        value = self._at(self._problem, sizes)
+        if not value.is_finite():
+            raise EvaluationRefusedError("a value beyond all numbers")
+        return float(value.log()) / log(2) if value > 0 else None
 
     def shown(self, point: Point) -> str:
         """The sizes in words."""

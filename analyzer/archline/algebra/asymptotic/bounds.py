@@ -6,8 +6,6 @@ a `DifferenceStep`, which a certificate shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
@@ -249,28 +247,23 @@ class Reader:
         return Envelope(None, choice("min", (left.upper, right.upper)))
 
     def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Envelope:
-        rounding: dict[str, Callable[[s.Expr], Envelope]] = {"floor": self._floor, "ceil": self._ceil}
-        match function:
-            case "max":
+        match function, arguments:
+            case "max", _:
                 return _maximum([self.read(each) for each in arguments])
-            case "min":
+            case "min", _:
                 return _minimum([self.read(each) for each in arguments])
+            case "sqrt" | "rsqrt", (argument,):
+                return self._power(argument, e.HALF if function == "sqrt" else -e.HALF)
+            case "log2" | "log", (argument,):
+                return self._log(argument)
+            case "floor", (argument,):
+                return self._floor(argument)
+            case "ceil", (argument,):
+                return self._ceil(argument)
+            case "abs", (argument,):
+                return self._abs(argument)
             case _:
-                pass
-        if len(arguments) == 1:
-            (argument,) = arguments
-            match function:
-                case "sqrt" | "rsqrt":
-                    return self._power(argument, e.HALF if function == "sqrt" else -e.HALF)
-                case "log2" | "log":
-                    return self._log(argument)
-                case "floor" | "ceil":
-                    return rounding[function](argument)
-                case "abs":
-                    return self._abs(argument)
-                case _:
-                    pass
-        raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
+                raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
 
     def _log(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)

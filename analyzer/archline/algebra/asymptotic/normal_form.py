@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
@@ -77,20 +78,14 @@ def _decimal(expr: s.Expr, text: str) -> Constant:
     return Constant(fmpq(value.numerator, value.denominator))
 
 
+_OPERATIONS: dict[str, Callable[[Constant, Constant], Constant]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "^": Constant.power,
+}  # fmt: skip
+
+
 def _binary(op: str, left: Constant, right: Constant) -> Constant:
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return left / right
-        case "^":
-            return left.power(right)
-        case _:
-            pass
+    if op in _OPERATIONS:
+        return _OPERATIONS[op](left, right)
     whole = _floor(left / right)
     return whole if op == "//" else left - right * whole
 

@@ -19,19 +19,31 @@ class NoValueError(Exception):
     """An operation without a value in this arithmetic."""
 
 
+def exact_root(value: fmpq, degree: int) -> fmpq | None:
+    """The root of a number >= 0 where it is rational."""
+    top, bottom = fmpz(value.p).root(degree), fmpz(value.q).root(degree)
+    return fmpq(top, bottom) if top**degree == value.p and bottom**degree == value.q else None
+
+
 class Arithmetic:
-    """Operations beside + - * and comparisons, which the numbers have themselves."""
+    """Operations beside + - * and comparisons, which the numbers have themselves: on rationals, others in subclasses.
+
+    What is irrational has no value among rationals.
+    """
 
     def number(self, value: Given) -> Number:
         """A given number in this arithmetic."""
-        raise NotImplementedError
+        fraction = Fraction(value)
+        return fmpq(fraction.numerator, fraction.denominator)
 
     def plain(self, value: Number) -> Fraction | float:
         """A number of this arithmetic as one of Python's."""
-        raise NotImplementedError
+        return Fraction(int(value.p), int(value.q))
 
     def size(self, value: Number) -> Number:
         """A size as calls take it: what rounding has moved off an integer is moved back."""
+        if int(value.p).bit_length() + int(value.q).bit_length() > MAX_SIZE_BITS:
+            raise NoValueError("a size that is too long")
         return value
 
     def key(self, value: Number) -> object:
@@ -43,7 +55,7 @@ class Arithmetic:
         return left - right
 
     def pi(self) -> Number:
-        raise NotImplementedError
+        raise NoValueError("pi is irrational")
 
     def divide(self, left: Number, right: Number) -> Number:
         if right == 0:
@@ -57,13 +69,26 @@ class Arithmetic:
         return left - right * self.floor_divide(left, right)
 
     def floor(self, value: Number) -> Number:
-        raise NotImplementedError
+        return fmpq(value.floor())
 
     def ceil(self, value: Number) -> Number:
         return -self.floor(-value)
 
     def power(self, base: Number, exponent: Number) -> Number:
-        raise NotImplementedError
+        degree, power = int(exponent.q), int(exponent.p)
+        if degree > 1:
+            if base < 0 or degree > 64:
+                raise NoValueError("a power that is not rational")
+            root = exact_root(base, degree)
+            if root is None:
+                raise NoValueError("a power that is not rational")
+            base = root
+        if base == 0 and power < 0:
+            raise NoValueError("division by zero")
+        bits = max(int(base.p).bit_length(), int(base.q).bit_length())
+        if base not in (0, 1, -1) and bits * abs(power) > MAX_BITS:
+            raise NoValueError("a power that is too long")
+        return base**power
 
     def sqrt(self, value: Number) -> Number:
         return self.power(value, self.number(Fraction(1, 2)))
@@ -87,69 +112,16 @@ class Arithmetic:
         return int(size)
 
     def exp(self, value: Number) -> Number:
-        raise NotImplementedError
-
-    def log2(self, value: Number) -> Number:
-        raise NotImplementedError
-
-    def log(self, value: Number) -> Number:
-        raise NotImplementedError
-
-
-def exact_root(value: fmpq, degree: int) -> fmpq | None:
-    """The root of a number >= 0 where it is rational."""
-    top, bottom = fmpz(value.p).root(degree), fmpz(value.q).root(degree)
-    return fmpq(top, bottom) if top**degree == value.p and bottom**degree == value.q else None
-
-
-class _Exact(Arithmetic):
-    """Rationals; what is irrational has no value."""
-
-    def number(self, value: Given) -> fmpq:
-        fraction = Fraction(value)
-        return fmpq(fraction.numerator, fraction.denominator)
-
-    def plain(self, value: fmpq) -> Fraction:
-        return Fraction(int(value.p), int(value.q))
-
-    def size(self, value: fmpq) -> fmpq:
-        if int(value.p).bit_length() + int(value.q).bit_length() > MAX_SIZE_BITS:
-            raise NoValueError("a size that is too long")
-        return value
-
-    def pi(self) -> fmpq:
-        raise NoValueError("pi is irrational")
-
-    def floor(self, value: fmpq) -> fmpq:
-        return fmpq(value.floor())
-
-    def power(self, base: fmpq, exponent: fmpq) -> fmpq:
-        degree, power = int(exponent.q), int(exponent.p)
-        if degree > 1:
-            if base < 0 or degree > 64:
-                raise NoValueError("a power that is not rational")
-            root = exact_root(base, degree)
-            if root is None:
-                raise NoValueError("a power that is not rational")
-            base = root
-        if base == 0 and power < 0:
-            raise NoValueError("division by zero")
-        bits = max(int(base.p).bit_length(), int(base.q).bit_length())
-        if base not in (0, 1, -1) and bits * abs(power) > MAX_BITS:
-            raise NoValueError("a power that is too long")
-        return base**power
-
-    def exp(self, value: fmpq) -> fmpq:
         if value != 0:
             raise NoValueError("an irrational number")
         return fmpq(1)
 
-    def log(self, value: fmpq) -> fmpq:
+    def log(self, value: Number) -> Number:
         if value != 1:
             raise NoValueError("an irrational number")
         return fmpq(0)
 
-    def log2(self, value: fmpq) -> fmpq:
+    def log2(self, value: Number) -> Number:
         if value <= 0:
             raise NoValueError("logarithm of a number that is not positive")
         top, bottom = int(value.p), int(value.q)
@@ -222,5 +194,5 @@ class _Wide(Arithmetic):
         return value.log()
 
 
-EXACT: Arithmetic = _Exact()
+EXACT = Arithmetic()
 WIDE: Arithmetic = _Wide()

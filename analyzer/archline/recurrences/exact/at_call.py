@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -175,9 +176,10 @@ class Caller:
     _ordered: list[Logarithm] = field(default_factory=list)
     _known: dict[str, Poly] = field(default_factory=dict)
     _signs: dict[Poly, Poly] = field(default_factory=dict)
-    # What atoms became; more symbols change nothing about those that were written before.
-    _places: dict[Atom, Poly | None] = field(default_factory=dict)
-    _orders: dict[Atom, Poly | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # What atoms became; more symbols change nothing about those that were written before.
+        self._place, self._order = cache(self._there), cache(self._in_order)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
         """The value with the sizes of the call; numbers of halvings as what they are at least, or at most.
@@ -200,11 +202,6 @@ class Caller:
 
     def _placed(self, value: Poly) -> Poly:
         return value.map_atoms(self._place)
-
-    def _place(self, atom: Atom) -> Poly | None:
-        if atom not in self._places:
-            self._places[atom] = self._there(atom)
-        return self._places[atom]
 
     def _there(self, atom: Atom) -> Poly | None:
         if isinstance(atom, a.CeilLog2):
@@ -229,11 +226,6 @@ class Caller:
     def ordered(self, value: Poly) -> Poly:
         """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
         return value.map_atoms(self._order)
-
-    def _order(self, atom: Atom) -> Poly | None:
-        if atom not in self._orders:
-            self._orders[atom] = self._in_order(atom)
-        return self._orders[atom]
 
     def _in_order(self, atom: Atom) -> Poly | None:
         match atom:

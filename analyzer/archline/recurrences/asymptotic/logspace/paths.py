@@ -362,14 +362,10 @@ class Cost:
 
 @record
 class PathCosts:
-    """A path on a part of its region with its costs: the function is the greatest of `terms` there.
-
-    So it is of `exact`, where logarithms are as they arise; those of `terms` are plainer.
-    """
+    """A path on a part of its region with its costs: the function is the greatest of `terms` there."""
 
     path: Path
     costs: tuple[Cost, ...]
-    exact: tuple[LogMonomial, ...]
     terms: tuple[LogMonomial, ...]
 
     @property
@@ -389,8 +385,7 @@ def pieces(system: System, path: Path) -> Iterator[PathCosts]:
         for form in (split.form, tuple(-x for x in split.form)):
             yield from pieces(system, replace(path, region=path.region.cut(form)))
         return
-    exact = prune([each.term for each in found], path.region)
-    yield PathCosts(path, tuple(found), exact, simplified(exact, path.region))
+    yield PathCosts(path, tuple(found), simplified(prune([each.term for each in found], path.region), path.region))
 
 
 def _of_leaves(system: System, path: Path) -> Iterator[Cost]:

@@ -90,8 +90,7 @@ def root_case(piece: PathCosts) -> int:
 def formula_of(found: Sequence[PathCosts], others: Sequence[PathCosts] = ()) -> Formula | None:
     """One formula for all pieces. Terms of others may take part in it."""
     terms = [term for piece in others for term in piece.terms]
-    plain = formula_for([(piece.region, piece.terms) for piece in found], terms)
-    return formula_for([(piece.region, piece.exact) for piece in found], terms) if plain is None else plain
+    return formula_for([(piece.region, piece.terms) for piece in found], terms)
 
 
 def _by_case(system: System, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
@@ -173,18 +172,8 @@ SPREAD = 16.0
 Point = tuple[float, ...]
 
 
-@record
-class NumericCheck:
-    """What the evaluation found: `trouble` is what speaks against the answer; `points` sizes were evaluated."""
-
-    trouble: str | None
-    points: int
-
-
-def check(
-    problem: Recurrence, system: System, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
-) -> NumericCheck:
-    """Compare the regimes' growth with the recurrence's own values."""
+def check(problem: Recurrence, system: System, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]) -> int:
+    """Compare the regimes' growth with the recurrence's own values, and count at how many. Raises OutOfReachError."""
     witness = _Witness(problem, system, found)
     noise = _noise(system)
     count = 0
@@ -200,10 +189,10 @@ def check(
                 break
         else:
             where = witness.shown(points[-1])
-            return NumericCheck(f"the growth found does not agree with the recurrence's own values near {where}", count)
+            raise OutOfReachError(f"the growth found does not agree with the recurrence's own values near {where}")
     if not count:
-        return NumericCheck("the recurrence could not be evaluated at any of the sizes checked, to check the answer", 0)
-    return NumericCheck(None, count)
+        raise OutOfReachError("the recurrence could not be evaluated at any of the sizes checked, to check the answer")
+    return count
 
 
 def _noise(system: System) -> float:
@@ -336,11 +325,6 @@ _WHERE = {
 }
 
 
-def story(system: System, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> tuple[str, ...]:
-    """The lines of the solution."""
-    return tuple(_Teller(system, pieces, parts).lines())
-
-
 class _Teller:
     """Puts a solution into words."""
 
@@ -432,13 +416,11 @@ def solve_multi(problem: Recurrence) -> Answer:
         system = read_system(problem)
         found = _pieces(system)
         parts = regimes(system, found)
-        steps = _bounded(problem, system, parts) if system.enclosed else story(system, found, parts)
-        verdict = check(problem, system, parts, found)
+        steps = _bounded(problem, system, parts) if system.enclosed else tuple(_Teller(system, found, parts).lines())
+        count = check(problem, system, parts, found)
     except OutOfReachError as problem_:
         return Refused(str(problem_))
-    if verdict.trouble is not None:
-        return Refused(verdict.trouble)
-    return _solved(system, parts, steps, verdict)
+    return _solved(system, parts, steps, count)
 
 
 def _pieces(system: System) -> list[PathCosts]:
@@ -461,9 +443,9 @@ def _bounded(problem: Recurrence, system: System, parts: list[GrowthRegime]) -> 
     return (*lines, "With a bound below it and one above it the growth is the same, and it rises with the nodes.")
 
 
-def _solved(system: System, parts: list[GrowthRegime], steps: tuple[str, ...], verdict: NumericCheck) -> Solved:
+def _solved(system: System, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> Solved:
     printer = Printer(system.names.all)
-    checked = f"The recurrence itself, evaluated at {verdict.points} sizes over several scales, agrees."
+    checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
     shown = tuple((_condition(system, part, parts), printer.formula(part.formula)) for part in parts)
     return Solved(
         growth=printer.formula(parts[-1].formula),

@@ -14,6 +14,7 @@ from math import log2
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.ir.scope import OPPOSITE
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.structure import structure
@@ -53,7 +54,6 @@ Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
 MAX_ALTERNATIVES = 64
 STRICT = 1e-6
 """How much a strict comparison asks for beyond equality, relatively: it matters where sizes are equal."""
-_NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!=", "!=": "=="}
 
 
 def alternatives(fact: s.Fact, names: Names) -> Alternatives:
@@ -63,8 +63,8 @@ def alternatives(fact: s.Fact, names: Names) -> Alternatives:
             return _both(alternatives(left, names), alternatives(right, names))
         case s.Binary(op="or", left=left, right=right):
             return alternatives(left, names) + alternatives(right, names)
-        case s.Unary(op="not", operand=s.Binary(op=op, left=left, right=right, span=span)) if op in _NEGATED:
-            return alternatives(s.Binary(_NEGATED[op], left, right, span=span), names)
+        case s.Unary(op="not", operand=s.Binary(op=op, left=left, right=right, span=span)) if op in OPPOSITE:
+            return alternatives(s.Binary(OPPOSITE[op], left, right, span=span), names)
         case s.Binary(op="<=" | "<" as op, left=left, right=right):
             return _compared(left, right, names, strict=op == "<")
         case s.Binary(op=">=" | ">" as op, left=left, right=right):
@@ -78,8 +78,8 @@ def alternatives(fact: s.Fact, names: Names) -> Alternatives:
 def negated(fact: s.Fact) -> str:
     """The opposite condition, as text."""
     match fact:
-        case s.Binary(op=op, left=left, right=right, span=span) if op in _NEGATED:
-            return format_fact(s.Binary(_NEGATED[op], left, right, span=span))
+        case s.Binary(op=op, left=left, right=right, span=span) if op in OPPOSITE:
+            return format_fact(s.Binary(OPPOSITE[op], left, right, span=span))
         case _:
             return f"not ({format_fact(fact)})"
 

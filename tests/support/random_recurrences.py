@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, value_at
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Formula
 from archline.recurrences.asymptotic.problem import Recurrence
 
 SYMBOLS = {"b": 3, "L": 17, "d": 5}
@@ -163,7 +163,7 @@ def disagreement(problem: Recurrence, growth: str) -> str | None:
         ratios = []
         for size in sizes:
             value = evaluator.of("T", size)
-            ratio = value / value_at(claim, {"n": size, **SYMBOLS}, WIDE, exact_logs=False)
+            ratio = value / Formula(claim, WIDE, exact_logs=False).at({"n": size, **SYMBOLS})
             if not ratio > 0:
                 return f"the ratio at {size} is {ratio}"
             ratios.append(float(ratio.log().mid()) / math.log(2))

@@ -163,15 +163,9 @@ class Formula:
         return self._code({name: self._arithmetic.number(value) for name, value in point.items()}, [])
 
 
-def value_at(
-    expr: s.Expr,
-    point: Mapping[str, int | Fraction | float],
-    arithmetic: Arithmetic = EXACT,
-    *,
-    exact_logs: bool = True,
-) -> Number:
+def value_at(expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT) -> Number:
     """The value of an expression without recursive calls at one point. Raises as `Formula.at` does."""
-    return Formula(expr, arithmetic, exact_logs=exact_logs).at(point)
+    return Formula(expr, arithmetic).at(point)
 
 
 LIMIT = 100_000

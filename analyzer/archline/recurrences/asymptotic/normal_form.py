@@ -24,8 +24,8 @@ class Argument:
     """The size of a call: n^root where root is not 1, else ratio*n + offset."""
 
     ratio: fmpq
-    offset: fmpq
-    root: fmpq
+    offset: fmpq = fmpq(0)
+    root: fmpq = fmpq(1)
 
     @property
     def is_step(self) -> bool:
@@ -127,9 +127,9 @@ class _FormReader:
         constant = [term for term in terms if term.power.is_zero]
         if linear and len(linear) + len(constant) == len(terms) and linear[0].coefficient > 0:
             offset = constant[0].coefficient if constant else fmpq(0)
-            return Argument(linear[0].coefficient, offset, fmpq(1))
+            return Argument(linear[0].coefficient, offset)
         if len(terms) == 1 and terms[0].coefficient == 1 and terms[0].power.is_rational and terms[0].power.rational > 0:
-            return Argument(fmpq(1), fmpq(0), terms[0].power.rational)
+            return Argument(fmpq(1), root=terms[0].power.rational)
         raise self._unknown(expr)
 
     def _sizes(self, expr: s.Expr) -> tuple[Term, ...]:
@@ -296,10 +296,10 @@ def composed(outer: Argument, inner: Argument) -> Argument:
     if outer.is_same or inner.is_same:
         return inner if outer.is_same else outer
     if outer.is_root and inner.is_root:
-        return Argument(fmpq(1), fmpq(0), outer.root * inner.root)
+        return Argument(fmpq(1), root=outer.root * inner.root)
     if outer.is_root or inner.is_root:
         raise OutOfReachError("functions that call each other at roots and at parts of the size")
-    return Argument(outer.ratio * inner.ratio, inner.ratio * outer.offset + inner.offset, fmpq(1))
+    return Argument(outer.ratio * inner.ratio, inner.ratio * outer.offset + inner.offset)
 
 
 def _weight_at(weight: Term, argument: Argument) -> Term:

@@ -32,6 +32,7 @@ from archline.language.source import Source, Span
 from archline.language.substitution import defined_sizes, substituted
 from archline.numbers import fmpq
 from archline.records import record
+from archline.recurrences.asymptotic.normal_form import Argument
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
 from archline.recurrences.closed.levels import maximum_of, step_of
 from archline.recurrences.exact.transitions import Transition, steps_of
@@ -44,18 +45,10 @@ _HERE = Span(Source("<recurrence>", ""), 1, 1, 1, 1)
 
 
 @record
-class SizeOfCall:
-    """A call at the share `ratio` of the size, and less than a constant away from it; for n - c the ratio is 1."""
-
-    ratio: fmpq
-    offset: fmpq
-
-
-@record
 class BoundingSum:
     """One of the sums that bound a case: how often it calls itself, and what it adds, which is 0 where that is None."""
 
-    calls: tuple[tuple[SizeOfCall, fmpq], ...]
+    calls: tuple[tuple[Argument, fmpq], ...]
     added: s.Expr | None
 
     def expression(self, size: str) -> s.Expr:
@@ -138,7 +131,7 @@ class OneSide:
     def _branch(self, step: Transition) -> BoundingSum:
         if step.data:
             raise OutOfReachError("its calls or amounts depend on the data")
-        found: dict[SizeOfCall, fmpq] = {}
+        found: dict[Argument, fmpq] = {}
         for factor, call in step.calls:
             if not factor.is_constant:
                 raise OutOfReachError("how often it calls itself depends on its sizes")
@@ -147,7 +140,7 @@ class OneSide:
         ordered = sorted(found.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
         return BoundingSum(tuple((called, weight) for called, weight in ordered if weight), self._grown(step))
 
-    def _called(self, call: a.Applied) -> SizeOfCall:
+    def _called(self, call: a.Applied) -> Argument:
         (given,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
@@ -156,9 +149,9 @@ class OneSide:
             ratio, offset = found
             if 0 < ratio < 1:
                 # Leighton's theorem: an offset that is bounded does not count.
-                return SizeOfCall(ratio, fmpq(0))
+                return Argument(ratio, fmpq(0))
             if ratio == 1 and offset is not None and offset < 0 and offset.q == 1:
-                return SizeOfCall(ratio, offset)
+                return Argument(ratio, offset)
         raise OutOfReachError(
             f"the size of a call is neither a part of `{self.size}` nor `{self.size}` less a constant"
         )
@@ -256,7 +249,7 @@ def times(weight: fmpq, value: s.Expr) -> s.Expr:
     return value if weight == 1 else s.Binary("*", number(weight), value, span=_HERE)
 
 
-def _call(size: str, called: SizeOfCall) -> s.Expr:
+def _call(size: str, called: Argument) -> s.Expr:
     name = s.Name(size, span=_HERE)
     if called.ratio == 1:
         inner: s.Expr = s.Binary("-", name, number(-called.offset), span=_HERE)

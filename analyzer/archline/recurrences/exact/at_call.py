@@ -53,11 +53,12 @@ def _floor(atom: Atom, more: int) -> a.Floor | None:
 
 def without_halvings(value: Poly, facts: Facts) -> Poly:
     """What a value is at least, with ceil(log2(v + 1)) less a number in the place of what it grows with."""
-    less = {
-        atom: a.positive_part(a.ceil_log2(floor.argument + 1) - a.ceil_log2(floor.modulus))
-        for atom, floor in _grows_with(value, facts)
-    }
+    less = {atom: _less_halvings(floor.argument, floor.modulus) for atom, floor in _grows_with(value, facts)}
     return value.map_atoms(less.get) if less else value
+
+
+def _less_halvings(size: Poly, end: Poly) -> Poly:
+    return a.positive_part(a.ceil_log2(size + 1) - a.ceil_log2(end))
 
 
 def in_logarithms(value: Poly, facts: Facts) -> Poly:
@@ -91,9 +92,7 @@ def at_halves(value: Poly, facts: Facts, given: Mapping[str, Poly], there: Facts
 
 def _of_half(size: Poly, end: Poly, facts: Facts) -> Poly:
     whole = next((each for each in map(Poly.symbol, sorted(size.names)) if _holds_half(each, size, end, facts)), None)
-    if whole is not None:
-        return halvings(whole, end) - 1
-    return a.positive_part(a.ceil_log2(size + 1) - a.ceil_log2(end))
+    return _less_halvings(size, end) if whole is None else halvings(whole, end) - 1
 
 
 def _holds_half(whole: Poly, size: Poly, end: Poly, facts: Facts) -> bool:

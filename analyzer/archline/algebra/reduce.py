@@ -164,7 +164,7 @@ class _Cases:
         found = self.form(value, facts.with_nonnegative(now - start), vain)
         bends: list[Poly] = []
         for number in range(start - 1, least - 1, -1):
-            known, more = _pinned(facts, name, number), ZERO
+            known, more = pinned(facts, name, number), ZERO
             if known is not None:
                 more = self.form((value - found).substitute({name: Poly.constant(number)}), known, vain)
                 for distance, bend in enumerate(reversed(bends), 2):
@@ -183,7 +183,7 @@ class _Cases:
         block, rest = facts.unused("block'"), facts.unused("rest'")
         whole, left = Poly.symbol(block) * modulus, Poly.symbol(rest)
         size = whole - left if up else whole + left
-        known = _in_blocks(facts, name, modulus, up, size, (block, rest))
+        known = in_blocks(facts, name, modulus, up, size, (block, rest))
         found = self.form(value.substitute({name: size}), known, vain)
         if any(rest in atom.names for atom in found.atoms() if atom.parts):
             return None
@@ -196,7 +196,7 @@ class _Cases:
         """The polynomial in a symbol of few values through what the form is at each of them."""
         forms = []
         for number in numbers:
-            known = _pinned(facts, name, number)
+            known = pinned(facts, name, number)
             if known is None:
                 return None
             forms.append(self.form(value.substitute({name: Poly.constant(number)}), known, vain))
@@ -353,7 +353,7 @@ def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
             yield modulus
 
 
-def _pinned(facts: Facts, name: str, number: int) -> Facts | None:
+def pinned(facts: Facts, name: str, number: int) -> Facts | None:
     """What is known where a symbol is a number; None where it cannot be."""
     at = {name: Poly.constant(number)}
     bounds = {
@@ -370,7 +370,7 @@ def _pinned(facts: Facts, name: str, number: int) -> Facts | None:
     return known
 
 
-def _in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
+def in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
     """What is known where a symbol is written by its block and what is left."""
     block, rest = names
     own, at = facts.bounds[name], {name: size}

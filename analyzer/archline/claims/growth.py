@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Literal, NamedTuple, cast
@@ -22,6 +22,7 @@ from archline.algebra.printing import shortened, to_text
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
+from archline.claims.growth_cases import Case, in_cases, shown
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
@@ -79,6 +80,24 @@ def pieces(
         for each in cost.regimes
         for case in each.cases
     ]
+
+
+def pieces_by_cases(
+    costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
+) -> Iterator[list[tuple[ConditionalCost, Case]]]:
+    """The same of an exact form in cases of its sizes, in one way or another."""
+    assert cost.lower is not None
+    some = cost.metric in WHERE_SOME or known.positive(cost.lower)
+    for cases in in_cases(cost.lower, known):
+        found = []
+        for case in cases:
+            low = case.lower
+            if some and (less := low.constant_term) < 0:
+                # A count that is never 0 is 1 at least: (c + 1)*e >= c + e.
+                low = (low - less) / (1 - less)
+            where = (shown([case]), (*facts, *facts_of_case(case.facts)))
+            found.append((_piece(costs, where, (low, case.upper), case.facts, True), replace(case, lower=low)))
+        yield found
 
 
 def _piece(
@@ -226,6 +245,8 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False).outcome == "holds"
 
 
+WHERE_SOME = ("work", "span")
+"""The outermost call counts."""
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
 MAX_LENGTH = 20_000

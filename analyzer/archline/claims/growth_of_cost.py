@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from functools import lru_cache, reduce
-from itertools import product
+from itertools import islice, product, takewhile
 
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.is_big_o import proves
 from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.atoms import PositivePart
+from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import late
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.communication.floors import without_rounded_powers
@@ -24,10 +26,12 @@ from archline.claims.growth import (
     in_any_cache,
     over_range,
     pieces,
+    pieces_by_cases,
     without_blocks,
     without_conditions,
 )
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
+from archline.claims.growth_cases import Case, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
@@ -52,15 +56,16 @@ class Under:
     def text(self) -> str:
         """`Theta(...) where ...`, or `O(...) where ...`."""
         where = f" where {self.condition}" if self.condition else ""
-        return f"{'Theta' if self.tight else 'O'}({self.growth}){where}"
+        order = "0" if self.growth == "0" else f"{'Theta' if self.tight else 'O'}({self.growth})"
+        return f"{order}{where}"
 
 
 @record
 class Growth:
     """What a cost is O of and Omega of, each None where it is not known.
 
-    `under` holds what it is O of under conditions, where one expression does not serve everywhere. `tight` is what it
-    is Theta of from some sizes on, where at smaller ones it may vanish.
+    `under` holds what it is O or Theta of under conditions, 0 where it is that, where one expression does not serve
+    everywhere. `tight` is what it is Theta of from some sizes on, where at smaller ones it may vanish.
     """
 
     upper: str | None
@@ -68,10 +73,11 @@ class Growth:
     under: tuple[Under, ...] = ()
     tight: Under | None = None
 
-    def ends(self, facts: Container[str]) -> tuple[list[str], list[str]]:
-        """All that a cost is O of, and Omega of, where facts, as text, hold."""
+    def ends(self, given: Set[str]) -> tuple[list[str], list[str]]:
+        """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
-        some = [each for each in cases if all(format_fact(fact) in facts for fact in facts_of(each.condition))]
+        facts = [[format_fact(fact) for fact in facts_of(each.condition)] for each in cases]
+        some = [each for each, needed in zip(cases, facts, strict=True) if needed and given >= set(needed)]
         uppers = (self.upper, *(each.growth for each in some))
         lowers = (self.lower, *(each.growth for each in some if each.tight))
         return [each for each in uppers if each is not None], [each for each in lowers if each is not None]
@@ -95,6 +101,8 @@ class Growth:
 
 LEAST = (2, 3, 4)
 """From which sizes on a cost is compared that may vanish at smaller ones."""
+ROUNDED = 16
+"""The same of forms with quotients that are rounded."""
 MAX_COMPARED = 24
 """Of lower bounds with more terms it is not tried from which sizes on they suffice, which takes long."""
 TALL = "Z >= L^2"
@@ -188,9 +196,17 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
         upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
         return Growth(upper, lower)
     found = _growth(costs, cost, sizes, facts, known)
-    if found.upper is None or found.lower is not None or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
+    if (
+        found.under
+        or found.upper is None
+        or found.lower is not None
+        or not cost.lower
+        or len(cost.lower.terms) > MAX_COMPARED
+    ):
         return found
-    return replace(found, tight=_from_sizes(costs, cost, sizes, facts, declared(module, algorithm)))
+    tight = _from_sizes(costs, cost, sizes, facts, declared(module, algorithm))
+    everywhere = tight is not None and not tight.condition
+    return Growth(tight.growth, tight.growth) if tight is not None and everywhere else replace(found, tight=tight)
 
 
 def _from_sizes(
@@ -201,12 +217,11 @@ def _from_sizes(
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
 
-    def search(raised: Sequence[str]) -> _Search | None:
+    def growths(raised: Sequence[str]) -> Iterator[_Search]:
         added = tuple(fact for each in raised for fact in parse_facts(each))
         where = (*facts, *added)
-        if not added or domain_of(where) is None:
-            return None
-        return _search(costs, cost, sizes, where, with_all(scope.facts, added, scope))
+        if added and domain_of(where) is not None:
+            yield from islice(_searches(costs, cost, sizes, where, with_all(scope.facts, added, scope)), 1, None)
 
     for start in _starts(cost.lower):
         free = [
@@ -215,21 +230,33 @@ def _from_sizes(
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
         raised = [f"{name} >= {start}" for name in free]
-        whole = search(raised)
-        if whole is None or not (found := whole.growth()).known:
+        found = next((known for each in growths(raised) if (known := each.growth()).known), None)
+        if found is None:
             continue
         for each in reversed(tuple(raised)):
             fewer = [other for other in raised if other != each]
-            if (less := search(fewer)) is not None and less.proves(found):
+            if any(less.proves(found) for less in growths(fewer)):
                 raised = fewer
+        if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
+            # Of one size, those below are few: it grows so from where it is 0 for the last time.
+            start = _after_zeros(cost.lower, bounds[0][0], start)
+            raised = [f"{bounds[0][0]} >= {start}"] if start > 1 else []
         return Under(" and ".join(raised), str(found.upper), tight=True)
     return None
+
+
+def _after_zeros(value: Poly, name: str, start: int) -> int:
+    """The least size from which on up to a start a value is above 0."""
+    positive = takewhile(lambda size: evaluate(value, {name: size}) > 0, range(start - 1, 0, -1))
+    return min(positive, default=start)
 
 
 def _starts(value: Poly) -> tuple[int, ...]:
     """The sizes to try: small ones, and the first one behind all numbers that a size is compared with."""
     numbers = [-int(atom.argument.constant_term) for atom in value.atoms() if isinstance(atom, PositivePart)]
-    return (*LEAST, *(each + 1 for each in (max(numbers, default=0),) if LEAST[-1] <= each))
+    rounded = any(isinstance(atom, Floor) and atom.modulus.is_constant for atom in value.atoms_within())
+    more = (each + 1 for each in (max(numbers, default=0),) if LEAST[-1] <= each)
+    return (*LEAST, *more, *((ROUNDED,) if rounded else ()))
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
@@ -259,31 +286,63 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
-    """Theta as soon as it is proved, of the blocks as they are or of what they divide; else the first bounds found."""
-    upper, lower = None, None
-    for blocks in (True, False):
-        search = _search(costs, cost, sizes, facts, known, blocks)
-        if search is None or (found := search.growth()).known:
-            return Growth(None, None) if search is None else found
-        upper, lower = upper or found.upper, lower or found.lower
-    return Growth(upper, lower)
+    """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
+    upper, lower, domain = None, None, domain_of(facts)
+    for search in _searches(costs, cost, sizes, facts, known):
+        found = search.growth()
+        if found.known:
+            return found
+        upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
+    return Growth(upper, lower, _by_cases(costs, cost, sizes, facts, known))
 
 
-def _search(
-    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
-) -> _Search | None:
-    """What finds the growth; None for a closed form or facts that have none."""
+def _by_cases(
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+) -> tuple[Under, ...]:
+    """What an exact form is Theta of in each of its cases; nothing where that is not known of all."""
+    ways = pieces_by_cases(costs, cost, facts, known) if cost.exact and not cost.regimes else ()
+    return next((found for each in ways if (found := _each_case(each, sizes, facts))), ())
+
+
+def _each_case(
+    every: Sequence[tuple[ConditionalCost, Case]], sizes: tuple[str, ...], facts: tuple[s.Fact, ...]
+) -> tuple[Under, ...]:
+    some = [each for each in every if domain_of(each[0].facts) is not None]
+    nowhere = [each for each in some if not each[1].upper]
+    others = [each for each in some if each[1].upper]
+    if len(some) < 2 or not others:
+        return ()
+    groups: dict[str, list[tuple[ConditionalCost, Case]]] = {}
+    for part in (others,) if nowhere else ([each] for each in others):
+        growth = _in_cases(part, sizes, facts).growth()
+        if not growth.known:
+            return ()
+        groups.setdefault(str(growth.upper), []).extend(part)
+    if nowhere:
+        groups["0"] = nowhere
+    return tuple(Under(shown([case for _, case in part]), each, tight=True) for each, part in groups.items())
+
+
+def _searches(
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+) -> Iterator[_Search]:
+    """What finds the growth: of the blocks as they are, of what they divide, and of an exact form in cases.
+
+    None for a closed form or facts that have no growth.
+    """
     if cost.lower is None or cost.upper is None:
-        return None
+        return
     names = cost.lower.names | cost.upper.names
     sizes = (*(each for each in sizes if each != "P" or "P" in names), *(each for each in ("Z", "L") if each in names))
     if not names <= set(sizes):
         # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
-        return None
-    try:
-        return _Search(_readable(cost, known, blocks), sizes, facts, pieces(costs, cost, facts, known, blocks))
-    except ArchlineError:
-        return None
+        return
+    with suppress(ArchlineError):
+        for blocks in (True, False):
+            bounds = _bounds(_readable(cost, known, blocks))
+            yield _Search(bounds, sizes, facts, pieces(costs, cost, facts, known, blocks))
+        if cost.exact and not cost.regimes:
+            yield from (_in_cases(each, sizes, facts) for each in pieces_by_cases(costs, cost, facts, known))
 
 
 def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
@@ -298,10 +357,16 @@ def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
 
 
 class _Search:
+    """The search for what a cost grows like, from its bounds in each case and as the growth prover reads them."""
+
     def __init__(
-        self, cost: Cost, sizes: Sequence[str], facts: tuple[s.Fact, ...], known: Sequence[ConditionalCost]
+        self,
+        bounds: Sequence[tuple[Poly, Poly]],
+        sizes: Sequence[str],
+        facts: tuple[s.Fact, ...],
+        known: Sequence[ConditionalCost],
     ) -> None:
-        self._cost, self._sizes, self._pieces = cost, sizes, known
+        self._bounds, self._sizes, self._pieces = bounds, sizes, known
         self._facts = facts
         self._domains, self._everywhere = [domain_of(each.facts) for each in known], domain_of(facts)
 
@@ -322,15 +387,6 @@ class _Search:
         tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
         lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
         return Growth(upper, lower)
-
-    @property
-    def _bounds(self) -> list[tuple[Poly, Poly]]:
-        """The bounds by regimes, that of the recursive cases first."""
-        if self._cost.regimes:
-            return [_plain(each.lower, each.upper, each.cases) for each in reversed(self._cost.regimes)]
-        assert self._cost.lower is not None
-        assert self._cost.upper is not None
-        return [(self._cost.lower, self._cost.upper)]
 
     def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
         """What to try: what the recursive cases grow like, then together with the others."""
@@ -365,6 +421,21 @@ class _Search:
             domain is None or follows(text, piece.lower, domain)
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
+
+
+def _in_cases(
+    cases: Sequence[tuple[ConditionalCost, Case]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
+) -> _Search:
+    return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, [piece for piece, _ in cases])
+
+
+def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
+    """The bounds by regimes, that of the recursive cases first."""
+    if cost.regimes:
+        return [_plain(each.lower, each.upper, each.cases) for each in reversed(cost.regimes)]
+    assert cost.lower is not None
+    assert cost.upper is not None
+    return [(cost.lower, cost.upper)]
 
 
 def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:

@@ -49,7 +49,7 @@ def _cost_table(view: CostView, width: int) -> list[str]:
     for row in view.rows:
         rows.extend(_bounds(view, row, row.metric))
         if row.growth is not None:
-            rows.append(["", "growth", "", row.growth])
+            rows.append(["", "growth", "", ", ".join(filter(None, (row.growth, row.open)))])
         if row.attained is not None:
             rows.extend(["", name, "", told] for name, told in io.attained(row.attained))
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.

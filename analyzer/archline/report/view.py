@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from archline.report.paths import ExecutedPath
 
 Number = int | Fraction
+NO_THETA = "no Theta: none holds at all sizes, or none is proved"
 Point = Mapping[str, Number]
 
 
@@ -113,6 +114,11 @@ class Row:
     def growth(self) -> str | None:
         """Its order; None where that is not known."""
         return self.order()
+
+    @property
+    def open(self) -> str | None:
+        """Why an exact cost has no Theta; None where it has one in each of its cases, or is 0."""
+        return NO_THETA if self.exact and self.lower and "Theta" not in (self.growth or "") else None
 
     @cached_property
     def _near(self) -> tuple[Attained | None, Published | None]:

@@ -117,6 +117,8 @@ def _metric(view: CostView, row: Row) -> Iterator[Line]:
         yield Line(label, ("by the size of the cache, at most",), status, growth)
     elif row.exact:
         yield Line(label, (_form(view, row.upper),), status, growth)
+        if row.open is not None:
+            yield Line("", (row.open,))
     elif row.regimes:
         yield from _cases(view, row, label)
     else:
@@ -179,7 +181,7 @@ def _parallelism(view: CostView) -> Line | None:
         low, high = map(short, ends)
         return Line("parallelism", (low if low == high else f"{low} .. {high}",))
     orders = [re.fullmatch(r"Theta\((.*?)\)( where [^()]*)?", each.growth or "") for each in (work, span)]
-    if not all(orders):
+    if not all(orders) or any("), Theta(" in (each.growth or "") for each in (work, span)):
         return Line("parallelism", (Formula("work/span"),))
     (above, first), (below, second) = (each.groups("") for each in orders if each is not None)
     where = first if second in ("", first) else second if not first else f"{first} and {second.removeprefix(' where ')}"

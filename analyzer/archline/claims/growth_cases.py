@@ -1,0 +1,285 @@
+"""A cost in cases of its sizes, in each of which it lies between expressions with the same leading terms.
+
+What rounding by a number takes away is a bounded remainder: with n = 8*q + r in place of each floor, n*floor(n/8) -
+4*floor(n/8)^2 is n^2/16 and terms of lower order. Maxima are resolved by the sign of what they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice, product
+from math import gcd, lcm, prod
+from typing import TypeAlias
+
+from archline.algebra import atoms as a
+from archline.algebra.bounds import NO_BOUNDS
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.printing import to_text
+from archline.algebra.reduce import in_blocks, pinned
+from archline.algebra.relax import bound_atom
+from archline.algebra.sums.summation import replace_atom
+from archline.numbers import fmpq
+from archline.records import record
+
+MAX_CASES = 12
+MAX_CLASSES = 64
+Conditions: TypeAlias = tuple[Poly, ...]
+MAX_REST = 100
+REST, PART = "rest ", "part "
+"""Of a floor, which is a whole number, and of a maximum. No program has such names."""
+
+
+@record
+class Case:
+    """Where all `conditions` are at least 0, a cost lies between two expressions without rounding by numbers."""
+
+    conditions: Conditions
+    facts: Facts
+    lower: Poly
+    upper: Poly
+
+
+def shown(cases: Sequence[Case]) -> str:
+    """Where one of some cases holds, as text: both sides of one condition are none."""
+    found = [case.conditions for case in cases]
+    while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
+        found = [each for each in found if each not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
+    return " or ".join(" and ".join(map(_condition, _needed(each))) for each in found)
+
+
+def _sides(first: Conditions, second: Conditions) -> bool:
+    """Whether two lists of conditions differ by one, of which one of both holds everywhere."""
+    one, other = ([each for each in ours if each not in theirs] for ours, theirs in ((first, second), (second, first)))
+    return len(one) == len(other) == 1 and (one[0] + other[0]).is_constant
+
+
+def _needed(conditions: Sequence[Poly]) -> list[Poly]:
+    """The conditions without those that follow from the others."""
+    kept = list(dict.fromkeys(conditions))
+    for each in conditions:
+        others = [other for other in kept if other != each]
+        if each in kept and _all(Facts(), others, each):
+            kept = others
+    return kept
+
+
+def _all(facts: Facts, known: list[Poly], value: Poly) -> bool:
+    """Whether a value is at least 0 where others are."""
+    for name in sorted(value.names.union(*(each.names for each in known))):
+        facts = facts.with_symbol(name)
+    for each in known:
+        facts = facts.with_nonnegative(each)
+    return facts.nonnegative(value)
+
+
+def _condition(value: Poly) -> str:
+    """`n >= m + 1` for n - m - 1, which is at least 0."""
+    value = value.scaled(1 / a.content(value))
+    above = Poly({monomial: coefficient for monomial, coefficient in value.terms.items() if coefficient > 0})
+    below = above - value
+    return f"{to_text(below)} <= {to_text(above)}" if above.is_constant else f"{to_text(above)} >= {to_text(below)}"
+
+
+def in_cases(value: Poly, facts: Facts) -> Iterator[list[Case]]:
+    """The cases of an expression, in ways of which the later ones take longer; fewer where there are too many."""
+    for way in (_rounded, _by_classes):
+        found = list(islice(way(value, facts), MAX_CASES + 1))
+        if found and None not in found and len(found) <= MAX_CASES:
+            yield [each for each in found if each is not None]
+
+
+def _rounded(value: Poly, facts: Facts) -> Iterator[Case | None]:
+    """With bounded remainders in place of what rounding takes away; None where an atom has no bounds."""
+    for conditions, known, part in _by_signs(facts.simplify(value), facts, (), linear=True):
+        remainders = _Remainders(known)
+        smooth = part.map_atoms(remainders.smooth)
+        for more, there, each in _by_signs(remainders.facts.simplify(smooth), remainders.facts, conditions):
+            lower, upper = (_without(remainders.names, each, there, upper) for upper in (False, True))
+            if lower is None or upper is None:
+                yield None
+            else:
+                yield Case(more, there, there.simplify(lower), there.simplify(upper))
+
+
+def _by_classes(value: Poly, facts: Facts) -> Iterator[Case | None]:
+    """By the remainders of the sizes, of which the value is a polynomial in each class: those of one sign together."""
+    found: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
+    for known, part, sizes in _classes(value, facts):
+        for conditions, _, each in _by_signs(known.simplify(part), known, ()):
+            here = [condition.substitute(sizes) for condition in conditions]
+            scaled = [condition / a.content(condition - condition.constant_term) for condition in here]
+            leads = {condition - condition.constant_term: condition.constant_term for condition in scaled}
+            limits, forms = found.setdefault(frozenset(leads), (leads, []))
+            limits |= {lead: max(number, limits[lead]) for lead, number in leads.items()}
+            forms.append(each.substitute(sizes))
+    for limits, forms in found.values():
+        conditions, there = tuple(lead + most for lead, most in limits.items()), facts
+        for condition in conditions:
+            there = there.with_nonnegative(condition)
+        atoms = {atom for each in forms for atom in each.atoms()}
+        settled = all(isinstance(atom, Symbol) and facts.nonnegative(Poly.of_atom(atom)) for atom in atoms)
+        yield Case(conditions, there, _envelope(forms, min), _envelope(forms, max)) if settled else None
+
+
+def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:
+    """What is known, the value in whole blocks, and these in the sizes, for all remainders of the sizes."""
+    periods = _periods(value)
+    for rests in product(*(range(each) for each in periods.values())):
+        known: Facts | None = facts
+        part, sizes = value, dict[str, Poly]()
+        for (name, period), number in zip(periods.items(), rests, strict=True):
+            if known is None:
+                break
+            block, rest = known.unused("block'"), known.unused("rest'")
+            whole = Poly.symbol(block).scaled(period)
+            within = in_blocks(known, name, Poly.constant(period), False, whole + Poly.symbol(rest), (block, rest))
+            known, part = pinned(within, rest, number), part.substitute({name: whole + number})
+            sizes[block] = (Poly.symbol(name) - number) / period
+        if known is not None and periods:
+            yield known, part, sizes
+
+
+def _envelope(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]], fmpq]) -> Poly:
+    """The least, or greatest, coefficients of several polynomials."""
+    monomials = dict.fromkeys(monomial for each in forms for monomial in each.terms)
+    ends = {each: end([form.terms.get(each, fmpq(0)) for form in forms]) for each in monomials}
+    return Poly({monomial: coefficient for monomial, coefficient in ends.items() if coefficient})
+
+
+def _periods(value: Poly) -> dict[str, int]:
+    """After how much of each size its remainders by numbers come again; nothing where there are too many classes."""
+    found: dict[str, int] = {}
+    for atom in value.atoms_within():
+        if isinstance(atom, a.Floor) and atom.modulus.is_constant and a.is_integral(atom.argument):
+            modulus = int(atom.modulus.constant_term.p)
+            for part in atom.argument.atoms():
+                if isinstance(part, Symbol) and atom.argument.degree(part) == 1:
+                    slope = atom.argument.coefficients(part)[1].constant_term
+                    found[part.name] = lcm(found.get(part.name, 1), modulus // gcd(modulus, int(slope.p)))
+    return found if prod(found.values()) <= MAX_CLASSES else {}
+
+
+def _by_signs(
+    value: Poly, facts: Facts, conditions: Conditions, linear: bool = False
+) -> Iterator[tuple[Conditions, Facts, Poly]]:
+    """The value without maxima, on either side of each change of sign; first of the maximum that leaves the fewest.
+
+    With `linear` those stay in which more than one quotient is rounded.
+    """
+    atoms = [each for each in _innermost(value) if not linear or _linear(each.argument)]
+    ways = [way for atom in atoms if (way := _either(value, facts, atom)) or not linear]
+    if not ways:
+        yield conditions, facts, value
+        return
+    way = min(ways, key=lambda each: sum(len(set(_innermost(part))) for _, _, part in each))
+    if not way:
+        # Nothing is learnt of its sign.
+        yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
+    for sign, known, part in way:
+        yield from _by_signs(part, known, (*conditions, sign), linear)
+
+
+def _linear(argument: Poly) -> bool:
+    """Whether a sign is that of an expression in which nothing is rounded."""
+    return not any(isinstance(each, a.Floor) for each in _unrounded(argument).atoms_within())
+
+
+def _unrounded(argument: Poly) -> Poly:
+    """What is at least 0 where the argument is: x + c*e for floor(x/c) + e, and c*e - x + c - 1 for e - floor(x/c)."""
+    floor = next((each for each in argument.atoms() if isinstance(each, a.Floor) and each.modulus.is_constant), None)
+    parts = {} if floor is None else argument.coefficients(floor)
+    sign, rest = parts.get(1, ZERO), parts.get(0, ZERO)
+    if floor is None or sign not in (ONE, -ONE) or not a.is_integral(rest):
+        return argument
+    return floor.modulus * rest + sign * floor.argument + (0 if sign == ONE else floor.modulus - 1)
+
+
+def _innermost(value: Poly) -> list[a.PositivePart]:
+    """The maxima in which there are no others."""
+    maxima = dict.fromkeys(each for each in value.atoms_within() if isinstance(each, a.PositivePart))
+    innermost = [each for each in maxima if not maxima.keys() & set(each.argument.atoms_within())]
+    return sorted(innermost, key=lambda each: each.key)
+
+
+def _either(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
+    """The value where what a maximum is of is at least 0, and where it is below; nothing where facts say none of it."""
+    argument = atom.argument
+    found = []
+    below = -argument - 1 if a.is_integral(argument) else -argument
+    for exact, now in ((argument, argument), (below, ZERO)):
+        sign = _unrounded(exact)
+        known = facts.with_nonnegative(sign)
+        if known is facts:
+            return []
+        value = replace_atom(whole, atom, now)
+        single = {name: end for name in value.names if (end := _only_value(known, name)) is not None}
+        found.append((sign, known, known.simplify(value.substitute(single))))
+    return found
+
+
+def _only_value(facts: Facts, name: str) -> Poly | None:
+    """What a symbol is, where that bounds it from both sides."""
+    known = facts.bounds.get(name, NO_BOUNDS)
+    return next((end for end in known.lower if end in known.upper), None)
+
+
+def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """A bound without the remainders."""
+    for name in names:
+        most = facts.bounds[name].most
+        own = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
+        if len(own.terms) > 1 and name.startswith(REST) and most is not None and most <= MAX_REST:
+            # Of one remainder alone each value is looked at.
+            values = [own.substitute({name: Poly.constant(number)}).constant_term for number in range(most + 1)]
+            value = value - own + (max(values) if upper else min(values))
+        bound = bound_atom(value, Symbol(name), facts, upper)
+        if bound is None:
+            return None
+        value = bound
+    return value
+
+
+class _Remainders:
+    """Bounded symbols, each at least 0, in place of what rounding takes away."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.names = facts, list[str]()
+        self._found: dict[Atom, Poly | None] = {}
+
+    def _remainder(self, kind: str, most: Poly) -> Poly:
+        self.names.append(f"{kind}{len(self.names)}")
+        self.facts = self.facts.with_symbol(self.names[-1], (ZERO,), (most,))
+        return Poly.symbol(self.names[-1])
+
+    def smooth(self, atom: Atom) -> Poly | None:
+        """An atom as an expression with remainders; None for one that stays."""
+        if atom not in self._found:
+            self._found[atom] = self._smooth(atom)
+        return self._found[atom]
+
+    def _smooth(self, atom: Atom) -> Poly | None:
+        match atom:
+            case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant and a.is_integral(argument):
+                return (argument.map_atoms(self.smooth) - self._remainder(REST, modulus - 1)) * modulus**-1
+            case a.Floor(argument=argument, modulus=block) if len(block.terms) == 1 and self.facts.positive(block):
+                return argument.map_atoms(self.smooth) * block**-1 - self._remainder(PART, Poly.constant(1))
+            case a.PositivePart(argument=argument):
+                return self._positive(argument)
+            case _:
+                return None
+
+    def _positive(self, argument: Poly) -> Poly:
+        if self.facts.nonnegative(1 - argument):
+            return self._remainder(PART, Poly.constant(1))
+        inner = argument.map_atoms(self.smooth)
+        rounded = inner.names.intersection(self.names)
+        if not rounded:
+            return a.positive_part(inner)
+        rest = Poly({monomial: c for monomial, c in inner.terms.items() if {x.key for x, _ in monomial} <= rounded})
+        low, high = (_without(self.names, rest, self.facts, upper) for upper in (False, True))
+        if (inner - rest).names.intersection(self.names) or low is None or high is None:
+            return a.positive_part(argument)
+        # max(0, e + r) lies between max(0, e) + min(0, r) and max(0, e) + max(0, r).
+        least, most = min(low.constant_term, fmpq(0)), max(high.constant_term, fmpq(0))
+        return a.positive_part(inner - rest) + self._remainder(PART, Poly.constant(most - least)) + Poly.constant(least)

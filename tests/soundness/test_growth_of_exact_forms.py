@@ -1,0 +1,108 @@
+"""Growth of exact forms: a Theta, in each of its cases, that the form keeps to at large sizes; or a reason why not."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import archline as al
+from archline.algebra.evaluate.exact import evaluate
+from archline.language.evaluate import Enclosure, holds
+from archline.language.evaluate import evaluate as value_of
+from archline.language.parser import parse_expression, parse_facts
+from archline.report.view import NO_THETA
+from effort import drawn
+from guard_programs import guarded_program_from_seed
+
+CASE = re.compile(r"(?:Theta\(((?:[^()]|\([^()]*\))*)\)|0)(?: where (.*?))?(?=, (?:Theta\(|0 )|$)")
+SMALL, LARGE = 2**10, 2**20
+FACTOR = 8
+"""By how much the quotient of a form and its growth may differ between large sizes and larger ones."""
+
+
+def _number(order: str, point: dict[str, int]) -> Fraction:
+    found = value_of(parse_expression(order), point)
+    return Fraction(found.lo if isinstance(found, Enclosure) else found)
+
+
+def _quotients(form, order: str, where: str, names: tuple[str, ...], scale: int) -> list[Fraction]:
+    """Of the form by its growth at sizes that are small, or about a scale, with all remainders by small numbers."""
+    ways = [[3, 8, *(scale + each for each in range(0, 12, 5)), scale**2 + 7] for _ in names]
+    points = [dict(zip(names, sizes, strict=True)) for sizes in product(*ways)]
+    cases = [parse_facts(each) for each in where.split(" or ")] if where else [()]
+    inside = [each for each in points if any(all(holds(fact, each) for fact in case) for case in cases)]
+    return [evaluate(form, each) / _number(order, each) for each in inside]
+
+
+def check_growth(text: str) -> set[str]:
+    """What was found of the metrics of a program: theta, cases, or the reason why there is none."""
+    found = set()
+    view = al.loads(text)["main"].cost().view()
+    for row in view.rows:
+        if not row.exact or not row.lower or row.metric == "io":
+            continue
+        growth = row.growth or ""
+        assert "Theta" in growth or row.open == NO_THETA, (row.metric, growth, text)
+        found.add("theta" if "Theta" in growth else "open")
+        names = tuple(name for name in view.parameters if name in row.lower.names)
+        for order, where in CASE.findall(growth):
+            small, large = (_quotients(row.lower, order or "1", where, names, each) for each in (SMALL, LARGE))
+            about = (row.metric, growth, view.text(row.lower), text)
+            if not order:
+                assert not any((*small, *large)), about
+            elif small and large:
+                assert min(small) > 0, about
+                assert max(large) <= FACTOR * max(small), about
+                assert min(large) * FACTOR >= min(small), about
+    return found
+
+
+@settings(max_examples=drawn(100, 10), deadline=None)
+@given(st.integers(0, 1_000_000))
+def test_generated_programs(seed):
+    program = guarded_program_from_seed(3 * seed)
+    check_growth(program.guarded)
+
+
+FORMS = {
+    "if m < 5 and i != 3": "Theta(n*m^2) where m <= 4, 0 where m >= 5",
+    "if i % 2 == 0 and i % 3 == 0": "Theta(n*m^2)",
+    "if (i - j) % 4 == 0 and i > 2*j and k == 0": None,
+}
+
+
+def program(guard: str) -> str:
+    return f"""algorithm main(n: size, m: size, t: inout real[1]):
+    for i in 0..n:
+        for j in 0..m:
+            for k in 0..m:
+                {guard}:
+                    t[0] += 1.0
+"""
+
+
+def test_guards():
+    for guard, growth in FORMS.items():
+        assert "theta" in check_growth(program(guard))
+        if growth is not None:
+            assert al.loads(program(guard))["main"].cost().flops.growth == growth
+
+
+# Tiles that lean by the index around them: each iteration once, so that the form is exactly this
+TILES = {
+    "for b in 0..n + m step 8:\n        for i in max(0, b - m)..min(n, b + 8):": None,
+    "for b in 0..n step 8:\n        for i in b..min(b + 8, n):\n          for j in b..i + 1:": "Theta(n)",
+    "for b in 0..n step 8:\n        for i in b..min(b + 8, n):\n          for j in max(0, i - m)..i + 1:": None,
+}
+
+
+def test_leaning_tiles():
+    for loops, growth in TILES.items():
+        text = f"algorithm main(n: size, m: size, t: inout real[1]):\n    {loops}\n{' ' * 14}t[0] += 1.0\n"
+        assert check_growth(text) == {"theta"}
+        if growth is not None:
+            assert al.loads(text)["main"].cost().flops.growth == growth

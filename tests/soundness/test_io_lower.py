@@ -27,6 +27,7 @@ from archline.language.loader import load_text
 from archline.language.model import Module
 from effort import drawn
 from programs import program_from_seed
+from remainder_programs import remainder_program_from_seed
 from stdlib_cases import CASES, load
 from time_tile_programs import time_tile_program_from_seed
 
@@ -236,6 +237,13 @@ def test_nothing_is_touched_for_certain(body: str) -> None:
         *(("i >= 4", 6), ("i == 4", 1), ("i < 4 and i > 1", 2), ("not i < 7", 3), ("n > 9", 10), ("i == 40", 0)),
         *(("i != 4", 9), ("i < 2 or i > 4", 7), ("not (i >= 2 and i <= 4)", 7), ("i != 0 and i != 9", 8)),
         ("not (i < 3 or i == n - 1)", 6),
+        *(
+            ("i % 2 == 0", 5),
+            ("i % 3 == 1", 3),
+            ("i % 4 == 2 and i > 3", 1),
+            ("(2*i + 1) % 4 == 3", 5),
+            ("i % 7 == 8", 0),
+        ),
     ],
 )
 def test_a_guard_that_sizes_decide(condition: str, expected: int) -> None:
@@ -243,6 +251,34 @@ def test_a_guard_that_sizes_decide(condition: str, expected: int) -> None:
     text = f"algorithm some(y: inout real[n]):\n    for i in 0..n:\n        if {condition}:\n            y[i] = 1\n"
     lower, _, _ = of(text)
     assert lower.at({"n": 10, "L": 1, "Z": 100}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("for i in 0..n:\n        for j in 0..n:\n            if (i + j) % 2 == 1:\n                y[i, j] = 1", 60),
+        ("for i in 0..n:\n        for j in (i + 1) % 2..n step 2:\n            y[i, j] = 1", 60),
+        ("for c in 0..2:\n        for i in 0..n:\n            for j in (i + c) % 2..n step 2:\n                y[i, j] = 1", 60),
+        ("for i in 0..3*n:\n        y[0, i % n] = 1", 3),
+        ("for i in 0..3*n:\n        y[i % n, 0] = 1", 20),
+        ("for i in 0..n step 3:\n        y[0, i] = 1", 3),
+        ("for i in 0..n step 9:\n        y[0, i] = 1", 3),
+        ("for t in 0..5:\n        for i in 0..n:\n            y[t % 2, i] = 1", 6),
+    ],
+)  # fmt: skip
+def test_remainders_leave_no_line_out(body: str, lines: int) -> None:
+    """In a cache for all, each line that is touched; n = 20 words are 3 lines of 8."""
+    lower, module, algorithm = of(f"algorithm some(y: inout real[n, n]):\n    where n >= 3\n    {body}\n")
+    assert lower.at({"n": 20, "L": 8, "Z": 10**6}) == lines
+    assert_below(lower, module, algorithm, {"y": np.ones((20, 20))}, 8)
+
+
+@pytest.mark.parametrize("seed", range(drawn(16)))
+def test_generated_remainders(seed: int) -> None:
+    lower, module, algorithm = of(remainder_program_from_seed(seed))
+    for n, line in ((1, 1), (7, 4), (12, 1), (13, 8)):
+        shapes = {"w": n, "x": (n + 60, n + 70), "z": n + 80}
+        assert_below(lower, module, algorithm, {name: np.ones(shape) for name, shape in shapes.items()}, line)
 
 
 def test_the_guards_of_shortest_paths() -> None:

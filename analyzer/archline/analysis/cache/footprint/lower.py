@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property, reduce
 from itertools import islice, zip_longest
+from math import gcd
 
 from archline.algebra import atoms as a
 from archline.algebra import effort, polynomial
@@ -95,10 +96,9 @@ class Least:
         around = self.around(seen)
         rows, words = self._amount(seen, around[-1])
         if not only_words:
-            whole = self._over(seen, rows * _lines(seen, words), around, _exact)
-            if whole is not None:
-                yield whole
-            if whole is not None or words == ONE:
+            wholes = [self._over(seen, rows * each, around, _exact) for each in _lines(seen, words)]
+            yield from filter(None, wholes)
+            if any(wholes) or words == ONE:
                 return
         bounded = self._over(seen, rows * words * (ONE if self.along is None else PER_LINE), around, _below)
         if bounded is not None:
@@ -184,11 +184,28 @@ class LeastPart:
         """Whether the two have no place in common in any window, or even no row."""
         along, facts = self.least.along, self.least.around(self.seen)[0]
         for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
-            if one is None or two is None or (rows and dimension == along):
+            if rows and dimension == along:
+                continue
+            if self._by_turns(other, dimension):
+                return not rows or along is not None
+            if one is None or two is None:
                 continue
             if facts.nonnegative(two[0] - one[1]) or facts.nonnegative(one[0] - two[1]):
                 return not rows or along is not None
         return False
+
+    def _by_turns(self, other: LeastPart, dimension: int) -> bool:
+        """Whether the rows of the two have different remainders, as odd and even ones."""
+        rows = [*self.seen.rows, *other.seen.rows]
+        here = [row for row in rows if row.dimension == dimension]
+        slopes = [slope_of(row.place, row.variable) for row in here]
+        steps = [int(each.constant_term.p) for each in slopes if each is not None and each.is_constant]
+        if len(here) != 2 or len(steps) != 2:
+            return False
+        first, second = (row.place - step * Poly.symbol(row.variable) for row, step in zip(here, steps, strict=True))
+        gap = first - second
+        alone = {row.variable for row in rows}.isdisjoint(first.names | second.names)
+        return alone and gap.is_constant and a.is_integral(gap) and int(gap.constant_term.p) % gcd(*steps) != 0
 
     @cached_property
     def lines(self) -> list[Poly]:
@@ -201,11 +218,14 @@ class LeastPart:
         return self.least.totals(self.seen, True)
 
 
-def _lines(seen: Seen, words: Poly) -> Poly:
+def _lines(seen: Seen, words: Poly) -> Iterator[Poly]:
+    """The lines of places in a row; of some so far apart that no line has two, or all between have one."""
     if seen.spaced is None:
-        return a.ceil_div(words, LINE)
+        yield a.ceil_div(words, LINE)
+        return
     count, step = seen.spaced
-    return a.ceil_div(count, a.ceil_div(LINE, step))
+    yield a.minimum(count, a.ceil_div(step * (count - 1) + 1, LINE))
+    yield a.ceil_div(count, a.ceil_div(LINE, step))
 
 
 def _end(lo: Poly, hi: Poly) -> Poly:

@@ -5,14 +5,19 @@ It is an interval of subscripts for every dimension, all of them taken, or for e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import gcd, lcm
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, slope_of, union, within
 from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
+
+MAX_PERIOD = 16
+"""Up to so many iterations on from each other are looked at together, where remainders decide."""
 
 
 @record
@@ -51,20 +56,30 @@ class Seen:
 
     def at(self, name: str, value: Poly) -> Seen:
         """With a loop in one iteration."""
-        values = {name: value}
+        return self.changed(lambda each: each.substitute({name: value}))
+
+    def changed(self, change: Callable[[Poly], Poly]) -> Seen:
+        """With other expressions."""
 
         def moved(interval: HalfOpenInterval) -> HalfOpenInterval:
-            return interval[0].substitute(values), interval[1].substitute(values)
+            return change(interval[0]), change(interval[1])
 
         return Seen(
             tuple(each and moved(each) for each in self.box),
-            tuple(each.substitute(values) for each in self.needs),
+            tuple(map(change, self.needs)),
             tuple(
-                RowsAlongLoop(row.dimension, row.variable, *moved((row.lo, row.hi)), row.place.substitute(values))
+                RowsAlongLoop(row.dimension, row.variable, *moved((row.lo, row.hi)), change(row.place))
                 for row in self.rows
             ),
             self.spaced and moved(self.spaced),
         )
+
+    def floors_of(self, name: str) -> list[a.Floor]:
+        """The quotients rounded down that mention a name."""
+        pairs = [*filter(None, self.box), *((row.lo, row.hi) for row in self.rows), *filter(None, (self.spaced,))]
+        values = chain(self.needs, (row.place for row in self.rows), *pairs)
+        atoms = dict.fromkeys(atom for value in values for atom in value.atoms_within())
+        return [atom for atom in atoms if isinstance(atom, a.Floor) and name in atom.names]
 
 
 def _mentions(interval: HalfOpenInterval, name: str) -> bool:
@@ -84,7 +99,19 @@ class Taking:
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
     def without(self, seen: Seen, turn: Turn, facts: Facts) -> Iterator[Seen]:
-        """What all iterations touch together, or what one of them does."""
+        """What all iterations touch together, or every so many of them, or what one of them does."""
+        floors = seen.floors_of(turn.variable)
+        period = _period(floors, turn.variable)
+        for first in range(period) if 1 < period <= MAX_PERIOD else ():
+            every = seen.at(turn.variable, turn.lo + first + period * Poly.symbol(turn.variable))
+            end = a.ceil_div(turn.hi - turn.lo - first, Poly.constant(period))
+            if every.possible and not every.floors_of(turn.variable):
+                yield from self.without(every, Turn(turn.variable, ZERO, end), facts)
+        if not period and (stretch := _stretch(floors, turn, facts)) is not None:
+            part, known = stretch
+            alike = seen.changed(lambda each: each.map_atoms(known.get))
+            if not alike.floors_of(turn.variable):
+                yield from self.without(alike, part, facts)
         kept = clipped(seen.needs, turn, facts)
         if kept is not None:
             turn, needs = kept
@@ -94,10 +121,12 @@ class Taking:
             if not dimensions and not rows and not spaced:
                 yield replace(seen, needs=(*needs, *some))
                 return
-            if turn.variable not in self.array.within and not spaced and not _alternates(seen, turn):
-                joined = tuple(self._joined(seen, turn, some, facts))
-                way = None if joined else self._row(seen, turn, facts) or self._by_rows(seen, turn, facts)
-                way = way or (None if joined or rows else self._apart(seen, turn, facts))
+            if turn.variable not in self.array.within and not _alternates(seen, turn):
+                joined = () if spaced else tuple(self._joined(seen, turn, some, facts))
+                way = None if joined else self._row(seen, turn, facts)
+                if not joined and not spaced:
+                    way = way or self._by_rows(seen, turn, facts)
+                    way = way or (None if rows else self._apart(seen, turn, facts))
                 ways = joined or ((way,) if way else ())
                 if ways:
                     yield from ways
@@ -209,6 +238,31 @@ class Taking:
             return None
         box = tuple(None if place == dimensions[0] else each for place, each in enumerate(seen.box))
         return replace(seen, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
+
+
+def _period(floors: Sequence[a.Floor], name: str) -> int:
+    """After so many iterations all remainders are what they were; 0 where there is a remainder of another kind."""
+    period = 1
+    for each in floors:
+        slope = slope_of(each.argument, name)
+        if slope is None or not slope.is_constant or slope.constant_term.q != 1 or not each.modulus.is_constant:
+            return 0
+        modulus = int(each.modulus.constant_term.p)
+        period = lcm(period, modulus // gcd(modulus, int(slope.constant_term.p)))
+    return period
+
+
+def _stretch(floors: Sequence[a.Floor], turn: Turn, facts: Facts) -> tuple[Turn, Mapping[Atom, Poly]] | None:
+    """The first iterations, in which quotients are what they are in the first one."""
+    hi = turn.hi
+    known: dict[Atom, Poly] = {}
+    for each in floors:
+        if slope_of(each.argument, turn.variable) != ONE or turn.variable in each.modulus.names:
+            return None
+        first = each.argument.substitute({turn.variable: turn.lo})
+        known[each] = facts.simplify(a.floor_div(first, each.modulus))
+        hi = facts.minimum(hi, turn.lo + each.modulus * (known[each] + 1) - first)
+    return (Turn(turn.variable, turn.lo, hi), known) if a.is_integral(hi) else None
 
 
 def _alternates(seen: Seen, turn: Turn) -> bool:

@@ -172,10 +172,21 @@ def test_nothing_that_a_call_fetches_is_left_out(text: str, outcome: str) -> Non
     assert verdict.outcome == outcome
 
 
-def test_a_recursion_that_no_wide_array_ends_is_refused() -> None:
-    """One row of more than 8 columns is divided until a part has no row."""
-    with pytest.raises(ArchlineError, match=r"AL504.* the size `n` of `f` is 0"):
-        al.loads(LEAF.format("max(n, m) <= 8", "m"))["f"].cost()
+def test_a_recursion_that_no_wide_array_ends_is_refused_where_it_is_wide() -> None:
+    """One row of more than 8 columns is divided until a part has no row; up to 8 columns it ends."""
+    found = al.loads(LEAF.format("max(n, m) <= 8", "m"))["f"]
+    report = found.cost()
+    assert report.assumptions
+    for n, m in ((16, 4), (9, 8), (40, 1), (8, 8), (4, 9), (16, 9), (33, 12)):
+        try:
+            found.run(n=n, m=m)
+        except ArchlineError as stopped:
+            with pytest.raises(ArchlineError, match=r"AL504.* the size `n` of `f` is 0"):
+                report.require_runs({"n": n, "m": m})
+            assert m > 8
+            assert stopped.diagnostics[0].rule.code == "AL504"
+        else:
+            report.require_runs({"n": n, "m": m})
 
 
 def test_a_line_has_a_word_in_every_counterexample() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.checks.conditions import Assumption, assumptions, told
-from archline.analysis.checks.runs import Failure, Runs, failure_at
+from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.language import conditions as rules
 from archline.language import syntax as s
@@ -50,9 +50,11 @@ OUTSIDE = Rule(
     ```
     """,
 )
-ENOUGH = 6
-"""So many of the larger sizes must fail alike before a failure at small sizes is reported."""
+SPREAD = 5
+"""Sizes are large where each is at least this part of the largest that is tried."""
 FEW, MAX_KNOWN = 12, 256
+APART = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
+"""What is certain wherever it is found: there is no size at which it is meant to be."""
 Point = Mapping[str, int]
 AT_ALL_SIZES = {
     rules.OUT_OF_BOUNDS: OUTSIDE,
@@ -79,12 +81,9 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
     if algorithm.grid:
         return None
     runs = Runs(module, algorithm)
-    failures = (runs.at(point)[0] for point in points(module, algorithm))
-    return next((reported(each) for each in failures if each is not None and _is_endless(each)), None)
-
-
-def _is_endless(failure: Failure) -> bool:
-    return failure.rule is rules.NOT_DECREASING
+    failures = (runs.at(point).failure for point in points(module, algorithm))
+    endless = (each for each in failures if each is not None and each.rule is rules.NOT_DECREASING)
+    return next(map(reported, endless), None)
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
@@ -99,7 +98,7 @@ def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
     """Bounds of a `while` that runs of small sizes pass whatever the data, and whatever an `index` is."""
     every = (algorithm, *reachable(module, algorithm))
     if any(isinstance(node, s.While) for each in every for node in s.nodes(each.body)):
-        found = (failure_at(module, algorithm, point)[0] for point in small(module, algorithm))
+        found = (run_at(module, algorithm, point).failure for point in small(module, algorithm))
         yield from (each for each in found if each is not None and each.rule is TOO_MANY_ITERATIONS)
 
 
@@ -119,7 +118,7 @@ def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) ->
         return None
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
-    return failure_at(module, algorithm, {name: sizes[name] for name in names if name in sizes})[0]
+    return run_at(module, algorithm, {name: sizes[name] for name in names if name in sizes}).failure
 
 
 @record(eq=False)
@@ -137,28 +136,18 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     left = assumptions(module, algorithm)
     if not left and not _may_be_unset(module, algorithm):
         return _Examined()
-    failing: list[Failure] = []
-    ending: list[Point] = []
     # What is set depends on sizes less than what is inside.
     tried = sorted(small(module, algorithm, indices=True), key=lambda each: sum(each.values()))
-    for point in tried[: None if left else FEW]:
-        failure, complete = failure_at(module, algorithm, point)
-        if failure is not None:
-            failing += [failure] if failure.rule not in (rules.NOT_DECREASING, TOO_MANY_ITERATIONS) else []
-        elif complete:
-            ending.append(point)
+    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else FEW]]
+    failing = [run.failure for _, run in runs if run.failure is not None and run.failure.rule not in APART]
+    ending = [point for point, run in runs if run.ends]
     # A form that is false where a run ends asks too much.
     found = [replace(each, kind="other") if any(_holds(each, at) is False for at in ending) else each for each in left]
-    holding = [each for each in found if any(_holds(each, at) for at in ending)]
     for each in failing:
         if not any(_is_about(one, each) for one in found):
             owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
             found.append(Assumption("other", (), (), owner.name, each.about, each.node, each.about))
-    first = next((each for each in failing if each.rule is rules.SHAPE), None)
-    failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, first)
-    if first is None and any(_is_about(one, failures[0]) for one in holding if failures):
-        # Some sizes have runs.
-        failures = ()
+    failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
     facts = [each.form for each in found if each.form and not each.when and not each.recursive]
     return _Examined(failures, told(found, algorithm.name), parse_facts(", ".join(facts)) if facts else (), True)
 
@@ -176,32 +165,27 @@ def _is_about(assumption: Assumption, failure: Failure) -> bool:
     return assumption.node is failure.node or _holds(assumption, failure.sizes) is False
 
 
-def _at_large_sizes(module: Module, algorithm: s.Algorithm, misfit: Failure | None) -> tuple[Failure, ...]:
-    """What stops runs at one place of the program at all sizes of which one is large.
+def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]) -> tuple[Failure, ...]:
+    """What stops all runs of large sizes, where no run of other sizes passes it; the smallest sizes first.
 
-    An argument that does not fit is wrong wherever it is reached, as where the checker finds it.
+    An argument that does not fit at some of them is wrong wherever it is reached, as where the checker finds it.
     """
-    found: list[Failure] = []
-    sizes = points(module, algorithm)
-    names = tuple(sizes[0]) if sizes else ()
-    # No runs are known to go on where a size is above these; of the largest sizes not all combinations are tried.
-    ends = dict.fromkeys(names, 0)
-    for point in reversed(sizes):
-        if max(point.values(), default=0) > SCALES[-1] or (names and not misfit and not _is_above(point, ends)):
-            continue
-        failure, _ = failure_at(module, algorithm, point)
-        if failure is not None and misfit is not None and failure.node is misfit.node:
-            found.append(failure)
-        elif failure is None or _is_endless(failure) or misfit or (found and failure.node is not found[0].node):
-            ends = {name: max(end, point[name]) for name, end in ends.items()}
-        else:
-            found.append(failure)
-    found = [each for each in reversed(found) if misfit or not names or _is_above(each.sizes, ends)]
-    return tuple(found) if len(found) >= ENOUGH or not names else ()
+    sizes = [point for point in points(module, algorithm) if max(point.values(), default=0) <= SCALES[-1]]
+    most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
+    large = [point for point in sizes if all(point[name] * SPREAD >= end for name, end in most.items())]
+    found = [each.failure for each in (run_at(module, algorithm, point) for point in large)]
+    stopped = [each for each in found if each is not None and each.rule not in APART]
+    misfits = [each for each in stopped if each.rule is rules.SHAPE]
+    if not misfits and (not found or len(stopped) < len(found) or _is_passed(module, algorithm, stopped[0], sizes)):
+        return ()
+    certain = (misfits or stopped)[0]
+    return tuple(each for each in (*failing, *stopped) if each.node is certain.node)
 
 
-def _is_above(point: Point, ends: Point) -> bool:
-    return any(point[name] > end for name, end in ends.items())
+def _is_passed(module: Module, algorithm: s.Algorithm, failure: Failure, sizes: Sequence[Point]) -> bool:
+    """Whether runs of some sizes pass the statement that stops others."""
+    runs = (run_at(module, algorithm, point) for point in sizes)
+    return any(each.ends and failure.statement in each.reached for each in runs)
 
 
 def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:

@@ -128,7 +128,6 @@ class _Racing(Runs):
         self._running: list[_Running] = []
         self._depth: dict[str, int] = {}
         self._start = 0
-        self._now: s.Stmt | None = None
 
     def certain(self, sizes: Sizes) -> Races:
         """The races of runs at sizes, on any processor that is followed, and whatever an `index` is."""
@@ -140,7 +139,7 @@ class _Racing(Runs):
                 continue
             self._races = {}
             # A run that fails before it races is no run.
-            if self.at(point)[1] or self._races:
+            if self.at(point).ends or self._races:
                 tried.append(self._races)
         return {loop: race for loop, race in tried[0].items() if all(loop in each for each in tried)} if tried else {}
 
@@ -155,7 +154,6 @@ class _Racing(Runs):
         """What it accesses is not followed."""
 
     def statement(self, statement: s.Stmt, block: Locals) -> None:
-        self._now = statement
         if isinstance(statement, s.Let | s.Local):
             self._depth[statement.name] = len(self._running)
         if isinstance(statement, s.Simple | s.Split) or self._running or statement in self._around:

@@ -37,12 +37,22 @@ class Failure:
     message: str
     hint: str
     sizes: Mapping[str, int]
-    about: str = ""
+    about: str
+    statement: s.Stmt | None
 
     @property
     def diagnostic(self) -> Diagnostic:
         """The failure as it is reported."""
         return Diagnostic(self.rule, self.message, self.node.span, hint=self.hint or None)
+
+
+@record(eq=False)
+class Outcome:
+    """What stops a run, or whether it `ends`, as far as it was followed; and the statements that it reached."""
+
+    failure: Failure | None
+    ends: bool
+    reached: set[s.Stmt]
 
 
 @record(eq=False)
@@ -98,12 +108,14 @@ class Runs(Follower[Locals]):
         self.outermost, self._every = outermost, every
         self.sizes: Mapping[str, int] = {}
         self.left = MAX_STATEMENTS
+        self._now: s.Stmt | None = None
+        self._reached: set[s.Stmt] = set()
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
         self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
 
-    def at(self, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
-        """The failure of the run at sizes; and whether it was followed to its end."""
-        self.sizes = sizes
+    def at(self, sizes: Mapping[str, int]) -> Outcome:
+        """What becomes of the run at sizes."""
+        self.sizes, self._reached, self._now = sizes, set(), None
         self._active = [(self.outermost, sizes)]
         try:
             for coordinates in self._coordinates(sizes):
@@ -114,8 +126,8 @@ class Runs(Follower[Locals]):
                         self._track(each.name, len(frame.extents[each.name]), frame)
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
-            return stopped.failure, False
-        return None, True
+            return Outcome(stopped.failure, False, self._reached)
+        return Outcome(None, True, self._reached)
 
     def _begin(self, frame: Locals) -> None:
         """There are no arguments of shapes that have no value."""
@@ -197,7 +209,7 @@ class Runs(Follower[Locals]):
         sizes = at(self.sizes)
         own = self._active[-1][0] is self.outermost
         place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
-        return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self.sizes, about)
+        return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self.sizes, about, self._now)
 
     # Statements
     def statement(self, statement: s.Stmt, block: Locals) -> None:
@@ -206,6 +218,8 @@ class Runs(Follower[Locals]):
             raise StopError
         if isinstance(statement, s.Assume) and any(holds(fact, block.values) is False for fact in statement.facts):
             raise StopError
+        self._now = statement
+        self._reached.add(statement)
         super().statement(statement, block)
         match statement:
             case s.Local(name=name, value=value) if statement.is_integer:
@@ -398,9 +412,9 @@ class Runs(Follower[Locals]):
         return smaller or any(sizes[name] != before[name] for name in signature.indices)
 
 
-def failure_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> tuple[Failure | None, bool]:
-    """What stops every run at sizes; and whether one was followed to its end, all iterations of it."""
-    failure, complete = Runs(module, algorithm, every=True).at(sizes)
-    if failure is None and not complete:
-        failure, _ = Runs(module, algorithm).at(sizes)
-    return failure, complete
+def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
+    """What becomes of runs at sizes, followed in all iterations, or if that takes too long in some of them."""
+    found = Runs(module, algorithm, every=True).at(sizes)
+    if found.failure is not None or found.ends:
+        return found
+    return replace(Runs(module, algorithm).at(sizes), ends=False)

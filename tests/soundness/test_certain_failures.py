@@ -263,7 +263,7 @@ def test_commands_refuse_them(tmp_path: Path, command: tuple[str, ...]) -> None:
 
 
 # Bounds of loops
-WHILE = "algorithm f(n: size, x: inout real[n], k: int, q: index, t: inout int[1]):\n    local i: int = 0\n    {}\n"
+WHILE = "algorithm f(n: size, x: inout real[n], k: int, q: index, t: inout int[1], eps: real):\n    local i: int = 0\n    {}\n"
 PASSED = {
     "too few": ("while i < n at most 3 times:\n        i += 1", "n = 4"),
     "without end": ("while i < n at most n times:\n        t[0] += 1", "n = 1"),
@@ -292,6 +292,10 @@ PASSED = {
     ),
     "in a call": ("g(x)", "n = 4"),
     "whatever is behind and": ("while i < n and n > 2 at most n - 1 times:\n        i += 1", "n = 3"),
+    "halves of a real": ("local r: real = 1.0\n    while r > 0.1 at most 3 times:\n        r = r/2", "n = 1"),
+    "tenths": ("local r: real = 0.0\n    while r < 1.0 at most 10 times:\n        r += 0.1", "n = 1"),
+    "a real of a size": ("local r: real = real_of(n)\n    while r > 1.0 at most 2 times:\n        r -= 1.0", "n = 4"),
+    "a root": ("local r: real = sqrt(2.0)\n    while r < 4.5 at most 2 times:\n        r *= r", "n = 1"),
     "min and max": ("while i < n at most 3 times:\n        i max= min(i + 1, n)", "n = 4"),
 }
 KEPT = {
@@ -306,6 +310,13 @@ KEPT = {
     "reached by the data": "if x[0] > 9.0:\n        while i < n at most 3 times:\n            i += 1",
     "behind a broken promise": "assume n < 4\n    while i < n at most 3 times:\n        i += 1",
     "set by a loop of data": "while x[0] > 0.0 at most 3 times:\n        i = n\n        x[0] -= 1.0\n    while i < n at most 3 times:\n        i += 1",
+    "tenths and one more for what is rounded": (
+        "local r: real = 0.0\n    while r < 1.0 at most 11 times:\n        r += 0.1"
+    ),
+    "a real of the data": "local r: real = x[0]\n    while r > 0.1 at most 3 times:\n        r = r/2",
+    "a real parameter": "local r: real = 1.0\n    while r > eps at most 3 times:\n        r = r/2",
+    "a sum that is rounded": "local r: real = 0.1\n    while r + 0.2 == 0.3 at most 0 times:\n        r = 0.0",
+    "a literal that is rounded": "local r: real = 0.1\n    while r > 0.1 at most 0 times:\n        r = 0.0",
     "counted by a long loop": (
         "for j in 0..4*n:\n        i += 1\n    if n > 2:\n        while i < 12 at most 1 times:\n            i += 1"
     ),
@@ -354,7 +365,7 @@ def test_an_extern_does_not_hide_a_failure() -> None:
 @st.composite
 def counting_programs(draw: st.DrawFn) -> tuple[str, bool]:
     """A program that counts in registers, and whether the sizes alone decide what it does."""
-    lines: list[str] = ["local i: int = 0", "local j: int = 1"]
+    lines: list[str] = ["local i: int = 0", "local j: int = 1", "local r: real = 1.0"]
     by_data = False
 
     def chosen(*options: str) -> str:
@@ -366,6 +377,8 @@ def counting_programs(draw: st.DrawFn) -> tuple[str, bool]:
         if kind == 0:
             by_data = True
             return "x[0] > 1.0"
+        if kind == 9:
+            return chosen("r < 3.0", "r*0.1 > 0.05", "r != 0.5", "r >= real_of(n)")
         first = f"{chosen('i', 'j', *names)} {chosen('<', '<=', '!=')} {chosen('n', 'n - 1', 'm', '3', *names)}"
         if kind > 2:
             return first
@@ -381,7 +394,9 @@ def counting_programs(draw: st.DrawFn) -> tuple[str, bool]:
                 limit = chosen("n", "2", "3", "n + m", "n//2 + 1", "n*m", "10")
                 lines.append(f"{indent}while {test(names)} at most {limit} times:")
                 statements(depth + 1, names)
-                lines.append(f"{'    ' * (depth + 1)}{chosen('i += 1', 'j += 1', 'i += j', 'j *= 2', 'i += 2')}")
+                lines.append(
+                    f"{'    ' * (depth + 1)}{chosen('i += 1', 'j += 1', 'i += j', 'j *= 2', 'i += 2', 'r += 0.1', 'r = r/2')}"
+                )
             elif kind == "for" and depth < 2:
                 variable = "k" if "k" not in names else "l"
                 lines.append(f"{indent}for {variable} in {chosen('0..n', '1..m', '0..3', 'n downto 1')}:")
@@ -389,6 +404,8 @@ def counting_programs(draw: st.DrawFn) -> tuple[str, bool]:
             elif kind == "if":
                 lines.append(f"{indent}if {test(names)}:")
                 statements(depth + 1, names)
+            elif draw(st.integers(0, 3)) == 0:
+                lines.append(f"{indent}r {chosen('= r*3', '-= 0.3', '= real_of(i)', 'min= 2.0', '= abs(r - 0.7)')}")
             else:
                 value = chosen("0", "1", "n", "i + 1", "j - 1", "min(i, j)", "t[0]", *names)
                 by_data |= value == "t[0]"

@@ -164,3 +164,82 @@ def compared(text: str) -> None:
 @given(programs())
 def test_planted_conditions(text: str) -> None:
     compared(text)
+
+
+# Grids: the conditions of what is called, and of the algorithms of collectives
+GRID = "algorithm f(x: inout local real[n], y: inout local real[m], k: size, g: size) on grid(i: g, j: g):\n"
+ON_GRID = """
+algorithm put(v: inout local real[w], e: index) on grid(q: P):
+    v[e] = 1.0
+    shift v along q by 1
+
+algorithm line(v: inout local real[w], e: size) on grid(q: e):
+    v[q] = 1.0
+    shift v along q by 1
+
+algorithm corners(v: inout local real[w], h: size) on grid(r: h, c: h):
+    where h <= w
+    put(v, r) along c
+    v[c*h + r] += 1.0
+"""
+TOGETHER = (
+    "put(x, k)", "put(y, i) along j", "put(x, k - 1) along i", "line(x, g) along i", "line(y, k) along j", "line(x, g*g)",
+    "corners(x, g)", "corners(y[0..k], g)", "broadcast x along i from k", "broadcast x along i, j from k using chain",
+    "alltoall x along i into y", "allgather x along i into y", "reduce_scatter x along j into y with +",
+    "let v = x[0..k]\nat(v, 0)", "reduce_scatter x[0..g] along j into y[0..1] with +",
+)  # fmt: skip
+
+
+@st.composite
+def programs_on_grids(draw: st.DrawFn) -> str:
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 2))):
+        inner = draw(st.sampled_from(TOGETHER)).split("\n")
+        around = draw(st.sampled_from(("", "", "for t in 0..k:", "if k < n:", "if g > 1:", "if m > n:")))
+        lines += [around, *("    " + each for each in inner)] if around else inner
+    return GRID + "".join(f"    {line}\n" for line in lines) + ON_GRID
+
+
+@settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs_on_grids())
+def test_conditions_of_what_is_called_on_grids(text: str) -> None:
+    try:
+        found = loads(text)["f"]
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule.code in ("AL232", "AL276", "AL277"):
+            # The checker has found it.
+            return
+        raise
+    points = [dict(zip("nmkg", each, strict=True)) for each in product((1, 2, 4), (1, 3, 4), (1, 2, 3), (1, 2))]
+    points = [at | {"P": at["g"] ** 2} for at in points]
+    stated, certain = assumed(found)
+    stopped = {tuple(at.values()): stops(found, at) for at in points}
+    if certain:
+        assert certain in ("AL232", "AL303", *stopped.values())
+        assert all(code is not None for at, code in stopped.items() if certain != "AL232" and min(at[:4]) > 1)
+        return
+    for at in points:
+        code, refused = stopped[tuple(at.values())], refuses(found, at)
+        assert refused in (None, code), (at, code, refused)
+        assert code is None or refused is not None or stated, (at, code)
+
+
+def test_messages_about_what_is_called_name_the_sizes_of_the_run() -> None:
+    for body, sizes, code, message in (
+        ("put(x, k)", (2, 1, 2, 1), "AL501", "`v[e]` is outside `v: real[w]` (index 2, extent 2), in a run of `f` at "),
+        ("broadcast x along i from k", (2, 1, 2, 2), "AL506", "`where root < P` of `broadcast_tree` is false in this "),
+        ("line(x, k) along j", (4, 1, 3, 2), "AL530", "the axis `q` of `line` has 2 processors, and `e` is 3, at "),
+        ("alltoall x along i into y", (3, 3, 1, 2), "AL506", "`where P divides n` of `alltoall_naive` is false in "),
+    ):
+        found = loads(f"{GRID}    {body}\n{ON_GRID}")["f"]
+        at = dict(zip("nmkg", sizes, strict=True)) | {"P": sizes[-1] ** 2}
+        assert stops(found, at) == code
+        try:
+            found.report().require_runs(at)
+        except ArchlineError as problem:
+            (refused,) = problem.diagnostics
+            assert refused.rule.code == code
+            assert refused.message.startswith(message)
+            assert f"n = {sizes[0]}, m = {sizes[1]}, k = {sizes[2]}, g = {sizes[3]}" in refused.message
+        else:
+            raise AssertionError(body)

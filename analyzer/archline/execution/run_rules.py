@@ -3,6 +3,7 @@
 from archline.language.call_rules import TOO_MANY_ITERATIONS as TOO_MANY_ITERATIONS
 from archline.language.conditions import BAD_SIZE as BAD_SIZE
 from archline.language.conditions import BAD_STEP as BAD_STEP
+from archline.language.conditions import GRID as GRID
 from archline.language.conditions import NOT_DECREASING as NOT_DECREASING
 from archline.language.conditions import NOT_EXACT as NOT_EXACT
 from archline.language.conditions import OUT_OF_BOUNDS as OUT_OF_BOUNDS
@@ -123,15 +124,6 @@ COST_AMOUNT = Rule(
     "AL529",
     "declared cost that is not a count",
     "Declared flops, work and span are whole numbers >= 0 at every execution of the `costs` that declares them.",
-)
-GRID = Rule(
-    "AL530",
-    "group of processors that does not fit the grid",
-    """
-    An algorithm `on grid(i: g, j: h)` runs on g*h processors: those that a call names `along` its axes, or all of the
-    caller's. `split r by p` needs a number of parts p that divides the axis. A run needs `--at P=8` where the extents
-    of the axes do not determine P.
-    """,
 )
 PARTNER = Rule(
     "AL531",

@@ -87,7 +87,16 @@ BAD_SIZE = Rule(
     otherwise must be given, and nothing else.
     """,
 )
+GRID = Rule(
+    "AL530",
+    "group of processors that does not fit the grid",
+    """
+    An algorithm `on grid(i: g, j: h)` runs on g*h processors: those that a call names `along` its axes, or all of the
+    caller's. `split r by p` needs a number of parts p that divides the axis. A run needs `--at P=8` where the extents
+    of the axes do not determine P.
+    """,
+)
 OF_SIZES = frozenset(
-    (OUT_OF_BOUNDS, SLICE_OUT_OF_BOUNDS, UNSET, SIZE_TOO_SMALL, SHAPE, WHERE, NOT_EXACT, BAD_STEP, BAD_SIZE)
+    (OUT_OF_BOUNDS, SLICE_OUT_OF_BOUNDS, UNSET, SIZE_TOO_SMALL, SHAPE, WHERE, NOT_EXACT, BAD_STEP, BAD_SIZE, GRID)
 )
 """Those that sizes alone may break."""

@@ -43,12 +43,14 @@ class Enclosure:
 
 
 Value = int | Fraction | Enclosure
-Point = Mapping[str, int]
+Point = Mapping[str, Value]
+Rounds = Callable[[s.Expr], bool]
+"""Whether the value of an expression is rounded to a floating-point number of 64 bits, as a run does."""
 
 
-def evaluate(expr: s.Expr, point: Point) -> Value:
+def evaluate(expr: s.Expr, point: Point, rounds: Rounds | None = None) -> Value:
     """The value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
-    return _Evaluator(point, strict=False).value(expr)
+    return _Evaluator(point, False, rounds).value(expr)
 
 
 def evaluate_static(expr: s.Expr, point: Point) -> int:
@@ -105,7 +107,7 @@ def _power_of_two(lo: Fraction, hi: Fraction, expr: s.Expr | None = None) -> Val
     return Enclosure(low * (1 - _RELATIVE_ERROR), high * (1 + _RELATIVE_ERROR))
 
 
-def holds(fact: s.Fact, point: Point) -> bool | None:
+def holds(fact: s.Fact, point: Point, rounds: Rounds | None = None) -> bool | None:
     """Whether a fact is true at a point. None: not decided, since a name, a value or precision is missing."""
     try:
         match fact:
@@ -118,24 +120,24 @@ def holds(fact: s.Fact, point: Point) -> bool | None:
                 by = _exact(divisor, point)
                 return by != 0 and (Fraction(_exact(value, point)) / by).denominator == 1
             case _:
-                return _truth(fact, point)
+                return _truth(fact, point, rounds)
     except EvaluationError:
         return None
 
 
-def _truth(condition: s.Expr, point: Point) -> bool | None:
+def _truth(condition: s.Expr, point: Point, rounds: Rounds | None) -> bool | None:
     match condition:
         case s.Unary(op="not", operand=operand):
-            inner = holds(operand, point)
+            inner = holds(operand, point, rounds)
             return None if inner is None else not inner
         case s.Binary(op="and" | "or" as op, left=left, right=right):
             settled = op == "or"
-            sides = (holds(left, point), holds(right, point))
+            sides = (holds(left, point, rounds), holds(right, point, rounds))
             if settled in sides:
                 return settled
             return None if None in sides else not settled
         case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
-            return _compare(op, evaluate(left, point), evaluate(right, point))
+            return _compare(op, evaluate(left, point, rounds), evaluate(right, point, rounds))
         case _:
             return None
 
@@ -241,9 +243,10 @@ def _whole_root(value: int, degree: int) -> int | None:
 class _Evaluator:
     """Evaluates at one point. `strict`: as in a body, where every intermediate value is an integer."""
 
-    def __init__(self, point: Point, strict: bool) -> None:
+    def __init__(self, point: Point, strict: bool, rounds: Rounds | None = None) -> None:
         self._point = point
         self._strict = strict
+        self._rounds = rounds
 
     def value(self, expr: s.Expr) -> Value:
         return self._checked(expr, self._unchecked(expr))
@@ -268,6 +271,8 @@ class _Evaluator:
                 return self._power(expr, 2, self._binary(expr, "*", levels, self.value(above)))
             case s.Binary(op=op, left=left, right=right) if op in _ARITHMETIC:
                 return self._binary(expr, op, self.value(left), self.value(right))
+            case s.Call(function="real_of", arguments=(inner,)) if self._rounds is not None:
+                return self.value(inner)
             case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):
                 # What is rounded need not be an integer itself.
                 return self._call(expr, function, [self._unchecked(inner)])
@@ -282,7 +287,17 @@ class _Evaluator:
         for end in _ends(value) if not isinstance(value, int) else (value,):
             if max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS:
                 raise EvaluationError(f"the value has more than {MAX_BITS} bits", expr)
-        return value
+        return value if self._rounds is None or not self._rounds(expr) else self._rounded(expr, value)
+
+    def _rounded(self, expr: s.Expr, value: Value) -> Value:
+        """The value of an operation as a run rounds it; powers need not be rounded correctly."""
+        if isinstance(value, Enclosure):
+            return value
+        try:
+            nearest = float(value)
+        except OverflowError:
+            raise EvaluationError("the number is too large", expr) from None
+        return _around(nearest) if _operation(expr) == "^" else _tidy(Fraction(nearest))
 
     def _real(self, expr: s.Expr, text: str) -> Value:
         exponent = text.lower().partition("e")[2]

@@ -149,6 +149,7 @@ class _Place(Block):
     algorithm: s.Algorithm
     scope: Scope
     extents: dict[str, tuple[Any, ...]]
+    axes: dict[str, Any] = field(default_factory=dict)
     loops: tuple[tuple[str, Poly, Poly, Facts], ...] = ()
     known: tuple[Poly, ...] = ()
     whole: tuple[Poly, ...] = ()
@@ -213,6 +214,7 @@ class _Conditions(Follower[_Place]):
             extent = self.value(axis.extent, place)
             if extent is not None:
                 place = self._counting(axis.name, axis.name, ZERO, extent - 1, place)
+                place.axes = {**place.axes, axis.name: extent}
         self.follow_block(self._algorithm.body, place)
 
     # Values
@@ -385,6 +387,11 @@ class _Conditions(Follower[_Place]):
         return inner
 
     def statement(self, statement: s.Stmt, block: _Place) -> None:
+        if isinstance(statement, s.Split):
+            # On a part of the grid P and the coordinates are others.
+            block = replace(block, extents=dict(block.extents), axes={})
+            for name in ("P", statement.axis, statement.group):
+                block.define(name, None)
         super().statement(statement, block)
         if isinstance(statement, s.Assume):
             for fact in statement.facts:
@@ -395,10 +402,11 @@ class _Conditions(Follower[_Place]):
             self.follow_block(body, self.inside(block))
 
     # Calls
-    def entered(self, callee: s.Algorithm, sizes: dict[str, Any], block: _Place) -> _Place | None:
-        if None in sizes.values():
+    def entered(self, callee: s.Algorithm, values: dict[str, Any], block: _Place) -> _Place | None:
+        if None in values.values():
             return None
-        scope = replace(declared(self.module, callee), facts=block.scope.facts, values=sizes)
+        known = {name: Poly.constant(value) if isinstance(value, int) else value for name, value in values.items()}
+        scope = replace(declared(self.module, callee), facts=block.scope.facts, values=known)
         return replace(block, algorithm=callee, scope=scope, extents={})
 
     def follow(self, call: s.Call, callee: s.Algorithm, inner: _Place, block: _Place) -> None:

@@ -173,13 +173,22 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
     sizes = [point for point in points(module, algorithm) if max(point.values(), default=0) <= SCALES[-1]]
     most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
     large = [point for point in sizes if all(point[name] * SPREAD >= end for name, end in most.items())]
-    found = [each.failure for each in (run_at(module, algorithm, point) for point in large)]
-    stopped = [each for each in found if each is not None and each.rule not in APART]
-    misfits = [each for each in stopped if each.rule is rules.SHAPE]
-    if not misfits and (not found or len(stopped) < len(found) or _is_passed(module, algorithm, stopped[0], sizes)):
+    misfits = any(map(_is_misfit, failing))
+    stopped: list[Failure] = []
+    for point in reversed(large):
+        failure = run_at(module, algorithm, point).failure
+        if failure is not None and failure.rule not in APART and (not misfits or _is_misfit(failure)):
+            stopped.insert(0, failure)
+        elif not misfits:
+            return ()
+    if not stopped or (not misfits and _is_passed(module, algorithm, stopped[0], sizes)):
         return ()
-    certain = (misfits or stopped)[0]
-    return tuple(each for each in (*failing, *stopped) if each.node is certain.node)
+    return tuple(each for each in (*failing, *stopped) if each.node is stopped[0].node)
+
+
+def _is_misfit(failure: Failure) -> bool:
+    # Buffers of collectives have as many words, whatever their shapes.
+    return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communicate)
 
 
 def _is_passed(module: Module, algorithm: s.Algorithm, failure: Failure, sizes: Sequence[Point]) -> bool:

@@ -23,10 +23,14 @@ Told = Callable[[], tuple[str, str]]
 
 
 class Block:
-    """What names mean in a block: of arrays and views `extents`, which are None where the data decides."""
+    """What names mean in a block: of arrays and views `extents`, which are None where the data decides.
+
+    `axes` are the numbers of processors along the axes of the grid, as far as they are known.
+    """
 
     algorithm: s.Algorithm
     extents: dict[str, tuple[Any, ...]]
+    axes: dict[str, Any]
 
     def define(self, name: str, value: Any) -> None:
         """Give a name a value; None where the data decides it."""
@@ -72,8 +76,8 @@ class Follower(ABC, Generic[B]):
         """The data decides whether these blocks are run."""
 
     @abstractmethod
-    def entered(self, callee: s.Algorithm, sizes: dict[str, Any], block: B) -> B | None:
-        """The block of an algorithm that is called; None where its sizes are not known."""
+    def entered(self, callee: s.Algorithm, values: dict[str, Any], block: B) -> B | None:
+        """The block of an algorithm that is called, by what its names mean; None where that is not known."""
 
     @abstractmethod
     def follow(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
@@ -137,6 +141,12 @@ class Follower(ABC, Generic[B]):
                 self.loop(statement, block)
             case s.If(branches=branches):
                 self._if(branches, block)
+            case s.Invoke(call=call, along=along):
+                self._call(call, block, along)
+            case s.Communicate() if statement in self.module.collectives:
+                collective = self.module.collectives[statement]
+                self._call(collective.invoke.call, block, collective.invoke.along)
+                self.forget(statement, block)
             case s.Communication():
                 self._communication(statement, block)
                 self.forget(statement, block)
@@ -252,12 +262,8 @@ class Follower(ABC, Generic[B]):
             case s.Binary(left=left, right=right):
                 self.evaluate(left, block)
                 self.evaluate(right, block)
-            case s.Call(arguments=arguments):
-                for argument in arguments:
-                    self.evaluate(argument, block)
-                target = self.module.targets.get(expr)
-                if isinstance(target, s.Algorithm):
-                    self._call(expr, target, block)
+            case s.Call():
+                self._call(expr, block)
             case s.Element():
                 self._subscripts(expr, block)
                 if not self.module.is_view(expr):
@@ -271,7 +277,7 @@ class Follower(ABC, Generic[B]):
     def extents(self, view: s.Expr, block: B) -> tuple[Any, ...]:
         """The extents of an array or view."""
         if isinstance(view, s.Name):
-            return block.extents.get(view.id, ())
+            return block.extents.get(view.id, (None,) if self.module.is_view(view) else ())
         return tuple(self.value(each, block) for each in self.module.shapes.get(view, ()))
 
     def _subscripts(self, access: s.Element, block: B) -> None:
@@ -312,14 +318,25 @@ class Follower(ABC, Generic[B]):
         self.needs(rule, part, values, block, told, hint)
 
     # Calls
-    def _call(self, call: s.Call, callee: s.Algorithm, block: B) -> None:
-        sizes = {
-            name: None if expr is None else self.value(expr, block) for name, expr in self.module.bindings[call].items()
-        }
-        inner = None if callee.grid else self.entered(callee, sizes, block)
+    def _call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
+        for argument in call.arguments:
+            self.evaluate(argument, block)
+        callee = self.module.targets.get(call)
+        if not isinstance(callee, s.Algorithm):
+            return
+        bound = self.module.bindings[call].items()
+        sizes = {name: None if expr is None else self.value(expr, block) for name, expr in bound}
+        group = self._group(callee, along, block)
+        values = {**sizes, **{name: place for name, (place, _) in group.items()}}
+        if callee.grid:
+            values["P"] = product(extent for _, extent in group.values())
+        inner = self.entered(callee, values, block)
         if inner is None:
             self.forget(call, block)
             return
+        inner.axes = {name: extent for name, (_, extent) in group.items()}
+        for axis in callee.grid:
+            self._same_axis(axis, call, inner)
         for name, least in self.module.signatures[callee].at_least.items():
             if sizes.get(name) is not None:
                 self._least(
@@ -329,12 +346,41 @@ class Follower(ABC, Generic[B]):
             self.needs_fact(fact, call, inner)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             entries = shape_of(parameter.type)[0]
-            if entries is not None and not is_buffer(parameter):
+            if entries is not None:
                 wanted = tuple(self.value(each, inner) for each in entries)
                 inner.extents[parameter.name] = wanted
+                found = self.extents(argument, block)
+                # A buffer is a view of any rank, or a register.
+                found = (product(found),) if is_buffer(parameter) else found
                 shown = _text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
-                self._same(argument, self.extents(argument, block), wanted, block, shown)
+                self._same(argument, found, wanted, block, shown)
         self.follow(call, callee, inner, block)
+
+    def _group(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:
+        """The axes of a callee in the group that a call joins: coordinate and extent, None where one is not known."""
+        if not callee.grid:
+            return {}
+        names = along or tuple(s.Name(axis.name, span=axis.span) for axis in block.algorithm.grid)
+        places = [(self.value(each, block), block.axes.get(each.id)) for each in names]
+        if len(callee.grid) == 1:
+            # In row-major order.
+            place: Any = 0
+            for coordinate, extent in places:
+                known = None not in (place, coordinate, extent)
+                place = place * extent + coordinate if known else None
+            places = [(place, product(extent for _, extent in places))]
+        return {axis.name: each for axis, each in zip(callee.grid, places, strict=True)}
+
+    def _same_axis(self, axis: s.Axis, call: s.Call, inner: B) -> None:
+        wanted, found = self.value(axis.extent, inner), inner.axes[axis.name]
+        if wanted is not None and found is not None:
+            text = f"the axis `{axis.name}` of `{inner.algorithm.name}`"
+
+            def told() -> tuple[str, str]:
+                extent = f"`{format_expression(axis.extent)}`"
+                return f"{text} has {extent} processors", f"{text} has {found} processors, and {extent} is {wanted}"
+
+            self.needs(rules.GRID, call, (wanted - found, found - wanted), inner, told)
 
     def _same(
         self, view: s.Expr, found: tuple[Any, ...], wanted: tuple[Any, ...], block: B, shown: Callable[[], str]
@@ -348,6 +394,14 @@ class Follower(ABC, Generic[B]):
 
                 hint = "pass a slice that fits, or state a `where` about the sizes"
                 self.needs(rules.SHAPE, view, (one - other, other - one), block, told, hint)
+
+
+def product(values: Iterable[Any]) -> Any:
+    """The product; None where a value is not known."""
+    found: Any = 1
+    for value in values:
+        found = None if found is None or value is None else found * value
+    return found
 
 
 def _text(form: str, *values: Any) -> Callable[[], str]:

@@ -16,9 +16,9 @@ from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
-from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.evaluate import EvaluationError, evaluate, evaluate_static, holds
 from archline.language.format_expressions import format_expression
-from archline.language.model import Module
+from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
 from archline.language.substitution import processors_of
 from archline.records import record
@@ -76,10 +76,11 @@ class Locals(Block):
     """The names of a block whose values, extents or elements the sizes decide."""
 
     algorithm: s.Algorithm
-    values: dict[str, int]
+    values: dict[str, Any]
     extents: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    axes: dict[str, Any] = field(default_factory=dict)
     views: dict[str, _View] = field(default_factory=dict)
-    integers: set[str] = field(default_factory=set)
+    registers: dict[str, str] = field(default_factory=dict)
 
     def define(self, name: str, value: Any) -> None:
         self.values.pop(name, None)
@@ -118,8 +119,7 @@ class Runs(Follower[Locals]):
         self.sizes, self._reached, self._now = sizes, set(), None
         self._active = [(self.outermost, sizes)]
         try:
-            for coordinates in self._coordinates(sizes):
-                frame = Locals(self.outermost, {**sizes, **coordinates})
+            for frame in self._frames(sizes):
                 self._begin(frame)
                 for each in self.outermost.parameters:
                     if self._every and each.mode == "out" and not each.local:
@@ -137,13 +137,13 @@ class Runs(Follower[Locals]):
             failure = stopped.failure
             raise StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
 
-    def _coordinates(self, sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-        """The processors that are followed, by their coordinates."""
+    def _frames(self, sizes: Mapping[str, int]) -> Iterator[Locals]:
+        """What names mean at first, on each processor that is followed."""
         grid = self.outermost.grid
-        if not grid:
-            yield {}
-            return
         frame = Locals(self.outermost, dict(sizes))
+        if not grid:
+            yield frame
+            return
         processors = processors_of(self.outermost)
         if processors is not None:
             frame.values["P"] = self.value(processors, frame) or 0
@@ -152,8 +152,10 @@ class Runs(Follower[Locals]):
         extents = [self.value(axis.extent, frame) or 0 for axis in grid]
         if prod(extents) != frame.values["P"]:
             raise StopError
+        names = [axis.name for axis in grid]
         for place in self.processors(extents):
-            yield {"P": frame.values["P"], **dict(zip((axis.name for axis in grid), place, strict=True))}
+            values = {**frame.values, **dict(zip(names, place, strict=True))}
+            yield Locals(self.outermost, values, axes=dict(zip(names, extents, strict=True)))
 
     def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
         """The processors of a grid that are followed: those at its corners."""
@@ -222,27 +224,37 @@ class Runs(Follower[Locals]):
         self._reached.add(statement)
         super().statement(statement, block)
         match statement:
-            case s.Local(name=name, value=value) if statement.is_integer:
-                block.integers.add(name)
+            case s.Local(name=name, type=s.ScalarType(element=element), value=value):
+                block.registers[name] = element
                 self._assign(name, value, block)
-            case s.Assign(target=s.Name(id=name) as target, op=op, value=value) if name in block.integers:
+            case s.Assign(target=s.Name(id=name) as target, op=op, value=value) if name in block.registers:
                 if op in ("min=", "max="):
                     value = s.Call(op[:-1], (target, value), span=statement.span)
                 elif op != "=":
                     value = s.Binary(op[:-1], target, value, span=statement.span)
                 self._assign(name, value, block)
             case _:
-                # Others set no register that is followed, or are forgotten.
+                # Others set no register, or are forgotten.
                 pass
 
     def _assign(self, name: str, value: s.Expr | None, block: Locals) -> None:
-        """Give a register of an integer its value, where it is known."""
+        """Give a register its value, where it is known."""
         known = None
-        with suppress(StopError):
-            known = None if value is None else self.value(value, block)
+        with suppress(StopError, EvaluationError):
+            if value is not None and block.registers[name] == "real":
+                known = evaluate(value, block.values, self._is_real)
+            elif value is not None:
+                known = self.value(value, block)
         block.values.pop(name, None)
         if known is not None:
             block.values[name] = known
+
+    def _is_real(self, expr: s.Expr) -> bool:
+        """Whether a run rounds the value of an expression; updates are not in the program as expressions."""
+        return self.module.types.get(expr, Kind.REAL) is Kind.REAL
+
+    def _holds(self, condition: s.Expr, block: Locals) -> bool | None:
+        return holds(condition, block.values, self._is_real)
 
     def inside(self, block: Locals) -> Locals:
         # No name is hidden by another.
@@ -252,7 +264,7 @@ class Runs(Follower[Locals]):
         rounds = 0
         while True:
             self.evaluate(loop.condition, block)
-            goes_on = holds(loop.condition, block.values)
+            goes_on = self._holds(loop.condition, block)
             if goes_on is None:
                 self.perhaps((loop.body,), block)
             if not goes_on:
@@ -273,12 +285,12 @@ class Runs(Follower[Locals]):
         values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
         for value in values if self._every else dict.fromkeys((*values[:1], *values[-1:])):
             if value != values[0] and not self._every and values[1:-1]:
-                self._forget_integers(s.set_names(loop.body), block)
+                self._forget_registers(s.set_names(loop.body), block)
             block.define(loop.variable, value)
             yield block
 
     def ways(self, condition: s.Expr, block: Locals) -> tuple[Locals | None, Locals | None] | None:
-        match holds(condition, block.values):
+        match self._holds(condition, block):
             case None:
                 return None
             case taken:
@@ -286,12 +298,12 @@ class Runs(Follower[Locals]):
 
     def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         for body in bodies:
-            self._forget_integers(s.set_names(body), block)
+            self._forget_registers(s.set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
 
-    def _forget_integers(self, names: frozenset[str], block: Locals) -> None:
-        for name in names & block.integers:
+    def _forget_registers(self, names: frozenset[str], block: Locals) -> None:
+        for name in names & block.registers.keys():
             block.values.pop(name, None)
 
     # Elements
@@ -313,7 +325,7 @@ class Runs(Follower[Locals]):
         for each in s.nodes(node):
             if isinstance(each, s.Communication | s.Call):
                 # A register may be a buffer.
-                self._forget_integers(s.names(each), block)
+                self._forget_registers(s.names(each), block)
             name = each.array if isinstance(each, s.Element) else each.id if isinstance(each, s.Name) else ""
             if name in block.views:
                 block.views[name].elements[0] = None
@@ -369,15 +381,16 @@ class Runs(Follower[Locals]):
             found[0][0].update(found[1])
 
     # Calls
-    def entered(self, callee: s.Algorithm, sizes: dict[str, Any], block: Locals) -> Locals | None:
-        return None if None in sizes.values() else Locals(callee, sizes)
+    def entered(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
+        return None if None in values.values() else Locals(callee, values)
 
     def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
         sizes = dict(inner.values)
         self._check_decrease(call, callee, sizes)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
-            view = self._view(argument, block) if shape_of(parameter.type)[0] is not None else None
-            if view is not None:
+            if is_buffer(parameter):
+                self.forget(argument, block)
+            elif shape_of(parameter.type)[0] is not None and (view := self._view(argument, block)) is not None:
                 inner.views[parameter.name] = view
         key = callee, tuple(sizes.items())
         if key in self._done:

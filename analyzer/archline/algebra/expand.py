@@ -27,6 +27,18 @@ def expanded(value: Poly) -> Poly:
     return value.map_atoms(rewritten) if any(map(_expands, value.atoms_within())) else value
 
 
+def as_fractions(value: Poly) -> Poly:
+    """With fractions in place of exact quotients by one term: (m/h)*n is m*n/h."""
+
+    def fraction(atom: Atom) -> Poly | None:
+        parts = tuple(map(as_fractions, atom.parts))
+        if isinstance(atom, a.Quotient) and len(parts[1].terms) == 1:
+            return parts[0] * parts[1] ** -1
+        return None if parts == atom.parts else atom.rebuild(parts)
+
+    return value.map_atoms(fraction)
+
+
 def log2(number: fmpq) -> Poly:
     """The logarithm of a positive number, that of its denominator taken from that of its numerator."""
     above, below = (a.log2(Poly.constant(fmpq(part))) if part != 1 else ZERO for part in (number.p, number.q))

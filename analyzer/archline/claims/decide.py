@@ -13,10 +13,11 @@ from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.lp import blamed
-from archline.algebra.polynomial import ZERO, Atom, Poly
+from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.checks.guards import guard
@@ -521,7 +522,7 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
         return Verdict(ensures, "holds", PROVED + _trust(cost, "holds"))
     try:
         with budget(MAX_TERM_PRODUCTS):
-            claimed = _as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
+            claimed = as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
             claims = [_Claim(ensures, costs, each, claimed, facts, scope) for each in _implied(cost, facts)]
             proved = next((each for each in claims if each.proved), claims[0])
             return proved.verdict(points(algorithm, scope, costs, ensures), partial(_has_runs, algorithm, scope))
@@ -582,18 +583,6 @@ def _with_cost_symbols(scope: Scope) -> Scope:
     return scope
 
 
-def _as_fractions(value: Poly) -> Poly:
-    """With fractions in place of quotients of sizes that the program divides exactly: (m/h)*n is m*n/h."""
-
-    def fraction(atom: Atom) -> Poly | None:
-        parts = tuple(map(_as_fractions, atom.parts))
-        if isinstance(atom, a.Quotient) and len(parts[1].terms) == 1:
-            return parts[0] * parts[1] ** -1
-        return None if parts == atom.parts else atom.rebuild(parts)
-
-    return value.map_atoms(fraction)
-
-
 def _implied(cost: Cost, facts: Facts) -> list[Cost]:
     """The cost with each pair of bounds of which the facts imply that they hold, those of large caches first."""
     if not cost.alternatives:
@@ -649,9 +638,9 @@ class _Claim:
             ]
         for facts, lower, upper in bounds:
             if self.ensures.relation in ("==", "<="):
-                yield facts, (self.claimed - _as_fractions(upper.substitute(self.facts.rewrites)),)
+                yield facts, (self.claimed - as_fractions(upper.substitute(self.facts.rewrites)),)
             if self.ensures.relation in ("==", ">="):
-                yield facts, (_as_fractions(lower.substitute(self.facts.rewrites)) - self.claimed,)
+                yield facts, (as_fractions(lower.substitute(self.facts.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         try:

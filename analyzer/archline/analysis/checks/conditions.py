@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
 from math import lcm
 from typing import Any
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.sums.summation import UnresolvedError
@@ -39,7 +39,7 @@ from archline.records import record
 
 MAX_TERM_PRODUCTS = 200_000
 MAX_MODULES = 64
-MAX_LENGTH, MAX_FORMS, MAX_WAYS = 90, 3, 12
+MAX_LENGTH, MAX_FORMS = 90, 3
 GENERAL = {
     rules.OUT_OF_BOUNDS: "subscripts lie inside their arrays",
     rules.SLICE_OUT_OF_BOUNDS: "subscripts lie inside their arrays",
@@ -58,13 +58,13 @@ class Assumption:
     `text` and `general` say it. It is asked of each call of a `recursive` algorithm.
     """
 
-    kind: str
-    parts: tuple[Poly, ...]
-    when: tuple[Poly, ...]
     algorithm: str
     general: str
     node: s.Node = field(compare=False)
     text: str = field(default="", compare=False)
+    kind: str = "other"
+    parts: tuple[Poly, ...] = ()
+    when: tuple[Poly, ...] = ()
     recursive: bool = False
     order: tuple[str, ...] = field(default=(), compare=False)
 
@@ -135,7 +135,7 @@ def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...
         with budget(MAX_TERM_PRODUCTS):
             found.all()
     except (TooComplexError, RecursionError):
-        found.left.append(Assumption("other", (), (), algorithm.name, GENERAL[rules.OUT_OF_BOUNDS], algorithm))
+        found.left.append(Assumption(algorithm.name, GENERAL[rules.OUT_OF_BOUNDS], algorithm))
     return tuple({(each, each.node if each.kind == "other" else None): each for each in found.left}.values())
 
 
@@ -165,7 +165,6 @@ class _Place(Block):
             never_negative(value, facts)
             or rises(a.as_gaps(value), facts)
             or any(never_negative(each, facts) for each in _without_floors(facts.simplify(value), self))
-            or any(never_negative(value - each, facts) for each in self.known)
         )
 
     def learn(self, fact: s.Fact) -> None:
@@ -178,7 +177,7 @@ class _Place(Block):
 
     def divide(self, divisor: Poly, value: Poly) -> None:
         """Know that a division goes."""
-        self.whole = (*self.whole, _plain(a.quotient(value, divisor)))
+        self.whole = (*self.whole, as_fractions(a.quotient(value, divisor)))
         if self.scope.facts.positive(value):
             self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
 
@@ -259,7 +258,7 @@ class _Conditions(Follower[_Place]):
                 least = value if isinstance(value, Poly) else Poly.constant(value)
                 self._leave("least", (least,), node, block, rule, told)
             elif rule in GENERAL:
-                self.left.append(Assumption("other", (), (), block.algorithm.name, DATA, node, DATA))
+                self.left.append(Assumption(block.algorithm.name, DATA, node, DATA))
 
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: _Place) -> None:
         about = f"`{format_fact(fact)}` holds in the call of `{callee.algorithm.name}`"
@@ -294,18 +293,18 @@ class _Conditions(Follower[_Place]):
         if _is_proved(kind, parts, block):
             return
         facts, restore = self._own.facts, self._own.facts.restore
-        form: tuple[Poly, ...] = parts if kind != "least" else ()
-        for value in map(_plain, self._in_sizes(parts[0], len(block.loops), block)) if kind == "least" else ():
-            if never_negative(value, facts):
+        form = parts
+        if kind == "least":
+            value = self._in_sizes(parts[0], block)
+            if value is not None and never_negative(value, facts):
                 return
+            form = ()
             # What no sizes satisfy is wrong of the form, or of the program, which runs tell.
-            if not form and value.names <= self._sizes and not never_negative(-value - 1, facts):
-                form = (value,)
-        floors = [each for each in form[0].atoms() if isinstance(each, a.Floor)] if kind == "least" and form else []
-        if len(floors) == 1:
-            form = next(((each,) for each in _without_floors(form[0], block)), form)
+            if value is not None and not never_negative(-value - 1, facts):
+                single = sum(isinstance(each, a.Floor) for each in value.atoms()) == 1
+                form = (next(_without_floors(value, block), value) if single else value,)
         about = told if isinstance(told, str) else told()[0]
-        found = Assumption("other", (), (), self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
+        found = Assumption(self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
         if form and all(part.names <= self._sizes for part in form):
             guards = (each for each in block.known if each.names <= self._sizes and each not in self._stated)
             when = tuple(map(restore, guards))
@@ -313,23 +312,15 @@ class _Conditions(Follower[_Place]):
             found = replace(found, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
         self.left.append(found)
 
-    def _in_sizes(self, value: Poly, depth: int, block: _Place) -> Iterator[Poly]:
-        """Values without the variables of loops, of which each, if it is at least 0, says that the value is."""
-        for place in range(depth - 1, -1, -1):
-            name, low, high, facts = block.loops[place]
-            if name not in value.names:
-                continue
-            ends = _ends(value, name, block.scope.facts)
-            for end in islice(reversed(ends), MAX_WAYS):
-                yield from self._in_sizes(value.substitute({name: end}), place, block)
-            if not ends:
+    def _in_sizes(self, value: Poly, block: _Place) -> Poly | None:
+        """The least value over the variables of loops; None where that has no form."""
+        for name, low, high, facts in reversed(block.loops):
+            if name in value.names:
                 try:
-                    least = -max_over(-value, name, low, high + 1, facts)
+                    value = -max_over(-value, name, low, high + 1, facts)
                 except (UnresolvedError, TooComplexError):
-                    return
-                yield from self._in_sizes(least, place, block)
-            return
-        yield value
+                    return None
+        return as_fractions(value)
 
     # Statements
     def inside(self, block: _Place) -> _Place:
@@ -435,7 +426,7 @@ def _wanted(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
 
 def _static(expr: s.Expr, scope: Scope) -> Poly | None:
     try:
-        return _plain(scope.facts.simplify(static_value(expr, scope)))
+        return as_fractions(scope.facts.simplify(static_value(expr, scope)))
     except (NotStaticError, TooComplexError):
         return None
 
@@ -481,27 +472,9 @@ def _divides(parts: tuple[Poly, ...], block: _Place) -> bool:
     if not divisor:
         return False
     rest = facts.divided(value, divisor)[1]
-    if not rest or block.integral(_plain(facts.simplify(a.quotient(rest, divisor)))):
+    if not rest or block.integral(as_fractions(facts.simplify(a.quotient(rest, divisor)))):
         return True
     return facts.positive(divisor) and block.proves(-a.modulo(rest, divisor))
-
-
-def _plain(value: Poly) -> Poly:
-    """The value with fractions for quotients of programs that have one term below, and no squares of roots."""
-
-    def fraction(atom: Atom) -> Poly | None:
-        single = isinstance(atom, a.Quotient) and len(atom.parts[1].terms) == 1
-        return atom.parts[0] * atom.parts[1] ** -1 if single else None
-
-    if any(isinstance(each, a.Quotient) for each in value.atoms()):
-        value = value.map_atoms(fraction)
-    for root in value.atoms():
-        if isinstance(root, a.RealFunction) and root.function == "sqrt" and value.degree(root) > 1:
-            powers = value.coefficients(root).items()
-            value = total(
-                part * root.argument ** (power // 2) * Poly.of_atom(root, power % 2) for power, part in powers
-            )
-    return value
 
 
 def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
@@ -527,14 +500,3 @@ def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
             left = rest + Poly.of_atom(other)
             if other.modulus == p and other not in left.atoms():
                 yield x - other.argument + p * left
-
-
-def _ends(value: Poly, name: str, facts: Facts) -> tuple[Poly, ...]:
-    """The bounds of a variable at which a value that is linear in it is least; none for other values."""
-    atom = Symbol(name)
-    if value.degree(atom) != 1 or any(each.parts and name in each.names for each in value.atoms()):
-        return ()
-    slope, bounds = value.coefficients(atom)[1], facts.bounds[name]
-    if facts.nonnegative(slope):
-        return bounds.lower
-    return bounds.upper if facts.nonnegative(-slope) else ()

@@ -146,7 +146,7 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     for each in failing:
         if not any(_is_about(one, each) for one in found):
             owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
-            found.append(Assumption("other", (), (), owner.name, each.about, each.node, each.about))
+            found.append(Assumption(owner.name, each.about, each.node, each.about))
     failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
     facts = [each.form for each in found if each.form and not each.when and not each.recursive]
     return _Examined(failures, told(found, algorithm.name), parse_facts(", ".join(facts)) if facts else (), True)

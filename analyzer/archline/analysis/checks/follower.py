@@ -83,12 +83,6 @@ class Follower(ABC, Generic[B]):
     def follow(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
         """The run of a call whose sizes and shapes have been looked at."""
 
-    def made(self, local: s.Local, block: B) -> None:
-        """A register or an array is declared."""
-
-    def named(self, let: s.Let, block: B) -> None:
-        """A view is given a name."""
-
     def read(self, expr: s.Expr, block: B) -> None:
         """An element or a register is read, or all elements of a view."""
 
@@ -117,7 +111,6 @@ class Follower(ABC, Generic[B]):
             case s.Let(name=name, value=value) if self.module.is_view(value):
                 self.evaluate(value, block)
                 block.extents[name] = self.extents(value, block)
-                self.named(statement, block)
             case s.Let(name=name, value=value):
                 block.define(name, self.value(value, block))
             case s.Local():
@@ -164,7 +157,6 @@ class Follower(ABC, Generic[B]):
         shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
         block.extents[local.name] = tuple(self.value(each, block) for each in shape)
         self._extents_needed(rules.SIZE_TOO_SMALL, shape, block.extents[local.name], block)
-        self.made(local, block)
 
     def _extents_needed(self, rule: Rule, entries: Sequence[s.Expr], extents: tuple[Any, ...], block: B) -> None:
         for entry, extent in zip(entries, extents, strict=True):

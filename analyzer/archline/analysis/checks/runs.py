@@ -224,9 +224,17 @@ class Runs(Follower[Locals]):
         self._reached.add(statement)
         super().statement(statement, block)
         match statement:
-            case s.Local(name=name, type=s.ScalarType(element=element), value=value):
-                block.registers[name] = element
-                self._assign(name, value, block)
+            case s.Let(name=name, value=value) if self.module.is_view(value):
+                view = self._view(value, block)
+                block.views.pop(name, None)
+                if view is not None:
+                    block.views[name] = view
+            case s.Local(name=name, type=kind, value=value):
+                if self._every and value is None:
+                    self._track(name, len(block.extents[name]), block)
+                if isinstance(kind, s.ScalarType):
+                    block.registers[name] = kind.element
+                    self._assign(name, value, block)
             case s.Assign(target=s.Name(id=name) as target, op=op, value=value) if name in block.registers:
                 if op in ("min=", "max="):
                     value = s.Call(op[:-1], (target, value), span=statement.span)
@@ -310,16 +318,6 @@ class Runs(Follower[Locals]):
     def _track(self, name: str, rank: int, block: Locals) -> None:
         """Nothing of an array or register is set."""
         block.views[name] = _View([set()], (0,) * rank, tuple((axis, 1) for axis in range(rank)))
-
-    def made(self, local: s.Local, block: Locals) -> None:
-        if self._every and local.value is None:
-            self._track(local.name, len(block.extents[local.name]), block)
-
-    def named(self, let: s.Let, block: Locals) -> None:
-        view = self._view(let.value, block)
-        block.views.pop(let.name, None)
-        if view is not None:
-            block.views[let.name] = view
 
     def forget(self, node: s.Node, block: Locals) -> None:
         for each in s.nodes(node):

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
-from archline.algebra.polynomial import Atom, Poly
+from archline.algebra.expand import as_fractions
+from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, Regime, ends_at
 from archline.records import record, replace
 
@@ -68,20 +69,11 @@ def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
 def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
     """What must be nonnegative for a claim about the time to hold, one of each group; times the processors."""
     work, span = _bounds(costs["work"]), _bounds(costs["span"])
-    wanted = claimed.map_atoms(_divided) * processors
+    wanted = as_fractions(claimed) * processors
     if relation in ("==", "<="):
         yield (wanted - span[1] * processors - work[1],)
     if relation in ("==", ">="):
         yield span[0] * processors - wanted, work[0] - wanted
-
-
-def _divided(atom: Atom) -> Poly | None:
-    """A quotient by a product as a product, of which another one cancels powers."""
-    match atom:
-        case a.Quotient(argument=argument, divisor=divisor) if len(divisor.terms) == 1:
-            return argument * divisor**-1
-        case _:
-            return None
 
 
 @record

@@ -313,13 +313,15 @@ class _Conditions(Follower[_Place]):
         self.left.append(found)
 
     def _in_sizes(self, value: Poly, block: _Place) -> Poly | None:
-        """The least value over the variables of loops; None where that has no form."""
+        """The least value over the variables of loops, 0 if it is never negative; None where it has no form."""
         for name, low, high, facts in reversed(block.loops):
             if name in value.names:
                 try:
                     value = -max_over(-value, name, low, high + 1, facts)
                 except (UnresolvedError, TooComplexError):
                     return None
+                if block.proves(value):
+                    return ZERO
         return as_fractions(value)
 
     # Statements

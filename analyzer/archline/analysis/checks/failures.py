@@ -39,10 +39,10 @@ OUTSIDE = Rule(
     "AL303",
     "access outside an array",
     """
-    A subscript or slice certainly lies outside its array, at the sizes that the message names and at all larger ones
-    that were examined. A run at these sizes was executed and stopped there. That accesses which are outside at some
-    sizes only, or may be, are inside is an assumption of every result; at sizes where it is certainly false there is
-    none (AL501, AL502).
+    A subscript or slice certainly lies outside its array, at the sizes that the message names and at all large ones
+    that were examined, and no run that comes to it ends. A run at these sizes was executed and stopped there. That
+    accesses which are outside at some sizes only, or may be, are inside is an assumption of every result; at sizes
+    where it is certainly false there is none (AL501, AL502).
 
     ```
     for i in 0..n:

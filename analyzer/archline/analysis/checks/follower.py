@@ -327,15 +327,13 @@ class Follower(ABC, Generic[B]):
             self.forget(call, block)
             return
         inner.axes = {name: extent for name, (_, extent) in group.items()}
-        for axis in callee.grid:
-            self._same_axis(axis, call, inner)
         for name, least in self.module.signatures[callee].at_least.items():
             if sizes.get(name) is not None:
                 self._least(
                     rules.SIZE_TOO_SMALL, call, f"the size `{name}` of `{callee.name}`", sizes[name], least, block
                 )
-        for fact in callee.where:
-            self.needs_fact(fact, call, inner)
+        for axis in callee.grid:
+            self._same_axis(axis, call, inner)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             entries = shape_of(parameter.type)[0]
             if entries is not None:
@@ -346,6 +344,8 @@ class Follower(ABC, Generic[B]):
                 found = (product(found),) if is_buffer(parameter) else found
                 shown = _text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
                 self._same(argument, found, wanted, block, shown)
+        for fact in callee.where:
+            self.needs_fact(fact, call, inner)
         self.follow(call, callee, inner, block)
 
     def _group(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:

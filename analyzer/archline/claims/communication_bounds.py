@@ -80,7 +80,7 @@ class LowerBound:
             return None
         found: list[Ends] = []
         for each in self.cases:
-            decided = [fact_holds(fact, point) for fact in each.when]  # type: ignore[arg-type]
+            decided = [fact_holds(fact, point) for fact in each.when]
             if False in decided:
                 continue
             found.append(_ends(s.Binary("-", each.lead, self.held, span=each.lead.span), point))
@@ -137,7 +137,7 @@ class CommunicationBounds:
         """The point with P, as the axes give it, if they do."""
         found = dict(point)
         try:
-            extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]  # type: ignore[arg-type]
+            extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]
         except EvaluationError:
             return found
         # With P among the extents it is given, and they need not be integers where they are no fit.
@@ -305,5 +305,5 @@ def _is_register(node: s.Node) -> bool:
 
 
 def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
-    value = evaluate(expr, point)  # type: ignore[arg-type]
+    value = evaluate(expr, point)
     return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))

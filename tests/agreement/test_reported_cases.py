@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import archline as al
 from cli_support import cli
 
 REPORTS = Path(__file__).parent.parent / "data" / "reports"
@@ -43,11 +44,8 @@ def _program(case: dict[str, Any], folder: Path, ensures: tuple[str, ...] = ()) 
 
 def _ends(target: str, metric: str, at: dict[str, int]) -> tuple[Fraction, Fraction]:
     """The metric between its derived bounds at the sizes."""
-    sizes = ",".join(f"{name}={value}" for name, value in at.items())
-    shown = cli("cost", target, "--at", sizes, "--format", "json")
-    assert shown.code == 0, shown
-    value = json.loads(shown.out)["costs"][metric]["value"]
-    return Fraction(value["lower"]), Fraction(value["upper"])
+    value = al.algorithm(target).report()[metric].at(**at)
+    return value if isinstance(value, tuple) else (value, value)
 
 
 def _check_growth(case: dict[str, Any], target: str, metric: str, wanted: str, both: bool) -> None:

@@ -16,7 +16,7 @@ from effort import EFFORT
 from programs.spmd_recursion import Recursive, recursion_from_seed
 from spmd_runs import counted
 
-PROGRAMS_DRAWN = {"quick": 24, "full": 240, "deep": 2400}[EFFORT]
+PROGRAMS_DRAWN = {"quick": 24, "full": 150, "deep": 2400}[EFFORT]
 PART = 6
 """So many programs are one test."""
 FEATURES = ("count", "all", "gather", "scatter", "shift", "reduce", "broadcast", "twice", "whole group", "rows")

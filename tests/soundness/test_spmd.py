@@ -10,7 +10,7 @@ from effort import EFFORT
 from programs.spmd import METHODS, program_from_seed
 from spmd_runs import assert_between, costs_of
 
-PROGRAMS_DRAWN = {"quick": 24, "full": 500, "deep": 5000}[EFFORT]
+PROGRAMS_DRAWN = {"quick": 24, "full": 300, "deep": 5000}[EFFORT]
 PART = 6
 """So many programs are one test."""
 FEATURES = (

@@ -14,6 +14,7 @@ import archline as al
 from archline.language.diagnostics import ArchlineError
 from archline.resources import resource
 from cli_support import cli
+from effort import some
 
 LINE = "algorithm f(x: inout local real[n]) on grid(r: P):\n"
 SQUARE = "algorithm f(x: inout local real[n], g: size) on grid(i: g, j: g):\n"
@@ -136,7 +137,7 @@ def test_a_register_that_is_counted_is_followed_by_runs() -> None:
     assert code in ("AL533", "AL534")
 
 
-@pytest.mark.parametrize("name", FINE)
+@pytest.mark.parametrize("name", some(list(FINE)))
 def test_no_false_alarm(name: str) -> None:
     assert found(FINE[name]) == []
     messages = al.loads(FINE[name])["f"].messages(8)

@@ -21,6 +21,7 @@ from archline.report import derivation, text
 from archline.report import json as as_json
 from archline.report.costs.text import first_page
 from archline.report.view import CostView
+from effort import some
 from stdlib_targets import ALL, QUICK
 
 TARGETS = [
@@ -112,7 +113,7 @@ def forms(view: CostView) -> Iterator[str]:
         yield from (each["lower"] for each in cost["lowers"])
 
 
-@pytest.mark.parametrize("target", [each for each in TARGETS if each not in QUICK])
+@pytest.mark.parametrize("target", some([each for each in TARGETS if each not in QUICK]))
 def test_nothing_that_is_printed_is_always_nothing(target: str) -> None:
     """Every maximum, minimum and rounded quotient is different from 0 somewhere."""
     view = view_of(target)

@@ -166,6 +166,7 @@ SWEEPS = {
 }
 
 
+@long
 def test_energy_of_matrix_products_at_fixed_memory_is_free_of_p() -> None:
     """Equation (10) and its range: n^2/P <= M <= n^2/P^(2/3); (11): beyond it the bandwidth rises as P^(1/3)."""
     found = fixed("matmul::matmul_25d")
@@ -203,6 +204,7 @@ def test_without_copies_memory_is_tied_to_p() -> None:
     assert found.reason == "no size of the grid ties more memory of a processor to more processors"
 
 
+@long
 def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
     """Within the range P*words stays below 5 times what it is without copies: 2*n^2*g + 2*n^2 for c = 1."""
     found = scale(

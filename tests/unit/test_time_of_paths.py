@@ -12,6 +12,7 @@ from archline.api.running import Run
 from archline.api.settings import unplaced
 from archline.energy.machines import Machine
 from archline.language.diagnostics import ArchlineError
+from effort import some
 from energy_support import made
 
 SLOW_LINKS = made(gamma_t=1, beta_t=2, alpha_t=3, node_beta_t="1/3", node_alpha_t=5)
@@ -63,7 +64,7 @@ ENERGIES = {
         ("distributed.nbody::nbody_replicated", {"n": 24, "P": 12, "c": 2, "f": 3}),
     ],
 )
-@pytest.mark.parametrize("prices", [(1, 2, 3), (1, 50, 0), (0, 1, 100), (100, 0, 1)])
+@pytest.mark.parametrize("prices", some([(1, 2, 3), (1, 50, 0), (0, 1, 100), (100, 0, 1)]))
 def test_one_path_takes_at_most_each_of_three_and_at_least_a_third(
     target: str, sizes: dict[str, int], prices: tuple[int, int, int]
 ) -> None:

@@ -186,7 +186,8 @@ TOGETHER = (
     "put(x, k)", "put(y, i) along j", "put(x, k - 1) along i", "line(x, g) along i", "line(y, k) along j", "line(x, g*g)",
     "corners(x, g)", "corners(y[0..k], g)", "broadcast x along i from k", "broadcast x along i, j from k using chain",
     "alltoall x along i into y", "allgather x along i into y", "reduce_scatter x along j into y with +",
-    "let v = x[0..k]\nat(v, 0)", "reduce_scatter x[0..g] along j into y[0..1] with +",
+    "exchange x to ((i + k/2)%g, j) into x from ((i - k/2)%g, j)",
+    "exchange x to (i, j) into x from (i, j) when m/n > 1", "let v = x[0..k]\nput(v, 0)", "reduce_scatter x[0..g] along j into y[0..1] with +",
 )  # fmt: skip
 
 

@@ -146,11 +146,12 @@ class Follower(ABC, Generic[B]):
             case s.Simple():
                 for each in s.evaluated(statement):
                     self.evaluate(each, block)
-            case s.Split(body=body):
+            case s.Split(parts=parts, body=body):
+                self.evaluate(parts, block)
                 self.perhaps((body,), block)
 
     def _local(self, local: s.Local, block: B) -> None:
-        known = block if local.when is None else (self.ways(local.when, block) or (None, None))[0]
+        known = self._where(local.when, block)
         if local.value is not None and known is not None:
             self.evaluate(local.value, known)
         block.define(local.name, None)
@@ -217,20 +218,32 @@ class Follower(ABC, Generic[B]):
         return found
 
     def _communication(self, statement: s.Communication, block: B) -> None:
-        """The buffers of each side are evaluated where their guard holds; runs on grids tell what is set in them."""
+        """Each side is evaluated where its guard holds; runs on grids tell what is set in the buffers."""
+        sides: list[tuple[s.Expr | None, tuple[s.Expr, ...], tuple[s.Expr | None, ...]]] = []
         match statement:
             case s.Transfer(target=target, value=value, when=when):
-                guards = dict.fromkeys(("to", "from"), when)
-                buffers: tuple[s.Expr | None, s.Expr | None] = value, target
+                sides = [(when, (), (value, target))]
             case s.Communicate(clauses=clauses):
-                guards = {each.keyword: each.when for each in clauses}
-                buffers = statement.sent, statement.received
+                buffers = {"to": statement.sent, "from": statement.received}
+                known = [each for each in clauses if each.keyword in buffers]
+                sides = [(each.when, each.values, (buffers[each.keyword],)) for each in known]
             case _:
                 raise AssertionError(f"no communication that is known: {statement}")
-        for part, when in zip(buffers, (guards.get("to"), guards.get("from")), strict=True):
-            known = block if when is None else (self.ways(when, block) or (None, None))[0]
-            if known is not None and isinstance(part, s.Element):
-                self._subscripts(part, known)
+        for when, partner, parts in sides:
+            inner = self._where(when, block)
+            if inner is not None:
+                for each in partner:
+                    self.evaluate(each, inner)
+                for part in parts:
+                    if isinstance(part, s.Element):
+                        self._subscripts(part, inner)
+
+    def _where(self, when: s.Expr | None, block: B) -> B | None:
+        """Where a guard certainly holds."""
+        if when is None:
+            return block
+        self.evaluate(when, block)
+        return (self.ways(when, block) or (None, None))[0]
 
     # Expressions
     def evaluate(self, expr: s.Expr, block: B) -> None:

@@ -92,11 +92,12 @@ def test_guards():
             assert al.loads(program(guard))["main"].cost().flops.growth == growth
 
 
-# Tiles that lean by the index around them: each iteration once, so that the form is exactly this
+# Tiles that lean by the index around them, triangles, and a diagonal that is left out
 TILES = {
     "for b in 0..n + m step 8:\n        for i in max(0, b - m)..min(n, b + 8):": None,
     "for b in 0..n step 8:\n        for i in b..min(b + 8, n):\n          for j in b..i + 1:": "Theta(n)",
-    "for b in 0..n step 8:\n        for i in b..min(b + 8, n):\n          for j in max(0, i - m)..i + 1:": None,
+    "for i in 0..n:\n        for j in i..m:": "Theta(min(n*m, m^2))",
+    "for i in 0..n:\n        for j in 0..m:\n          if i + j != m - 1:": "Theta(n*m) where n >= 2",
 }
 
 

@@ -12,7 +12,6 @@ from math import gcd, lcm, prod
 from typing import TypeAlias
 
 from archline.algebra import atoms as a
-from archline.algebra.bounds import NO_BOUNDS
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
@@ -23,7 +22,7 @@ from archline.numbers import fmpq
 from archline.records import record
 
 MAX_CASES = 12
-MAX_CLASSES = 64
+MAX_CLASSES, STRIP = 64, 4
 Conditions: TypeAlias = tuple[Poly, ...]
 MAX_REST = 100
 REST, PART = "rest ", "part "
@@ -106,7 +105,7 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[Case | None]:
     """By the remainders of the sizes, of which the value is a polynomial in each class: those of one sign together."""
     found: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     for known, part, sizes in _classes(value, facts):
-        for conditions, _, each in _by_signs(known.simplify(part), known, ()):
+        for conditions, _, each in _by_signs(known.simplify(part), known, (), strip=1):
             here = [condition.substitute(sizes) for condition in conditions]
             scaled = [condition / a.content(condition - condition.constant_term) for condition in here]
             leads = {condition - condition.constant_term: condition.constant_term for condition in scaled}
@@ -161,12 +160,21 @@ def _periods(value: Poly) -> dict[str, int]:
 
 
 def _by_signs(
-    value: Poly, facts: Facts, conditions: Conditions, linear: bool = False
+    value: Poly, facts: Facts, conditions: Conditions, linear: bool = False, strip: int = STRIP
 ) -> Iterator[tuple[Conditions, Facts, Poly]]:
     """The value without maxima, on either side of each change of sign; first of the maximum that leaves the fewest.
 
-    With `linear` those stay in which more than one quotient is rounded.
+    With `linear` those stay in which more than one quotient is rounded. Where a symbol is one of a few expressions, a
+    `strip` at most, each is looked at.
     """
+    if conditions and (found := _strip(value, facts, strip)) is not None:
+        name, places = found
+        for place in places:
+            apart = Poly.symbol(name) - place
+            there, ends = facts.with_nonnegative(apart).with_nonnegative(-apart), (apart, -apart)
+            part = there.simplify(value.substitute({name: place}))
+            yield from _by_signs(part, there, (*conditions, *(ends if len(places) > 1 else ())), linear, strip)
+        return
     atoms = [each for each in _innermost(value) if not linear or _linear(each.argument)]
     ways = [way for atom in atoms if (way := _either(value, facts, atom)) or not linear]
     if not ways:
@@ -177,7 +185,7 @@ def _by_signs(
         # Nothing is learnt of its sign.
         yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
     for sign, known, part in way:
-        yield from _by_signs(part, known, (*conditions, sign), linear)
+        yield from _by_signs(part, known, (*conditions, sign), linear, strip)
 
 
 def _linear(argument: Poly) -> bool:
@@ -213,15 +221,19 @@ def _either(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly,
         if known is facts:
             return []
         value = replace_atom(whole, atom, now)
-        single = {name: end for name in value.names if (end := _only_value(known, name)) is not None}
-        found.append((sign, known, known.simplify(value.substitute(single))))
+        found.append((sign, known, known.simplify(value)))
     return found
 
 
-def _only_value(facts: Facts, name: str) -> Poly | None:
-    """What a symbol is, where that bounds it from both sides."""
-    known = facts.bounds.get(name, NO_BOUNDS)
-    return next((end for end in known.lower if end in known.upper), None)
+def _strip(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:
+    """A symbol that facts bound so closely that it is one of a few expressions; None where there is none."""
+    for name in sorted(value.names & facts.bounds.keys()):
+        for low, high in product(facts.bounds[name].lower, facts.bounds[name].upper):
+            width = high - low
+            count = 1 if low.is_constant else most
+            if width.is_constant and 0 <= width.constant_term < count and a.is_integral(low):
+                return name, [low + each for each in range(int(width.constant_term.floor()) + 1)]
+    return None
 
 
 def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly | None:

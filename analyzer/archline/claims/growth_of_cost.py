@@ -287,40 +287,14 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
     """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
-    upper, lower, domain = None, None, domain_of(facts)
+    upper, lower, under, domain = None, None, tuple[Under, ...](), domain_of(facts)
     for search in _searches(costs, cost, sizes, facts, known):
         found = search.growth()
         if found.known:
             return found
         upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
-    return Growth(upper, lower, _by_cases(costs, cost, sizes, facts, known))
-
-
-def _by_cases(
-    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
-) -> tuple[Under, ...]:
-    """What an exact form is Theta of in each of its cases; nothing where that is not known of all."""
-    ways = pieces_by_cases(costs, cost, facts, known) if cost.exact and not cost.regimes else ()
-    return next((found for each in ways if (found := _each_case(each, sizes, facts))), ())
-
-
-def _each_case(
-    every: Sequence[tuple[ConditionalCost, Case]], sizes: tuple[str, ...], facts: tuple[s.Fact, ...]
-) -> tuple[Under, ...]:
-    some = [each for each in every if domain_of(each[0].facts) is not None]
-    nowhere = [each for each in some if not each[1].upper]
-    others = [each for each in some if each[1].upper]
-    if len(some) < 2 or not others:
-        return ()
-    groups: dict[str, list[tuple[ConditionalCost, Case]]] = {}
-    for part in (others,) if nowhere else ([each] for each in others):
-        growth = _in_cases(part, sizes, facts).growth()
-        if not growth.known:
-            return ()
-        groups.setdefault(str(growth.upper), []).extend(part)
-    if nowhere:
-        groups["0"] = nowhere
-    return tuple(Under(shown([case for _, case in part]), each, tight=True) for each, part in groups.items())
+        under = under or found.under
+    return Growth(upper, lower, under)
 
 
 def _searches(
@@ -342,7 +316,9 @@ def _searches(
             bounds = _bounds(_readable(cost, known, blocks))
             yield _Search(bounds, sizes, facts, pieces(costs, cost, facts, known, blocks))
         if cost.exact and not cost.regimes:
-            yield from (_in_cases(each, sizes, facts) for each in pieces_by_cases(costs, cost, facts, known))
+            for found in pieces_by_cases(costs, cost, facts, known):
+                some = [each for each in found if domain_of(each[0].facts) is not None]
+                yield _Search.of_cases(some, sizes, facts)
 
 
 def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
@@ -365,10 +341,19 @@ class _Search:
         sizes: Sequence[str],
         facts: tuple[s.Fact, ...],
         known: Sequence[ConditionalCost],
+        cases: Sequence[tuple[ConditionalCost, Case]] = (),
     ) -> None:
-        self._bounds, self._sizes, self._pieces = bounds, sizes, known
+        self._bounds, self._sizes, self._pieces, self._cases = bounds, sizes, known, cases
         self._facts = facts
         self._domains, self._everywhere = [domain_of(each.facts) for each in known], domain_of(facts)
+
+    @staticmethod
+    def of_cases(
+        cases: Sequence[tuple[ConditionalCost, Case]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
+    ) -> _Search:
+        """What finds the growth of an exact form in cases."""
+        pieces = [piece for piece, _ in cases]
+        return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, pieces, cases)
 
     def proves(self, found: Growth) -> bool:
         """Whether the cost is Theta of what was found where more is known."""
@@ -386,7 +371,30 @@ class _Search:
         lowers = [lower for lower, _ in self._bounds]
         tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
         lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
-        return Growth(upper, lower)
+        return self._by_cases(Growth(upper, lower)) if len(self._cases) > 1 else Growth(upper, lower)
+
+    def _by_cases(self, found: Growth) -> Growth:
+        """The least of what the cost is Theta of in each case, if it is that; else each with its cases."""
+        nowhere = [each for each in self._cases if not each[1].upper]
+        others = [each for each in self._cases if each[1].upper]
+        groups: dict[str, list[Case]] = {}
+        for part in (others,) if nowhere else ([each] for each in others):
+            growth = _Search.of_cases(part, self._sizes, self._facts).growth()
+            if growth.upper is None or not growth.known:
+                return found
+            groups.setdefault(growth.upper, []).extend(case for _, case in part)
+        low = [each for each in groups if not any(self._less(other, each) for other in groups)]
+        smallest = f"min({', '.join(low)})" if len(low) > 1 else low[0]
+        if len(groups) > 1 and self.proves(Growth(smallest, smallest)):
+            return Growth(smallest, smallest)
+        if nowhere:
+            groups["0"] = [case for _, case in nowhere]
+        return replace(found, under=tuple(Under(shown(part), each, tight=True) for each, part in groups.items()))
+
+    def _less(self, one: str, other: str) -> bool:
+        """Whether the first grows less than the second at all sizes, and not the other way round."""
+        known = self._everywhere
+        return known is not None and follows(one, other, known) and not follows(other, one, known)
 
     def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
         """What to try: what the recursive cases grow like, then together with the others."""
@@ -421,12 +429,6 @@ class _Search:
             domain is None or follows(text, piece.lower, domain)
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
-
-
-def _in_cases(
-    cases: Sequence[tuple[ConditionalCost, Case]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
-) -> _Search:
-    return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, [piece for piece, _ in cases])
 
 
 def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:

@@ -152,7 +152,8 @@ def formulas_of(body: Body) -> Formulas:
 
     def known(name: str) -> bool:
         symbol = body.scope.find(name)
-        if symbol is None:
+        if symbol is None or (symbol.role is Role.ARRAY and name in MACHINE_SYMBOLS):
+            # An array named L has no value that a formula could be in.
             return name in MACHINE_SYMBOLS or name in body.library.cost_symbols
         return symbol.type is Kind.STATIC
 

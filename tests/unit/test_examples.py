@@ -8,10 +8,10 @@ stands, so a page shows only commands whose output is the same on every machine 
 
 from __future__ import annotations
 
-import os
+import contextlib
+import io
 import re
 import shlex
-import subprocess
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from archline.analysis.cache.lru.client import installed
+from archline.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,7 +28,6 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:archline|toml) ([^\s=]+\.\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 MPI = find_spec("mpi4py") is not None and Path(sys.executable).with_name("mpiexec").exists()
-LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
 
 
 @cache
@@ -35,17 +35,10 @@ def run(command: str) -> tuple[str, int]:
     """What a command prints on both its streams, and its exit code. Several pages show the same command."""
     program, *arguments = shlex.split(command)
     assert program == "archline", f"a page runs archline only, not {command!r}"
-    ran = subprocess.run(
-        [sys.executable, "-c", LAUNCH, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "analyzer"), "COLUMNS": "100", "NO_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    return ran.stdout, ran.returncode
+    printed = io.StringIO()
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = main(arguments)
+    return printed.getvalue(), code
 
 
 def rerun(text: str) -> str:

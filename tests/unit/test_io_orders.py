@@ -176,7 +176,8 @@ def test_a_recursion_that_no_wide_array_ends_is_refused_where_it_is_wide() -> No
     """One row of more than 8 columns is divided until a part has no row; up to 8 columns it ends."""
     found = al.loads(LEAF.format("max(n, m) <= 8", "m"))["f"]
     report = found.cost()
-    assert report.assumptions
+    assert report.assumptions == ("m <= 8",)
+    assert al.loads(LEAF.format("max(n, m) <= 7", "m"))["f"].cost().assumptions == ("m <= 7",)
     for n, m in ((16, 4), (9, 8), (40, 1), (8, 8), (4, 9), (16, 9), (33, 12)):
         if m <= 8:
             found.run(n=n, m=m)

@@ -7,14 +7,17 @@ from fractions import Fraction
 from functools import lru_cache
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
-from archline.analysis.checks.conditions import Assumption, assumptions, told
+from archline.algebra.polynomial import Poly
+from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumptions, told
 from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
+from archline.ir.call_invariants import inherited
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.extra_facts import with_where
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.language.type_rules import SHAPE
@@ -52,7 +55,7 @@ OUTSIDE = Rule(
 )
 SPREAD = 5
 """Sizes are large where each is at least this part of the largest that is tried."""
-FEW, MAX_KNOWN = 12, 256
+FEW, NEAR, MAX_KNOWN = 12, 17, 256
 APART = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
 """What is certain wherever it is found: there is no size at which it is meant to be."""
 Point = Mapping[str, int]
@@ -147,9 +150,33 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
         if not any(_is_about(one, each) for one in found):
             owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
             found.append(Assumption(owner.name, each.about, each.node, each.about))
+    found = _by_a_bound(module, algorithm, found)
     failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
     facts = [each.form for each in found if each.form and not each.when and not each.recursive]
     return _Examined(failures, told(found, algorithm.name), parse_facts(", ".join(facts)) if facts else (), True)
+
+
+def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:
+    """With a bound on one size for what is needed at each call, where no run passes it and it is proved to suffice."""
+    signature = module.signatures[algorithm]
+    if algorithm.grid or signature.indices or not any(each.recursive for each in found):
+        return found
+    near = [point for point in points(module, algorithm) if max(point.values(), default=0) <= NEAR]
+    runs = [(point, run_at(module, algorithm, point).failure is None) for point in near]
+    for name in signature.size_names:
+        stop = min((point for point, ends in runs if not ends), key=lambda each: each[name], default=None)
+        if stop is None or any(ends and point[name] >= stop[name] for point, ends in runs):
+            continue
+        below = range(stop[name] - 1, 0, -1)
+        most = next((one for one in below if run_at(module, algorithm, {**stop, name: one}).failure is None), 0)
+        facts = parse_facts(f"{name} <= {most}")
+        if most and inherited(module, algorithm, facts) == facts:
+            left = assumptions(*with_where(module, algorithm, facts))
+            if not any(each.recursive or each.general == OTHERWISE for each in left):
+                bound = (Poly.constant(most) - Poly.symbol(name),)
+                kept = [each for each in found if each.general != OTHERWISE]
+                return [*kept, Assumption(algorithm.name, OTHERWISE, algorithm, kind="least", parts=bound)]
+    return found
 
 
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:

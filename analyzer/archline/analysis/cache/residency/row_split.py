@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from archline.algebra.atoms import PositivePart
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -23,6 +24,8 @@ from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
 TURNING = Poly.symbol(TURN)
+FEW = 4
+"""Of so many references to an array rows are split in tiles, too."""
 MAX_SPLITTING = 20_000
 """Term products for what one unit fetches of a side."""
 
@@ -158,6 +161,9 @@ class Splits:
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
             # Lines are not those of rows, or rows are other lines in other iterations.
             return
+        if sum(each.array is array for each in self.own) > FEW and any(map(_is_cut_short, coarse.references)):
+            # What is fetched for some rows of tiles has long forms: of many references to an array they take too long.
+            return
         held = any(not each.scratch for each in fine)
         for dimension in range(len(array.extents)):
             if held or any(_slanted(each, dimension) for each in coarse.references):
@@ -207,3 +213,9 @@ class Splits:
                 self._splitters[side] = Splitter(side, Cutter(TURN, Bounds((ZERO,), (rows,))))
             self._known[unit, side] = self._splitters[side].measured(unit)
         return self._known[unit, side]
+
+
+def _is_cut_short(reference: Reference) -> bool:
+    """Whether a loop around has the least or greatest of several ends, as those of tiles."""
+    ends = (end for loop in reference.chain for end in (loop.lo, loop.hi))
+    return any(isinstance(atom, PositivePart) for end in ends for atom in end.atoms())

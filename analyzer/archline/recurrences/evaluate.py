@@ -39,15 +39,12 @@ class OpenPlace(NamedTuple):
         return total
 
 
-@record
-class _Call:
-    """The function that is called, and its arguments."""
+_Call = tuple[str, tuple[Compute, ...]]
+"""The function that is called, and its arguments."""
 
-    name: str
-    arguments: tuple[Compute, ...]
 
-    def place(self, environment: Environment) -> Place:
-        return self.name, tuple([each(environment) for each in self.arguments])
+def _place(call: _Call, environment: Environment) -> Place:
+    return call[0], tuple([each(environment) for each in call[1]])
 
 
 Holds = Callable[[Environment], bool]
@@ -87,7 +84,7 @@ class Cases:
             yield number, self._compiler.holds(each.indicator), each.taken
 
     def _call(self, call: Applied) -> _Call:
-        return _Call(call.function, tuple(map(self._compiler.of, call.arguments)))
+        return call.function, tuple(map(self._compiler.of, call.arguments))
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
         """The equation that applies, and the sizes by name with what stands for some. Raises EvaluationError."""
@@ -103,9 +100,9 @@ class Cases:
         case = self._applying(environment)
         # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
         linear = tuple(
-            [(factor, call.place(environment)) for each, call in case.linear if (factor := each(environment))]
+            [(factor, _place(call, environment)) for each, call in case.linear if (factor := each(environment))]
         )
-        nested = tuple([place for call in case.nested if valid(place := call.place(environment))])
+        nested = tuple([place for call in case.nested if valid(place := _place(call, environment))])
         return OpenPlace(case.rest, environment, linear, nested)
 
     def _plain(self, arguments: tuple[Number, ...]) -> bool:

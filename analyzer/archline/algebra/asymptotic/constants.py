@@ -282,11 +282,7 @@ def root(value: fmpq) -> Constant:
 def _log2_integer(value: fmpz) -> Constant:
     total = NOTHING
     for prime, count in _factors(value):
-        unit = (
-            Constant(ONE)
-            if prime == 2
-            else Constant(ZERO, {((IrrationalUnit(f"log2({prime})", "log2", prime), 1),): ONE})
-        )
+        unit = UNITY if prime == 2 else Constant(ZERO, {((IrrationalUnit(f"log2({prime})", "log2", prime), 1),): ONE})
         total = total + unit.scaled(count)
     return total
 

@@ -311,13 +311,14 @@ def _powers(function: Function, degree: int) -> list[Poly]:
             for more in (0, 1):
                 level = a.ceil_log2(size + more)
                 for i in range(degree + 1):
-                    share = (
-                        a.exponential(count, level) * a.exponential(2, level) ** -i
-                        if i
-                        else a.exponential(count, level)
-                    )
-                    found.extend((size + shift) ** i * share for shift in ((0,) if not i else (more - 1, more)))
+                    shifts = (more - 1, more) if i else (0,)
+                    found.extend((size + shift) ** i * ratio_power(count, i, level) for shift in shifts)
     return found
+
+
+def ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
+    """(count/2^exponent)^logarithm."""
+    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
 def _exponentials(function: Function) -> Iterator[Poly]:

@@ -35,7 +35,7 @@ from archline.algebra.prove.residues import first
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import Logarithm, counted, sizes_of_call
-from archline.recurrences.exact.basis import Element, Inner, split_by_data
+from archline.recurrences.exact.basis import Element, Inner, ratio_power, split_by_data
 from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import Function
 
@@ -85,7 +85,7 @@ def reproduced(function: Function, steps: Sequence[Transition], upper: bool) -> 
             continue
         for each in halved:
             rest = each.base(upper) ** (exponent - len(halved))
-            value = whole * rest * power(count, exponent, each.level(upper))
+            value = whole * rest * ratio_power(count, exponent, each.level(upper))
             yield Element(value, sign=1 if upper else -1, parts=count)
 
 
@@ -107,11 +107,6 @@ def _halved(function: Function, place: int, steps: Sequence[Transition]) -> Halv
     size = Poly.symbol(function.parameters[place])
     above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
     return None if above is None or below is None else Halved(place, size, above, below)
-
-
-def power(count: int, exponent: int, logarithm: Poly) -> Poly:
-    """(count/2^exponent)^logarithm."""
-    return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
 def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
@@ -140,7 +135,7 @@ class Levels:
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
         value = product(each.base(whole) for each in sizes)
-        return Element(value * power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
+        return Element(value * ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
 def leveled(function: Function, steps: Sequence[Transition]) -> tuple[Element, ...]:

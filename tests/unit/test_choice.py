@@ -12,7 +12,7 @@ from flint import fmpq
 from archline.algebra.polynomial import ONE
 from archline.recurrences.exact.coefficient_lp import Coefficients
 from archline.recurrences.exact.constraints import Bound
-from archline.recurrences.exact.synthesis import Choice
+from archline.recurrences.exact.synthesis import best_proved
 
 FACTORS = tuple(Fraction(each, 8) for each in range(8, 40))
 
@@ -42,13 +42,15 @@ def test_the_choice_is_the_same(seed: int) -> None:
         asked.append(index)
         return proved[index]
 
-    choice = Choice(
+    found = best_proved(
         [(fmpq(index),) for index in range(count)],
         np.array([float(each.factor) for each in bounds]),
         lambda coefficients: bounds[int(coefficients[0].p)],
         prove,
+        lambda bound: bound.factor <= wanted and bound.steady,
+        wanted,
     )
-    assert choice.best(wanted, lambda bound: bound.factor <= wanted and bound.steady) is in_turn(bounds, proved, wanted)
+    assert found is in_turn(bounds, proved, wanted)
     assert len(asked) == len(set(asked))
 
 
@@ -60,8 +62,7 @@ def test_what_is_near_enough_needs_no_other_proof() -> None:
         asked.append(int(coefficients[0].p))
         return True
 
-    choice = Choice(
-        [(fmpq(index),) for index in range(3)], np.array([9.0, 5.0, 2.0]), lambda each: bounds[int(each[0].p)], prove
-    )
-    assert choice.best(Fraction(2), lambda bound: bound.factor <= 2) is bounds[2]
+    short, factors = [(fmpq(index),) for index in range(3)], np.array([9.0, 5.0, 2.0])
+    value = lambda each: bounds[int(each[0].p)]  # noqa: E731
+    assert best_proved(short, factors, value, prove, lambda bound: bound.factor <= 2, Fraction(2)) is bounds[2]
     assert asked == [2]

@@ -39,53 +39,39 @@ ROUNDED = 1 + 1e-6
 """How much larger than it is a factor may be in floating point."""
 
 
-class Choice:
+def best_proved(
+    short: Sequence[Coefficients],
+    largest: Array,
+    bound: Callable[[Coefficients], Bound],
+    proved: Callable[[Coefficients], bool],
+    wanted: Callable[[Bound], bool],
+    most: Fraction,
+) -> Bound | None:
     """Which of several coefficients, the shortest first, make the best proved bound, with few proofs, which take long.
 
-    The first ones that are near enough are taken, unless shorter ones before them make a better bound; where none are
-    near enough, the best of all. Bounds and proofs are looked for when they are asked for, and once.
+    The first ones that are near enough, `wanted` with a factor of `most` at most, are taken, unless shorter ones before
+    them make a better bound; where none are near enough, the best of all. Bounds and proofs are looked for once.
     """
+    # By their place: coefficients take long to hash.
+    of, holds = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
 
-    def __init__(
-        self,
-        short: Sequence[Coefficients],
-        largest: Array,
-        bound: Callable[[Coefficients], Bound],
-        proved: Callable[[Coefficients], bool],
-    ) -> None:
-        self._count, self._largest = len(short), largest
-        # By their place: coefficients take long to hash.
-        self._of = cache(lambda index: bound(short[index]))
-        self._proved = cache(lambda index: proved(short[index]))
-
-    def best(self, wanted: Fraction, enough: Callable[[Bound], bool]) -> Bound | None:
-        """The best proved bound; `enough` tells whether one is near enough, with a factor of `wanted` at most."""
-        end = self._first(float(wanted) * ROUNDED, enough)
-        if end is not None:
-            last = self._of(end)
-            if not any(
-                not self._worse(index, last) and (not last.better(self._of(index))) and self._proved(index)
-                for index in range(end)
-            ):
-                return last
-        best: Bound | None = None
-        for index in range(self._count if end is None else end + 1):
-            if best is not None and self._worse(index, best):
-                continue
-            if self._of(index).better(best) and self._proved(index):
-                best = self._of(index)
-        return best
-
-    def _first(self, most: float, enough: Callable[[Bound], bool]) -> int | None:
-        """The first one that is near enough and proved."""
-        for index in range(self._count):
-            if self._largest[index] <= most and enough(self._of(index)) and self._proved(index):
-                return index
-        return None
-
-    def _worse(self, index: int, bound: Bound) -> bool:
+    def worse(index: int, other: Bound) -> bool:
         """Whether one is far worse than a bound, whatever else is seen of it."""
-        return bound.steady and bool(self._largest[index] > float(ALIKE * bound.factor) * ROUNDED)
+        return other.steady and bool(largest[index] > float(ALIKE * other.factor) * ROUNDED)
+
+    every, near = range(len(short)), largest <= float(most) * ROUNDED
+    end = next((index for index in every if near[index] and wanted(of(index)) and holds(index)), None)
+    if end is not None:
+        last = of(end)
+        if not any(not worse(index, last) and not last.better(of(index)) and holds(index) for index in range(end)):
+            return last
+    best: Bound | None = None
+    for index in every if end is None else range(end + 1):
+        if best is not None and worse(index, best):
+            continue
+        if of(index).better(best) and holds(index):
+            best = of(index)
+    return best
 
 
 T = TypeVar("T")
@@ -305,13 +291,14 @@ class Synthesis:
         wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
         short = tuple(_short(found.coefficients.tolist(), self._sign))
-        choice = Choice(
+        return best_proved(
             short,
             self._largest(goal, short),
             lambda coefficients: self._bound(elements, there, coefficients),
             lambda coefficients: self._proved(known, elements, coefficients),
+            lambda bound: bound.factor <= wanted and (bound.steady or not context.far),
+            wanted,
         )
-        return choice.best(wanted, lambda bound: bound.factor <= wanted and (bound.steady or not context.far))
 
     def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
         """The largest factor of the bound with each of several coefficients, in floating point."""

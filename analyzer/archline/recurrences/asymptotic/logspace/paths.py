@@ -281,70 +281,66 @@ def follow(system: System, region: Cone) -> list[Path]:
     count = len(system.names.all)
     start = tuple(unit(i, count) for i in range(count))
     result = []
-    for path in _Explorer(system).explore(Path(region, (), -1, start, (ZERO,) * count)):
+    for path in _explored(system, Path(region, (), -1, start, (ZERO,) * count)):
         result.append(path)
         if len(result) > MAX_PATHS:
             raise OutOfReachError("the recursion takes too many ways")
     return result
 
 
-class _Explorer:
-    """Follows the recursion from a region, splitting it where the roots part."""
+def _explored(system: System, path: Path) -> Iterator[Path]:
+    """The complete paths that begin so: the region is split where the roots part."""
+    while True:
+        try:
+            path = _advanced(system, path)
+        except SplitError as split:
+            for form in (split.form, tuple(-x for x in split.form)):
+                yield from _explored(system, replace(path, region=path.region.cut(form)))
+            return
+        if path.leaf >= 0:
+            yield path
+            return
+        if len(path.segments) > MAX_SEGMENTS:
+            raise OutOfReachError("the recursion changes its course too often")
 
-    def __init__(self, system: System) -> None:
-        self._system = system
 
-    def explore(self, path: Path) -> Iterator[Path]:
-        """The complete paths that begin so."""
-        while True:
-            try:
-                path = self._advanced(path)
-            except SplitError as split:
-                for form in (split.form, tuple(-x for x in split.form)):
-                    yield from self.explore(replace(path, region=path.region.cut(form)))
-                return
-            if path.leaf >= 0:
-                yield path
-                return
-            if len(path.segments) > MAX_SEGMENTS:
-                raise OutOfReachError("the recursion changes its course too often")
+def _advanced(system: System, path: Path) -> Path:
+    """One motion further."""
+    before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
+    place = RecursionState(system.rules, path.region, path.state)
+    motion = place.motion(before)
+    if motion.is_leaf:
+        return replace(path, leaf=motion.cases[0])
+    time = _next_event(path, place, motion)
+    segment = Segment(motion, path.state, path.nodes, time)
+    segments = path.segments
+    if segments and segments[-1].motion.cases == motion.cases and segments[-1].motion.shares == motion.shares:
+        last = segments[-1]
+        segment = replace(last, length=plus(last.length, time))
+        segments = segments[:-1]
+    return replace(path, segments=(*segments, segment), state=segment.end, nodes=segment.end_nodes)
 
-    def _advanced(self, path: Path) -> Path:
-        """One motion further."""
-        before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
-        place = RecursionState(self._system.rules, path.region, path.state)
-        motion = place.motion(before)
-        if motion.is_leaf:
-            return replace(path, leaf=motion.cases[0])
-        time = self._next_event(path, place, motion)
-        segment = Segment(motion, path.state, path.nodes, time)
-        segments = path.segments
-        if segments and segments[-1].motion.cases == motion.cases and segments[-1].motion.shares == motion.shares:
-            last = segments[-1]
-            segment = replace(last, length=plus(last.length, time))
-            segments = segments[:-1]
-        return replace(path, segments=(*segments, segment), state=segment.end, nodes=segment.end_nodes)
 
-    def _next_event(self, path: Path, place: RecursionState, motion: Motion) -> Vector:
-        """The time until a watched row changes its sign, the least of several. Raises SplitError."""
-        times: dict[Vector, None] = {}
-        for row in motion.watched:
-            speed = dot(row.form, motion.direction)
-            side = place.sign(row)
-            if side and sign(speed) == side:
-                form = at_state(row.form, path.state)
-                times[tuple(x / speed for x in form)] = None
-        if not times:
-            raise OutOfReachError("the recursion does not end from some sizes: nothing cuts it off")
-        least, *others = times
-        for other in others:
-            difference = plus(other, least, fmpq(-1))
-            order = path.region.sign(difference)
-            if order is None:
-                raise SplitError(difference)
-            if order < 0:
-                least = other
-        return least
+def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
+    """The time until a watched row changes its sign, the least of several. Raises SplitError."""
+    times: dict[Vector, None] = {}
+    for row in motion.watched:
+        speed = dot(row.form, motion.direction)
+        side = place.sign(row)
+        if side and sign(speed) == side:
+            form = at_state(row.form, path.state)
+            times[tuple(x / speed for x in form)] = None
+    if not times:
+        raise OutOfReachError("the recursion does not end from some sizes: nothing cuts it off")
+    least, *others = times
+    for other in others:
+        difference = plus(other, least, fmpq(-1))
+        order = path.region.sign(difference)
+        if order is None:
+            raise SplitError(difference)
+        if order < 0:
+            least = other
+    return least
 
 
 @record

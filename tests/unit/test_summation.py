@@ -213,7 +213,7 @@ entry, next_entry = a.offset(segments, i), a.offset(segments, i + 2)
     [
         # Each atom between its least and its greatest value, n times.
         (Poly.of_atom(a.Applied("f", (i,))) + 2, n * 2, None), (a.quotient(i, m), ZERO, n * (n - 1) / 2), (a.floor_div(m, i + 1), ZERO, n * m),
-        (a.ceil_log2(i * 2 + 1), ZERO, n**2), (a.sqrt(i), ZERO, n * (n - 1) / 2), (a.log2(i + 1), ZERO, n * (n - 1) / 2),
+        (a.ceil_log2(i * 2 + 1), ZERO, n * a.ceil_log2(n * 2 - 1)), (a.sqrt(i), ZERO, n * (n - 1) / 2), (a.log2(i + 1), ZERO, n * (n - 1) / 2),
         (entry, ZERO, n * total), (total - entry, ZERO, n * total),
         (Poly.of_atom(a.Gap(segments, i)) ** 3, total, longest**2 * total), (Poly.of_atom(a.Gap(segments, i)) * i, ZERO, total * (n - 1)),
     ],

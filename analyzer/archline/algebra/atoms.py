@@ -444,7 +444,15 @@ def ceil_log2(value: Poly) -> Poly:
     exponent = exponent_of_two(value)
     if exponent is not None:
         return positive_part(exponent)
-    return Poly.of_atom(CeilLog2(_without_floor_of_one(value)))
+    value = _without_floor_of_one(value)
+    rounded = single_atom(value - value.constant_term)
+    if isinstance(rounded, Floor) and not rounded.modulus.is_constant and is_integral(value):
+        exponent = exponent_of_two(rounded.modulus)
+        if exponent is not None:
+            # ceil(e/2^k) leaves are what is left of e after k rounds of halving.
+            leaves = rounded.argument + 1 + (value.constant_term - 1) * rounded.modulus
+            return positive_part(ceil_log2(leaves) - exponent)
+    return Poly.of_atom(CeilLog2(value))
 
 
 def _without_floor_of_one(value: Poly) -> Poly:

@@ -153,6 +153,8 @@ class Facts:
         if isinstance(young, a.Exponential):
             bound = _of_exponent(value, young)
             return self if bound is None else self.with_nonnegative(bound)
+        if isinstance(young, a.CeilLog2) and (bound := _of_leaves(value, young)) is not None:
+            return self.with_nonnegative(bound)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
             return self
         parts = value.coefficients(young)
@@ -492,14 +494,25 @@ class Facts:
 
 
 def _scaled_to_one(value: Poly) -> Poly:
-    """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one."""
-    first = next(iter(value.terms.values()), None)
-    return value if first is None or (size := abs(first)) == UNIT else value.scaled(1 / size)
+    """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one.
+
+    Its coefficients are integers without a common divisor: an integer stays one.
+    """
+    return value if not value or (size := a.content(value)) == UNIT else value.scaled(1 / size)
 
 
 def _common(numbers: Iterable[fmpq]) -> fmpq:
     """A common multiple of positive integers."""
     return fmpq(lcm(*(int(each.p) for each in numbers)))
+
+
+def _of_leaves(value: Poly, depth: a.CeilLog2) -> Poly | None:
+    """What is at least 0 of the e leaves of a tree where ceil(log2(e)) - c is, or c - ceil(log2(e)), for a number c."""
+    rest = value - Poly.of_atom(depth)
+    if rest.is_constant and rest.constant_term <= -1:
+        return depth.argument - a.exponential(2, -rest - 1) - 1
+    rest = value + Poly.of_atom(depth)
+    return a.exponential(2, rest) - depth.argument if rest.is_constant and rest.constant_term >= 0 else None
 
 
 def _of_exponent(value: Poly, power: a.Exponential) -> Poly | None:

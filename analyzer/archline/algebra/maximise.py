@@ -189,18 +189,21 @@ def direction(value: Poly, variable: str, hi: Poly, facts: Facts, inside: Facts)
 
 
 def _single_direction(value: Poly, variable: str, facts: Facts) -> int | None:
-    """Where the variable enters through one atom only, and linearly: its direction times the coefficient's sign."""
+    """Where the variable enters through one atom only, in one power: its direction times the coefficient's sign."""
     inside = [atom for atom in value.atoms() if variable in atom.names]
     if len(inside) != 1:
         return None
     (atom,) = inside
     parts = value.coefficients(atom)
     sign = _atom_direction(atom, variable, facts)
-    if set(parts) - {0, 1} or sign is None:
+    powers = parts.keys() - {0}
+    if sign is None or len(powers) != 1 or not (isinstance(atom, a.Exponential) or powers == {1}):
         return None
-    if facts.nonnegative(parts[1]):
+    (power,) = powers
+    sign = sign if power > 0 else -sign
+    if facts.nonnegative(parts[power]):
         return sign
-    return -sign if facts.nonnegative(-parts[1]) else None
+    return -sign if facts.nonnegative(-parts[power]) else None
 
 
 def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts) -> int | None:

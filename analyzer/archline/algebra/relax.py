@@ -26,6 +26,12 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
         largest = _bounded(max_over, value, variable, lo, hi, facts, True, 0)
         return None if largest is None else (hi - lo) * largest
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
+    if upper and first is not None and len(gaps) == 1 and _is_apart(gaps[0], variable):
+        # Segments that are not the same have no more than all together.
+        parts = value.coefficients(gaps[0])
+        if parts.keys() <= {0, 1} and variable not in parts[1].names and facts.nonnegative(parts[1]):
+            rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
+            return first if rest is None else facts.minimum(first, rest + parts[1] * gaps[0].segments.total)
     if len(gaps) < 2 or first is None:
         return first
     # Products of gaps are bounded by summing over either one.
@@ -33,6 +39,12 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     if second is None or second == first:
         return first
     return facts.minimum(first, second) if upper else facts.maximum(first, second)
+
+
+def _is_apart(gap: a.Gap, variable: str) -> bool:
+    """Whether each value of the variable has a segment of its own that the others skip some of: gap(2*v + c)."""
+    slope = gap.index - gap.index.substitute({variable: Poly.symbol(variable) - 1})
+    return slope.is_constant and abs(slope.constant_term) > 1
 
 
 def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
@@ -207,7 +219,10 @@ def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -
 
 
 def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
-    """The range of a nondecreasing function of an expression with the atom, from the range of that expression."""
+    """The range of a nondecreasing function of an expression with the atom, from the range of that expression.
+
+    That of a floor by a power holds the power still.
+    """
     if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
         # Linear in the argument, so that gaps still telescope.
         return atom_range(outer, facts)
@@ -215,7 +230,7 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
         isinstance(outer, a.Floor) and outer.modulus.is_constant
     )
     if not monotone:
-        return None, None
+        return atom_range(outer, facts) if isinstance(atom, a.Exponential) else (None, None)
     argument, *others = outer.parts
     ends = []
     for upper in (False, True):
@@ -234,13 +249,16 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             return ZERO, _upper_of_positive(atom, facts)
         case a.Floor():
             argument, modulus = atom.parts
-            if len(modulus.terms) == 1 and _is_older(modulus, argument, facts):
+            power = a.exponent_of_two(modulus)
+            if len(modulus.terms) == 1 and (power is not None or _is_older(modulus, argument, facts)):
                 share = modulus**-1
                 return (argument - modulus + 1) * share, argument * share
             least = ONE if facts.nonnegative(argument - modulus) else ZERO
             return (least, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
-            return ZERO, atom.argument if facts.nonnegative(atom.argument) else None
+            youngest = max(map(Symbol, atom.names), key=facts.ages.__getitem__)
+            low, high = _range_around(atom, youngest, facts)
+            return low or ZERO, high or (atom.argument if facts.nonnegative(atom.argument) else None)
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
             # Of integers: the root of 0 is 0, that of others at most themselves.
             return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)

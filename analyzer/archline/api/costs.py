@@ -33,7 +33,7 @@ from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.ir.scope import declared
 from archline.language import model
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import has_parallelism, recurses
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import DERIVABLE
 from archline.language.printer import format_fact
@@ -507,6 +507,7 @@ class CostReport:
             return self.with_longest.view(at, processors)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
         view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+        view = replace(view, serial=not has_parallelism(self._module, self._node))
         if self.on_grid and at is None:
             view = replace(view, case=lambda: self._case_view)
         if self._communication is not None:

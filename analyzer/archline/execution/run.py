@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal, streamed
-from archline.execution.codegen.program import has_parallelism
 from archline.execution.codegen.scope import cost_symbols
 from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
@@ -28,6 +27,7 @@ from archline.execution.mpiexec import run_on_ranks, started_rank
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
 from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
+from archline.language.call_graph import has_parallelism
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.model import Module
 

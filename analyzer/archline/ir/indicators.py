@@ -10,6 +10,7 @@ from math import comb, lcm
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.sums.summation import without_floor
 from archline.ir.amounts import Known, exactly
 from archline.ir.scope import OPPOSITE, NotStaticError, Scope, has_function, static_value, with_fact
 from archline.language import syntax as s
@@ -101,7 +102,11 @@ def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
 
 
 def _never_negative(value: Poly, facts: Facts) -> Poly:
-    """1 where an integer is at least 0: a polynomial in one integer is from some integers on, up to others."""
+    """1 where an integer is at least 0: a polynomial in one integer is from some integers on, up to others.
+
+    floor(e/m) >= c compares e with c*m, and floor(e/m) <= c with (c + 1)*m.
+    """
+    value = without_floor(value, facts)
     symbols = [each for each in value.atoms() if isinstance(each, Symbol)]
     parts = value.coefficients(symbols[0]) if len(value.atoms()) == len(symbols) == 1 else {}
     if not 2 <= max(parts, default=0) <= MAX_DEGREE or min(parts) < 0:

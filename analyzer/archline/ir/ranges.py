@@ -80,12 +80,7 @@ class Range:
 
     @property
     def outside(self) -> Facts:
-        """What holds where there is no iteration: of log2(p) - 1 iterations, rounded up, p is 2 at most."""
-        for atom in self.trips.atoms():
-            rest = self.trips - Poly.of_atom(atom)
-            if isinstance(atom, a.CeilLog2) and rest.is_constant:
-                most = a.exponential(2, -rest)
-                return self.facts.with_nonnegative(most - atom.argument)
+        """What holds where there is no iteration."""
         return self.facts.with_nonnegative(-self.trips)
 
     def _over(

@@ -47,6 +47,19 @@ def reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, No
     return reached(_graph(module).callees, algorithm)
 
 
+def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
+    """Whether a run of the algorithm may come to a parallel loop or a spawn."""
+    return forks([algorithm, *reachable(module, algorithm)])
+
+
+def forks(algorithms: Iterable[s.Algorithm]) -> bool:
+    """Whether some of the algorithms have parallel loops or spawns of their own."""
+    return any(
+        each.spawned if isinstance(each, s.Invoke) else isinstance(each, s.Loop) and each.parallel
+        for each in s.nodes(tuple(each.body for each in algorithms))
+    )
+
+
 def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
     """The arrays that an algorithm makes itself, or lets what it calls make."""
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):

@@ -243,6 +243,8 @@ class CostView:
     """The sizes of a run in which several processors read one element of the input."""
     on_grid: bool = False
     """Whether costs are those of paths through the processors of a grid, where there is no io."""
+    serial: bool = False
+    """Whether nothing runs in parallel, so that the span is the work."""
     case: Callable[[], CostView | None] = lambda: None
     """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
     case_when: tuple[str, ...] = ()

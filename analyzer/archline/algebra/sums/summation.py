@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.algebra.reduce import reduced
 from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
 from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
@@ -24,6 +24,8 @@ from archline.numbers import fmpq
 from archline.records import record
 
 MAX_RESIDUES = 24
+MAX_UNROLLED = 8
+"""Iterations that are added up one by one where levels of a tree depend on them."""
 
 
 class UnresolvedError(Exception):
@@ -67,7 +69,7 @@ def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     flat = inside.simplify(value).map_atoms(lambda atom: clipped(atom, inside) if depends(atom, variable) else None)
-    found = _sum(flat, variable, lo, hi, facts, inside)
+    found = _one_by_one(flat, variable, lo, hi, facts) or _sum(flat, variable, lo, hi, facts, inside)
     # What is counted in lines is bounded soon after.
     return found if "L" in found.names else reduced(found, facts)
 
@@ -120,11 +122,26 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             raise UnresolvedError(atom, variable)
 
 
+def _one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+    """The sum of few iterations on which levels of a tree depend, which have closed forms for many only."""
+    count = hi - lo
+    if not count.is_constant or count.constant_term > MAX_UNROLLED:
+        return None
+    if not any(isinstance(each, a.CeilLog2) and depends(each, variable) for each in value.atoms_within()):
+        return None
+    return total(
+        facts.simplify(value.substitute({variable: lo + number})) for number in range(int(count.constant_term))
+    )
+
+
 def _of_powers(value: Poly, variable: str) -> Iterator[Atom]:
-    """Each max(0, e) of which e has powers: it may be known but in the last iteration, as 2^s <= P < 2^(s + 1)."""
+    """Each max(0, e) of which e has powers: it may be known but in the last iteration, as 2^s <= P < 2^(s + 1).
+
+    And each floor(e/m) of which m has some: it may be a difference of two that telescope.
+    """
     for atom in value.atoms():
-        inner = atom.parts[0].atoms() if isinstance(atom, a.PositivePart) and depends(atom, variable) else ()
-        if any(isinstance(each, a.Exponential) for each in inner):
+        inner = atom.parts[-1].atoms() if isinstance(atom, a.PositivePart | a.Floor) else ()
+        if any(isinstance(each, a.Exponential) and depends(each, variable) for each in inner):
             yield atom
 
 
@@ -205,9 +222,16 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
             return None
         start, end = (a.offset(atom.segments, each) for each in covered)
         return coefficient * (end - start)
+    now = Poly.symbol(variable)
+    if isinstance(atom, a.Floor):
+        # floor((e + m/2)/m) is floor(2*e/m) - floor(e/m), and these telescope where m doubles.
+        half, rest = atom.modulus / 2, atom.argument - atom.modulus / 2
+        if variable in rest.names or atom.modulus.substitute({variable: now - 1}) != half:
+            return None
+        first, last = (a.floor_div(rest, half.substitute({variable: end})) for end in (lo, hi))
+        return coefficient * facts.simplify(first - last)
     if not isinstance(atom, a.PositivePart | a.Offset):
         return None
-    now = Poly.symbol(variable)
     before = inside.simplify(itself.substitute({variable: now - 1}))
     if any(depends(each, variable) and not isinstance(each, a.Exponential) for each in before.atoms()):
         return None
@@ -290,7 +314,7 @@ def _cut(
 
 def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
-    parts = _without_floor(atom.argument, variable, facts).coefficients(Symbol(variable))
+    parts = without_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
     if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
         return None
     slope, rest = parts[1], parts.get(0, ZERO)
@@ -301,16 +325,19 @@ def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, 
     return None
 
 
-def _without_floor(value: Poly, variable: str, facts: Facts) -> Poly:
-    """An integer of the same sign: of floor(e/m) + c it is e + c*m."""
-    rounded = [atom for atom in value.atoms() if depends(atom, variable)]
+def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
+    """An integer of the same sign without the only floor in it, or in a variable.
+
+    That of floor(e/m) + c is e + c*m, and that of c - floor(e/m) is c*m + m - 1 - e.
+    """
+    rounded = [atom for atom in value.atoms() if (depends(atom, variable) if variable else atom.parts)]
     if len(rounded) != 1 or not isinstance(atom := rounded[0], a.Floor) or not facts.integral(atom.argument):
         return value
     parts = value.coefficients(atom)
-    rest = parts.get(0, ZERO)
-    if parts.get(1) != ONE or parts.keys() - {0, 1} or not facts.integral(rest):
+    sign, rest = parts.get(1, ZERO), parts.get(0, ZERO)
+    if sign not in (ONE, -ONE) or parts.keys() - {0, 1} or not facts.integral(rest):
         return value
-    return atom.argument + rest * atom.modulus
+    return rest * atom.modulus + (atom.argument if sign == ONE else atom.modulus - 1 - atom.argument)
 
 
 def complexity(value: Poly) -> tuple[int, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, release, spawns
@@ -33,7 +33,7 @@ from archline.execution.slots import (
     TRACE,
 )
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable
+from archline.language.call_graph import component, forks, reachable
 from archline.language.format_expressions import format_expression, format_fact, format_list
 from archline.language.model import BoundBy, Kind, Module
 from archline.records import record, replace
@@ -353,7 +353,7 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
         return instances[key]
 
     # What one processor forks has joined before its program on the grid goes on, unless that forks itself.
-    alone = not _forks([each for each in called if each.grid])
+    alone = not forks([each for each in called if each.grid])
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}
     generators: set[str] = set()
@@ -367,16 +367,3 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
         if key[0].grid:
             generators.add(name)
     return Generated(functions, frozenset(generators), entry, layout, tables, options)
-
-
-def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
-    """Whether a run of the algorithm may come to a parallel loop or a spawn."""
-    return _forks([algorithm, *reachable(module, algorithm)])
-
-
-def _forks(algorithms: Iterable[s.Algorithm]) -> bool:
-    """Whether some of the algorithms have parallel loops or spawns of their own."""
-    return any(
-        each.spawned if isinstance(each, s.Invoke) else isinstance(each, s.Loop) and each.parallel
-        for each in s.nodes(tuple(each.body for each in algorithms))
-    )

@@ -13,6 +13,7 @@ from archline.execution.data import generate
 from archline.execution.results import Cache
 from archline.execution.run import execute
 from archline.language.loader import load_text
+from effort import drawn
 
 CALLEES = """algorithm bump(x: inout real[n]):
     where n >= 0
@@ -92,7 +93,7 @@ def check(header: str, facts: str, body: str, exact: str, point: dict[str, int])
 
 
 @pytest.mark.parametrize(("body", "exact"), OF_SEGMENTS)
-@settings(max_examples=25)
+@settings(max_examples=drawn(25))
 @given(data=st.data())
 def test_segments(body: str, exact: str, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 7), "n")
@@ -136,7 +137,7 @@ def test_misses_where_bounds_differ_by_sizes(k: int, lines: int, size: int) -> N
     assert bounds[0] <= counted <= bounds[1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=drawn(40))
 @given(data=st.data())
 def test_from_one_offsets_array_to_another(data: st.DataObject) -> None:
     """The entries of one may lie above or below those of the other."""
@@ -148,7 +149,7 @@ def test_from_one_offsets_array_to_another(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("body", "exact"), OF_INDICES)
-@settings(max_examples=25)
+@settings(max_examples=drawn(25))
 @given(n=st.integers(1, 9), m=st.integers(1, 5))
 def test_indices(body: str, exact: str, n: int, m: int) -> None:
     check(INDICES, "", body, exact, {"n": n, "m": m})

@@ -154,7 +154,7 @@ def test_recurrences_give_what_runs_count(stream: int) -> None:
 
 @seed(0)
 @settings(
-    max_examples=50,
+    max_examples=drawn(50),
     deadline=None,
     database=None,
     phases=[Phase.generate, Phase.shrink],

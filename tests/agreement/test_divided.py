@@ -106,7 +106,7 @@ def test_bounds_hold_whatever_the_data_decides(seed: int) -> None:
     assert [str(each) for each in found if not each.holds] == []
 
 
-@settings(max_examples=20)
+@settings(max_examples=drawn(20))
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.sampled_from([1, 4, 8]), st.integers(1, 60))
 def test_merging_in_parallel_fetches_no_more(seed: int, n: int, m: int, line: int, capacity: int) -> None:
     target = "sort.merge_parallel::merge_parallel"

@@ -86,7 +86,7 @@ def test_the_work_of_a_trapezoid_is_within_its_bounds(at: dict[str, int]) -> Non
         assert evaluate(cost.lower, {"n": 1, **at}) <= work <= evaluate(cost.upper, {"n": 1, **at})
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=drawn(25))
 @given(at=trapezoids(9, 20))
 def test_trapezoids_that_run(at: dict[str, int]) -> None:
     # Every point and its neighbours are in the array.

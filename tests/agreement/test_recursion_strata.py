@@ -19,6 +19,7 @@ from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.recurrences.exact.case_sccs import groups
+from effort import drawn
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
 
 # Three of four quadrants are on the longest path; what is narrow is cut across. `each` is what a leaf does.
@@ -89,7 +90,7 @@ def test_other_growth_is_refuted(claim: str) -> None:
 
 @pytest.mark.parametrize("name", ["main", "twice"])
 @pytest.mark.parametrize("most", [1, 4])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=drawn(15), deadline=None)
 @given(sizes=st.tuples(*(st.one_of(st.integers(1, 9), st.integers(1, 40)),) * 2), seed=st.integers(0, 3))
 def test_bounds_hold_what_runs_count(most: int, name: str, sizes: tuple[int, int], seed: int) -> None:
     module, costs = derived(most, name)

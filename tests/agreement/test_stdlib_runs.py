@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from archline.language import syntax as s
 from archline.language.evaluate import holds
+from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import CASES, Ran, derived, execute_case, load
 from stdlib_recursive_cases import RECURSIVE
@@ -33,7 +34,7 @@ def test_every_cost_is_ensured(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ALL)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=drawn(15), deadline=None)
 @given(data=st.data())
 def test_runs(target: str, data: st.DataObject) -> None:
     case = {**CASES, **RECURSIVE}[target]

@@ -27,6 +27,7 @@ from archline.recurrences.exact.at_call import Caller, NotComparableError
 from archline.recurrences.exact.basis import Inner
 from archline.recurrences.exact.halved_sizes import limited
 from archline.recurrences.exact.transitions import steps_of
+from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import derived, execute_case, load
 
@@ -226,7 +227,7 @@ def test_a_size_less_1_is_no_share() -> None:
     assert verdict.outcome == "fails"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=drawn(25), deadline=None)
 @given(st.integers(1, 1 << 40), st.integers(1, 1 << 40), st.integers(1, 1 << 40))
 def test_the_product_with_a_temporary_at_far_sizes(n: int, m: int, p: int) -> None:
     cost = derived("dense.matmul_recursive::matmul_temporary")["span"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.cli.main import main
+from effort import drawn
 
 SUBJECTS = {
     "distributed.matmul::cannon": [{"n": 6, "g": 1}, {"n": 6, "g": 2}, {"n": 6, "g": 3}],
@@ -33,7 +34,7 @@ def _report(target: str) -> al.CostReport:
 
 
 @given(st.sampled_from(CASES), st.integers(1, 40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_runs_are_between_the_bounds(case: tuple[str, int], longest: int) -> None:
     target, number = case
     sizes = {**SUBJECTS[target][number], "K": longest}

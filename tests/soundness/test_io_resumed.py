@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.execution.cache import optimal
+from effort import drawn
 from io_points import Arguments, io_of, of_library, subject
 from stdlib_cases import load
 
@@ -65,7 +66,7 @@ LENGTHS = st.integers(1, 12).flatmap(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=drawn(40), deadline=None)
 @given(st.lists(st.sampled_from(PARTS), min_size=2, max_size=4), LENGTHS, st.sampled_from([1, 2, 4, 16]))
 def test_programs_over_segments(parts: list[str], lengths: tuple[list[int], list[int]], line: int) -> None:
     checked(HEAD + "".join(f"        {part}\n" for part in parts), data(*lengths), line)

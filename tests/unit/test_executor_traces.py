@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from archline.execution.cache import Event, Static, WorkStealing, lru, optimal, private_caches
 from archline.execution.cache.strands import structure
 from archline.execution.results import Cache
+from effort import drawn
 from executor_programs import run
 
 
@@ -207,7 +208,7 @@ algorithm matmul(A: real[n, m], B: real[m, p] colmajor, C: inout real[n, p] zmor
 """
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=drawn(25), deadline=None)
 @given(st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6)), st.integers(1, 9), st.integers(0, 3))
 def test_compiled_and_plain_agree(shape: tuple[int, int, int], line: int, seed: int) -> None:
     n, m, p = shape

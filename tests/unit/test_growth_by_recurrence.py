@@ -23,7 +23,7 @@ from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import value_at
-from effort import long
+from effort import drawn, long
 
 STOOGE = """
 algorithm stooge(x: inout real[n]):
@@ -169,7 +169,7 @@ def akra_bazzi(shares: list[float]) -> float:
 
 
 @long
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(SPLITS), min_size=1, max_size=4), st.integers(0, 2), st.integers(8, 12))
 def test_divide_and_conquer_at_random(
     parts: list[tuple[str, Callable[[int], int], float]], power: int, least: int
@@ -193,7 +193,7 @@ def test_divide_and_conquer_at_random(
     assert max(drift) - min(drift) < slack
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=3), st.integers(0, 2), st.integers(3, 6))
 def test_calls_at_less_by_constants_at_random(
     parts: list[tuple[str, Callable[[int], int], float]], power: int, least: int

@@ -12,9 +12,8 @@ from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
 from archline.report.view import CostView, Row
 
-OPPOSITE = {"<=": ">", ">=": "<", "==": "!="}
 GROWTH = re.compile(
-    r"(?:O|Omega|Theta)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?: where .*?(?=, (?:O|Omega|Theta)\(|$))?"
+    r"(?:(?:O|Omega|Theta)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"
 )
 
 
@@ -22,42 +21,34 @@ def printed(view: CostView) -> Iterator[str]:
     """Each bound and each growth of a page, with its condition as `when`."""
     for row in view.rows:
         for claim, conditions in _of_row(view, row):
-            when = " and ".join((*filter(None, conditions), *view.case_when))
-            # In a list of facts each may hold commas of its own, in brackets.
-            yield f"ensures {row.metric} {claim}" + (f" when {when.replace(' and ', ', ')}" if when else "")
+            when = ", ".join((*filter(None, conditions), *view.case_when))
+            yield f"ensures {row.metric} {claim}" + (f" when {when}" if when else "")
 
 
 def _of_row(view: CostView, row: Row) -> Iterator[tuple[str, tuple[str, ...]]]:
     text = view.text
     if row.lower is not None and row.upper is not None:
-        if row.regimes:
-            before: list[str] = []
-            for each in row.regimes:
-                others = before if each.when == "otherwise" else [each.when]
-                yield from ((claim, tuple(others)) for claim in _ends(text(each.lower), text(each.upper)))
-                before.append(_opposite(each.when))
-        elif row.alternatives:
+        if row.alternatives:
             yield from ((f">= {text(lower)}", ()) for lower in (row.lower, *(each for _, each in row.lowers)))
             yield from ((f"<= {text(each.upper)}", (each.when,)) for each in row.alternatives)
+        elif row.regimes:
+            # The first case whose condition holds applies.
+            before: list[str] = []
+            for each in row.regimes:
+                where = (*before, *([] if each.when == "otherwise" else [each.when]))
+                yield from ((claim, where) for claim in _ends(text(each.lower), text(each.upper)))
+                before.append(f"not ({each.when})")
         else:
             yield from ((claim, ()) for claim in _ends(text(row.lower), text(row.upper)))
     for each in GROWTH.findall(row.growth or ""):
         order, _, where = each.partition(" where ")
-        yield f"is {order}", (where,)
+        yield "== 0" if order == "0" else f"is {order}", (where,)
     if row.attained is not None and row.attained.floors:
         yield f"is Omega({' + '.join(row.attained.floors)})", row.attained.under
 
 
 def _ends(lower: str, upper: str) -> Iterator[str]:
     yield from (f"== {lower}",) if lower == upper else (f">= {lower}", f"<= {upper}")
-
-
-def _opposite(condition: str) -> str:
-    """The opposite of a comparison."""
-    found = re.fullmatch(r"(.*?) (<=|>=|==) (.*)", condition)
-    assert found is not None, condition
-    assert " and " not in condition, condition
-    return f"{found[1]} {OPPOSITE[found[2]]} {found[3]}"
 
 
 def pasted(source: str, line: int, claims: list[str]) -> str:

@@ -534,7 +534,7 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
 
 def _is_written(ensures: s.Ensures, costs: Costs, cost: Cost) -> bool:
     """Whether a claim is a bound as reports write it, or both, under the condition that they write."""
-    if ensures.processors is not None or cost.regimes:
+    if ensures.processors is not None or (cost.regimes and not cost.alternatives):
         return False
     bound, given = format_expression(ensures.bound), set(map(format_fact, ensures.when))
 

@@ -33,7 +33,7 @@ def excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
     """Whether one of some facts is known to hold nowhere."""
     conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
     known = (indicator(each, scope) for each in conditions)
-    return any(each is not None and scope.facts.simplify(each) == ZERO for each in known)
+    return any(each is not None and scope.facts.nonnegative(-scope.facts.simplify(each)) for each in known)
 
 
 def holding(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Known:

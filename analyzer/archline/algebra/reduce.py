@@ -9,8 +9,8 @@ the polynomial in r through all of them. So a form is proved by how it is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
+from contextlib import suppress
 from functools import partial
-from itertools import pairwise
 from math import lcm
 from typing import TypeAlias
 
@@ -42,20 +42,19 @@ def reduced(value: Poly, facts: Facts) -> Poly:
     value = _divided_out(value)
     if not any(isinstance(atom, Piece) for atom in value.atoms()):
         return value
-    scale = a.content(value)
-    key = reduced, value.scaled(1 / scale)
+    facts, scale = facts.oldest(value.names), a.content(value)
+    plain = value.scaled(1 / scale)
+    key = reduced, plain
     if key not in facts.found:
-        try:
-            with budget(MAX_PRODUCTS):
-                facts.found[key] = _Cases().form(key[1], facts)
-        except (TooComplexError, ZeroDivisionError):
-            # What is divided by a size less one has no value in some case: it stays as it is.
-            facts.found[key] = key[1]
+        facts.found[key] = plain
+        # What is divided by a size less one has no value in some case: it stays as it is.
+        with suppress(TooComplexError, ZeroDivisionError), budget(MAX_PRODUCTS):
+            form = _Cases().form(plain, facts)
+            if form is not plain:
+                facts.found[key] = min(form, plain, key=lambda each: (_degree(each), len(to_text(facts.restore(each)))))
     found = facts.found[key]
     assert isinstance(found, Poly)
-    if found is key[1]:
-        return value
-    return min(found.scaled(scale), value, key=lambda each: (_degree(each), len(to_text(facts.restore(each)))))
+    return value if found is plain else found.scaled(scale)
 
 
 def _length(value: Poly) -> tuple[int, ...]:
@@ -116,10 +115,13 @@ class _Cases:
         self.left = MAX_CASES
 
     def form(self, value: Poly, facts: Facts, vain: _Vain = frozenset()) -> Poly:
-        """The shortest form that is found; nothing is split in a way that was in vain before."""
+        """The shortest form that is found; nothing is split in a way that was in vain before.
+
+        Nor is an atom split inside a case that tells nothing of it: outside it is as good.
+        """
         equal = {name: end for name in value.names for end in _only(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
-        for key, split in self._splits(value, facts):
+        for key, split in self._splits(value, facts, vain):
             if key not in vain:
                 self.left -= 1
                 if self.left < 0:
@@ -130,9 +132,11 @@ class _Cases:
                     return self.form(found, facts)
         return value
 
-    def _splits(self, value: Poly, facts: Facts) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
+    def _splits(
+        self, value: Poly, facts: Facts, vain: _Vain
+    ) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
         """Ways to take the value apart, each with what tells it from others, those that resolve most first."""
-        atoms = sorted(set(_innermost(value)), key=lambda atom: atom.key)
+        atoms = sorted(set(_innermost(value)) - vain, key=lambda atom: atom.key)
         for name in sorted(value.names):
             few = _values(facts.bounds.get(name))
             if few is not None and (
@@ -148,7 +152,11 @@ class _Cases:
         floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
         for name in sorted({name for atom in floors for name in atom.argument.names}):
             for modulus in _moduli(value, name, facts):
-                if not all(_alone(value, atom, {name, *modulus.names}) for atom in floors if name in atom.names):
+                of_name = [atom for atom in floors if name in atom.names]
+                if not (
+                    _unrelated(value, name, modulus)
+                    or all(_alone(value, atom, {name, *modulus.names}) for atom in of_name)
+                ):
                     for up in (False, True):
                         key = name, modulus, up
                         yield key, partial(self._by_blocks, value, *key, facts)
@@ -184,7 +192,7 @@ class _Cases:
         whole, left = Poly.symbol(block) * modulus, Poly.symbol(rest)
         size = whole - left if up else whole + left
         known = in_blocks(facts, name, modulus, up, size, (block, rest))
-        found = self.form(value.substitute({name: size}), known, vain)
+        found = self.form(value.substitute({name: size}), known, vain.union(_innermost(value)))
         if any(rest in atom.names for atom in found.atoms() if atom.parts):
             return None
         now = Poly.symbol(name)
@@ -194,20 +202,19 @@ class _Cases:
 
     def _by_values(self, value: Poly, name: str, numbers: range, facts: Facts, vain: _Vain) -> Poly | None:
         """The polynomial in a symbol of few values through what the form is at each of them."""
-        forms = []
-        for number in numbers:
+        found, power, vain = ZERO, ONE, vain.union(_innermost(value))
+        for degree, number in enumerate(numbers):
+            at = {name: Poly.constant(number)}
             known = pinned(facts, name, number)
             if known is None:
                 return None
-            forms.append(self.form(value.substitute({name: Poly.constant(number)}), known, vain))
-        found, power = ZERO, ONE
-        for degree in range(MAX_DEGREE + 1):
-            if not any(forms):
-                return found
-            found = found + forms[0] * power
-            power = power * (Poly.symbol(name) - numbers[degree]) / (degree + 1)
-            forms = [after - before for before, after in pairwise(forms)]
-        return None
+            more = self.form(value.substitute(at), known, vain) - found.substitute(at)
+            if more and degree > MAX_DEGREE:
+                return None
+            # What is added at a number is 0 at those before.
+            found = found + more * power
+            power = power * (Poly.symbol(name) - number) / (degree + 1)
+        return found
 
     # Signs
     def _by_sign(self, value: Poly, change: _Change, facts: Facts, vain: _Vain) -> Poly | None:
@@ -215,8 +222,12 @@ class _Cases:
         above, below = facts.with_nonnegative(change.argument), facts.with_nonnegative(change.opposite)
         if above is facts or below is facts:
             return None
-        positive = self.form(_replaced(value, change.atom, change.above), above, vain)
-        negative = self.form(_replaced(value, change.atom, change.below), below, vain)
+        positive = above.simplify(_replaced(value, change.atom, change.above))
+        negative = below.simplify(_replaced(value, change.atom, change.below))
+        atoms = set(_innermost(value)) - {change.atom}
+        told = atoms.difference(_innermost(positive)) | atoms.difference(_innermost(negative))
+        vain |= atoms - told
+        positive, negative = self.form(positive, above, vain), self.form(negative, below, vain)
         difference = positive - negative
         if not difference or not self.form(difference, below, vain):
             return positive
@@ -270,6 +281,13 @@ def _alone(value: Poly, atom: Atom, names: Set[str]) -> bool:
             elif each.parts and each.names & names:
                 return False
     return True
+
+
+def _unrelated(value: Poly, name: str, modulus: Poly) -> bool:
+    """Whether a symbol is in one floor only, of which the remainder has no powers that others of its powers make."""
+    within = {atom for atom in value.atoms_within() if atom.parts and name in atom.names}
+    powers = (sum(power for atom, power in monomial if name in atom.names) for monomial in value.terms)
+    return len(within) == 1 and (not modulus.is_constant or modulus.constant_term > max(powers))
 
 
 def _dominates(large: Poly, small: Poly) -> bool:

@@ -24,7 +24,6 @@ from archline.algebra.sums.summation import (
     depends,
     floor_period,
     remembered,
-    replace_atom,
     threshold,
 )
 
@@ -252,7 +251,7 @@ def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) ->
     rising = all(facts.nonnegative(part) for power, part in parts.items() if power)
     if not (whole and constant and rising):
         raise UnresolvedError(gap, variable)
-    return replace_atom(value, gap, gap.segments.ceiling)
+    return value.with_atom(gap, gap.segments.ceiling)
 
 
 def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
@@ -308,7 +307,7 @@ def _require_monotone_parts(value: Poly, variable: str, period: int, hi: Poly, f
     for atom in _composites(value, variable):
         if isinstance(atom, a.PositivePart):
             branches = [
-                replace_atom(each, atom, chosen) for each in branches for chosen in (Poly.constant(0), atom.argument)
+                each.with_atom(atom, chosen) for each in branches for chosen in (Poly.constant(0), atom.argument)
             ]
     if len(branches) > MAX_CANDIDATES:
         raise UnresolvedError(Symbol(variable), variable)

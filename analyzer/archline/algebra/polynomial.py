@@ -310,6 +310,22 @@ class Poly:
         _gather(untouched, total)
         return Poly(untouched)
 
+    def map_within(self, replace: Callable[[Atom], Poly | None]) -> Poly:
+        """Replace atoms at any depth, from the outside in; `replace` gives None where the parts are looked at."""
+
+        def changed(atom: Atom) -> Poly | None:
+            found = replace(atom)
+            if found is not None or not atom.parts:
+                return found
+            parts = tuple(part.map_within(replace) for part in atom.parts)
+            return None if parts == atom.parts else atom.rebuild(parts)
+
+        return self.map_atoms(changed)
+
+    def with_atom(self, atom: Atom, new: Poly) -> Poly:
+        """Put a polynomial in an atom's place, at any depth."""
+        return self.map_within(lambda each: new if each == atom else None)
+
     def substitute(self, values: Mapping[str, Poly]) -> Poly:
         """Replace symbols everywhere, inside atoms too, and normalise."""
         done: dict[Atom, Poly] = {}

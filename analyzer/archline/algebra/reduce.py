@@ -21,6 +21,7 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
+from archline.algebra.rounded_logarithms import without_halves, without_powers
 from archline.records import record
 
 MAX_CASES = 150
@@ -34,12 +35,13 @@ _Vain: TypeAlias = frozenset[object]
 
 def reduced_in_sizes(value: Poly, facts: Facts) -> Poly:
     """The same of a value in the sizes of an algorithm, some of which are written otherwise in what is known."""
-    return facts.restore(reduced(facts.simplify(value.substitute(facts.rewrites)), facts))
+    found = reduced(facts.simplify(value.substitute(facts.rewrites)), facts)
+    return without_halves(facts.restore(found), facts)
 
 
 def reduced(value: Poly, facts: Facts) -> Poly:
     """The value under facts, in a form that is no longer."""
-    value = _divided_out(value)
+    value = without_powers(_divided_out(value), facts)
     if not any(isinstance(atom, Piece) for atom in value.atoms()):
         return value
     facts, scale = facts.oldest(value.names), a.content(value)
@@ -222,8 +224,8 @@ class _Cases:
         above, below = facts.with_nonnegative(change.argument), facts.with_nonnegative(change.opposite)
         if above is facts or below is facts:
             return None
-        positive = above.simplify(_replaced(value, change.atom, change.above))
-        negative = below.simplify(_replaced(value, change.atom, change.below))
+        positive = above.simplify(value.with_atom(change.atom, change.above))
+        negative = below.simplify(value.with_atom(change.atom, change.below))
         atoms = set(_innermost(value)) - {change.atom}
         told = atoms.difference(_innermost(positive)) | atoms.difference(_innermost(negative))
         vain |= atoms - told
@@ -300,17 +302,6 @@ def _smooth(value: Poly) -> Poly:
     """The value with what is divided, or cut off at 0, in place of floors and maxima: no less, for its terms."""
     whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
     return whole.map_atoms(lambda atom: _smooth(atom.argument) if isinstance(atom, Piece) else None)
-
-
-def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:
-    def swap(each: Atom) -> Poly | None:
-        if each == atom:
-            return new
-        if not any(atom in set(part.atoms_within()) for part in each.parts):
-            return None
-        return each.rebuild(tuple(_replaced(part, atom, new) for part in each.parts))
-
-    return value.map_atoms(swap)
 
 
 def _from_where(change: _Change, facts: Facts) -> tuple[str, int] | None:

@@ -10,7 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import largest, max_over, peaks
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.pairs import pair_of
-from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, replace_atom, sum_over
+from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, sum_over
 
 MAX_ROUNDS = 12
 MAX_PRODUCTS = 20_000
@@ -214,7 +214,7 @@ def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -
         end = high if upper == (coefficient > 0) else low
         if end is None or (power > 1 and (low is None or not facts.nonnegative(low))):
             return None
-        result = result + replace_atom(term, atom, end)
+        result = result + term.with_atom(atom, end)
     return result
 
 

@@ -17,7 +17,6 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
 from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
-from archline.algebra.sums.summation import replace_atom
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -220,7 +219,7 @@ def _either(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly,
         known = facts.with_nonnegative(sign)
         if known is facts:
             return []
-        value = replace_atom(whole, atom, now)
+        value = whole.with_atom(atom, now)
         found.append((sign, known, known.simplify(value)))
     return found
 

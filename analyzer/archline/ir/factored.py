@@ -13,7 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
 from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
-from archline.algebra.sums.summation import UnresolvedError, replace_atom, sum_over
+from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.ir.tree import Chain, Loop
 from archline.numbers import fmpq
 from archline.records import record
@@ -202,7 +202,7 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
     """The value with segments of offsets as long as they may be, where that makes it no less."""
     for gap in dict.fromkeys(_gaps(value, variable)):
         name = f"{gap.key} "
-        free = replace_atom(value, gap, Poly.symbol(name))
+        free = value.with_atom(gap, Poly.symbol(name))
         ceiling = gap.segments.ceiling
         inside = facts.with_symbol(name, (ZERO,), (ceiling,))
         if direction(free, name, ceiling + 1, facts, inside) == 1:

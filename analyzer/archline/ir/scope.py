@@ -14,7 +14,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind, Module
-from archline.language.substitution import facts_in_sizes, processors_of
+from archline.language.substitution import divisions_of_axes, facts_in_sizes, processors_of
 from archline.records import field, record, replace
 
 
@@ -350,7 +350,7 @@ def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
             values[name] = Poly.symbol(name)
     # On a grid P is a size like others.
     least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    facts = _with_division(facts, algorithm.where, least)
+    facts = _with_division(facts, (*algorithm.where, *divisions_of_axes(algorithm)), least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
     processors = processors_of(algorithm)

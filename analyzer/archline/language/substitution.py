@@ -77,13 +77,21 @@ def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), extents)
 
 
+def divisions_of_axes(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
+    """The exact divisions in the extents of the axes that the `where` does not state: c divides P, of `P/c`."""
+    extents = (node for axis in algorithm.grid for node in s.nodes(axis.extent))
+    quotients = (node for node in extents if isinstance(node, s.Binary) and node.op == "/")
+    found = dict.fromkeys(s.Divides(each.right, each.left, span=each.span) for each in quotients)
+    return tuple(each for each in found if each not in algorithm.where)
+
+
 def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     """The facts of an algorithm; on a grid with what they imply: P in sizes, axes of 1 or more, divisors no larger."""
     if not algorithm.grid:
         return algorithm.where
     processors = processors_of(algorithm)
     values = {} if processors is None else {"P": processors}
-    facts = [substituted_fact(fact, values) for fact in algorithm.where]
+    facts = [substituted_fact(fact, values) for fact in (*algorithm.where, *divisions_of_axes(algorithm))]
     for axis in algorithm.grid:
         one = s.Integer(1, span=axis.span)
         if not isinstance(axis.extent, s.Name | s.Integer):

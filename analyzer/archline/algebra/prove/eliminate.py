@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from archline.algebra.facts import Facts
 
 MAX_STEPS = 400
+MAX_LEVEL = 3
+"""The least values of rounded logarithms that are looked for."""
 
 
 class EliminationSearch:
@@ -169,6 +171,9 @@ class EliminationSearch:
             if exact:
                 return True
         lower, upper = self._atom_bounds(atom)
+        if isinstance(atom, a.CeilLog2):
+            beside = self._beside(atom, value)
+            lower, upper = (*beside[0], *lower), (*beside[1], *upper)
         if set(parts) <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
             bounds = lower if self.holds(slope) else upper if self.holds(-slope) else ()
@@ -180,6 +185,25 @@ class EliminationSearch:
             if all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values()):
                 return True
         return False
+
+    def _beside(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
+        """Bounds of ceil(log2(x)) by ceil(log2(x + c)) elsewhere in a value, a larger one or a smaller one.
+
+        They differ by 1 at most where the larger argument is known to be at most twice the smaller one.
+        """
+        lower, upper = [], []
+        for each in value.atoms():
+            more = atom.argument - each.argument if isinstance(each, a.CeilLog2) else ZERO
+            if not more or not more.is_constant:
+                continue
+            level = Poly.of_atom(each)
+            if more.constant_term > 0:
+                lower.append(level)
+                upper += [level + 1] if self.holds(atom.argument - more.scaled(2)) else []
+            else:
+                upper.append(level)
+                lower += [level - 1] if self.holds(atom.argument + more) else []
+        return lower, upper
 
     def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
         """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
@@ -206,7 +230,10 @@ class EliminationSearch:
                 sure = self.holds(atom.argument) and self.holds(atom.divisor)
                 return ((ZERO,), (atom.argument,)) if sure else ((), ())
             case a.CeilLog2():
-                least = (ONE,) if self.holds(atom.argument - 2) else (ZERO,)
+                level = 0
+                while level < MAX_LEVEL and self.holds(atom.argument - 2**level - 1):
+                    level += 1
+                least = (Poly.constant(level),)
                 most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
                 return least, most
             case a.CommonDivisor():

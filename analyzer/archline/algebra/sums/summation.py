@@ -186,19 +186,6 @@ def innermost(value: Poly, variable: str) -> Atom:
 _PRIORITY: dict[type, int] = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor: 3, a.CeilLog2: 5, a.Exponential: 4}
 
 
-def replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
-    """Put a polynomial in an atom's place, at any depth."""
-
-    def swap(each: Atom) -> Poly | None:
-        if each == atom:
-            return new
-        if not contains(each, atom):
-            return None
-        return each.rebuild(tuple(replace_atom(part, atom, new) for part in each.parts))
-
-    return value.map_atoms(swap)
-
-
 # Polynomials
 def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
     if not value:
@@ -300,7 +287,7 @@ def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Pol
     point, rising = change
     # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
     points = (point, point + (1 if rising else -1)) if _unit_slope(atom, variable) else (point,)
-    ends = replace_atom(value, atom, ZERO), replace_atom(value, atom, atom.parts[0])
+    ends = value.with_atom(atom, ZERO), value.with_atom(atom, atom.parts[0])
     return _cut(change, points, ends, lo, hi, facts)
 
 

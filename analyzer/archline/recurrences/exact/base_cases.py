@@ -16,7 +16,6 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.algebra.prove.enumerate import holds_everywhere, holds_simplified
-from archline.algebra.sums.summation import replace_atom
 from archline.recurrences.exact.at_call import Caller, NotComparableError, in_logarithms, without_halvings
 from archline.recurrences.exact.leaves import without_pieces
 from archline.recurrences.model import Equation, Function, calls
@@ -183,7 +182,7 @@ def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     for atom in dict.fromkeys(value.atoms_within()):
         if not isinstance(atom, a.CommonDivisor) or not facts.positive(atom.right):
             continue
-        free = replace_atom(value, atom, Poly.symbol(DIVISOR))
+        free = value.with_atom(atom, Poly.symbol(DIVISOR))
         among = facts.with_symbol(DIVISOR, (ONE,), (atom.right,))
         sense = direction(free, DIVISOR, atom.right + 1, facts, among)
         if sense is not None:

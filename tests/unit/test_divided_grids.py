@@ -1,0 +1,140 @@
+"""Axes of P/c processors: c divides P is a fact and an assumption of every result, and P/c a size like any other."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import archline as al
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.printing import to_text
+from archline.algebra.rounded_logarithms import without_halves, without_powers
+from archline.language.diagnostics import ArchlineError
+from effort import drawn
+from spmd_runs import assert_between, costs_of
+
+P = Poly.symbol("P")
+KNOWN = Facts().with_symbol("P", (ONE,))
+
+HALVES = """
+algorithm f(A: real[P], B: out real[P]) on grid(r: P/2, k: 2):
+    local a: real = 0
+    input a = A[r*2 + k]
+    allreduce a along r with +
+    output B[r*2 + k] = a
+"""
+PARTS = """
+algorithm f(x: inout local real[n], c: size) on grid(r: P/c, k: c):
+    allreduce x along r with +
+"""
+SQUARES = """
+algorithm f(x: inout local real[n], c: size) on grid(r: P/c^2, k: c, l: c):
+    allreduce x along r with +
+    broadcast x along k from 0
+"""
+SPLIT = """
+algorithm f(a: inout local real[n]) on grid(r: P):
+    where 2 divides P
+    split r by 2 as g:
+        allreduce a with +
+"""
+PLAIN = """
+algorithm f(x: inout local real[n]) on grid(r: P):
+    allreduce x along r with +
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        (HALVES, [{"P": 2 * p} for p in (1, 2, 3, 4, 5, 8)]),
+        (PARTS, [{"P": c * p, "c": c, "n": 3} for c in (1, 2, 3) for p in (1, 2, 3, 5, 7, 8)]),
+        (SQUARES, [{"P": c * c * p, "c": c, "n": 2} for c in (1, 2) for p in (1, 2, 3, 5)]),
+        (SPLIT, [{"P": 2 * p, "n": 3} for p in (1, 2, 3, 4, 5, 7, 8)]),
+        (PLAIN, [{"P": p, "n": 2} for p in (1, 2, 3, 4, 5, 7, 8, 9, 13)]),
+    ],
+)
+def test_runs_are_between_the_bounds(text: str, points: list[dict[str, int]]) -> None:
+    assert_between(text, points)
+
+
+@pytest.mark.parametrize(
+    ("text", "flops"),
+    [
+        (HALVES, "ceil(log2(P)) - 1"),
+        (PARTS, "n*ceil(log2(max(1, P/c)))"),
+        (SPLIT, "n*ceil(log2(P)) - n"),
+        (PLAIN, "n*ceil(log2(P))"),
+    ],
+)
+def test_steps_of_an_allreduce_are_counted(text: str, flops: str) -> None:
+    """2^k <= p < 2^(k + 1): k additions of each element, and one more unless p is 2^k."""
+    costs = costs_of(text)
+    assert costs["flops"].exact
+    assert costs.text(costs["flops"].upper) == flops
+
+
+@pytest.mark.parametrize(
+    ("text", "assumed", "refused"),
+    [
+        (HALVES, "2 divides P", {"P": 1}),
+        (HALVES, "2 divides P", {"P": 7}),
+        (PARTS, "c divides P", {"P": 2, "c": 4, "n": 1}),
+        (SQUARES, "c^2 divides P", {"P": 6, "c": 2, "n": 1}),
+    ],
+)
+def test_the_division_is_assumed(text: str, assumed: str, refused: dict[str, int]) -> None:
+    report = al.loads(text)["f"].cost()
+    assert report.needed == (assumed,)
+    with pytest.raises(ArchlineError, match="AL507"):
+        report["flops"].at(refused)
+
+
+def test_growth_of_a_part_of_the_processors() -> None:
+    growths = {name: al.loads(PARTS)["f"].cost()[name].growth for name in ("flops", "work", "memory")}
+    assert growths["flops"] == growths["work"] == "Theta(n*log2(P/c))"
+    assert al.loads(PLAIN)["f"].cost()["memory"].growth == "Theta(n)"
+
+
+@settings(max_examples=drawn(40), deadline=None)
+@given(st.integers(1, 4), st.integers(1, 6), st.booleans())
+def test_powers_of_two_are_told_by_logarithms(less: int, factor: int, opposite: bool) -> None:
+    """max(0, c - d*(x - 2^floor(log2(x)))), and the opposite, are as before; there is no max where c <= d."""
+    rest = P - a.exponential(2, a.ceil_log2(P + 1)).scaled(Fraction(1, 2))
+    inside = less - rest.scaled(factor)
+    value = a.positive_part(-inside if opposite else inside)
+    found = without_powers(value, KNOWN)
+    assert any(isinstance(each, a.PositivePart) for each in found.atoms()) == (less > factor)
+    for p in range(1, 70):
+        assert evaluate(found, {"P": p}) == evaluate(value, {"P": p})
+
+
+@pytest.mark.parametrize("parts", [2, 4, 8])
+@pytest.mark.parametrize("more", [0, 1, 3])
+def test_halves_of_logarithms(parts: int, more: int) -> None:
+    known = Facts().with_symbol("P", (Poly.constant(parts),))
+    value = a.ceil_log2(P / parts + more)
+    found = without_halves(value, known)
+    assert "/" not in to_text(found)
+    for p in range(parts, 70):
+        assert evaluate(found, {"P": p}) == evaluate(value, {"P": p})
+
+
+@pytest.mark.parametrize("more", range(-3, 5))
+def test_logarithms_nearby_are_compared(more: int) -> None:
+    """What is proved of ceil(log2(P + c)) and ceil(log2(P)) holds at each P, and the sharp relations are proved."""
+    near, level = a.ceil_log2(P + more), a.ceil_log2(P)
+    for least in (1, 2, 3, 4):
+        known = Facts().with_symbol("P", (Poly.constant(least),))
+        for apart in (-1, 0, 1):
+            for value in (near - level + apart, level - near + apart):
+                holds = all(evaluate(value, {"P": p}) >= 0 for p in range(least, 100))
+                assert holds or not known.nonnegative(value)
+    assert known.nonnegative(near - level if more >= 0 else level - near)
+    assert known.nonnegative(level + 1 - near)

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from effort import long
-from test_examples import LAUNCH, ROOT
+from test_examples import ROOT
 
+LAUNCH = "import sys; from archline.cli.main import main; sys.argv[0] = 'archline'; sys.exit(main())"
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "analyzer" / "archline"
 NEW = re.compile(r"^```\w+ new=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol, product
 
 CACHE = frozenset(("Z", "L"))
 KNOWN = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
@@ -108,7 +108,7 @@ def _without_rounding(atom: Atom) -> Poly | None:
     """e/m for floor(e/m), m of one term, without what divides L in e, and the logarithm of n for that of n - 2."""
     match atom:
         case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE:
-            return atom.argument.map_atoms(_without_divisors) * atom.modulus**-1
+            return atom.argument.map_atoms(_without_divisors).map_atoms(_without_rounding) * atom.modulus**-1
         case a.CeilLog2() if len(atom.argument.terms) > 1:
             lead = leading(atom.argument)
             size = None if lead is None else a.symbol_of(lead)
@@ -164,17 +164,26 @@ def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, 
 
     And those of the product itself, where a quotient that is not negative is rounded down.
     """
+    nested = [(atom, power) for atom, power in monomial if isinstance(atom, a.Floor) and _error(atom) != ONE]
+    error = product(_error(atom) for atom, _ in nested if isinstance(atom, a.Floor))
     for index, (atom, power) in enumerate(monomial):
         if isinstance(atom, a.Floor | a.CeilLog2) and _without_rounding(atom) is not None:
             rest: Collection[tuple[Atom, int]] = ((atom, power - 1),) if power > 1 else ()
-            without = _upper((*monomial[:index], *rest, *monomial[index + 1 :]))
-            down = isinstance(atom, a.Floor) and grown(atom.names).nonnegative(atom.argument)
-            yield (without, _upper(monomial)) if down else (without,)
+            others = Poly({(*monomial[:index], *rest, *monomial[index + 1 :]): UNIT})
+            without = None if any(power > 1 for _, power in nested) else _upper(others * error)
+            down = not nested and isinstance(atom, a.Floor) and grown(atom.names).nonnegative(atom.argument)
+            yield (without, _upper(Poly({monomial: UNIT}))) if down else (without,)
 
 
-def _upper(monomial: Monomial) -> tuple[Degrees, ...] | None:
+def _error(atom: a.Floor) -> Poly:
+    """What rounding changes at most, in its order: more than 1 where a quotient inside is, as in m - b*floor(m/b)."""
+    inside = [(powers, atom) for powers in atom.argument.terms for atom, _ in powers if isinstance(atom, a.Floor)]
+    return ONE + sum((Poly({tuple(each for each in powers if each[0] != one): UNIT}) for powers, one in inside), ZERO)
+
+
+def _upper(value: Poly) -> tuple[Degrees, ...] | None:
     """The degrees of the terms of a product in which quotients count as what is divided."""
-    whole = Poly({monomial: UNIT}).map_atoms(_without_rounding)
+    whole = value.map_atoms(_without_rounding)
     degrees = [_degrees(each) for each in whole.terms]
     known = tuple(each for each in degrees if each is not None)
     return known if len(known) == len(degrees) else None

@@ -13,7 +13,7 @@ from archline.report.view import AlternativeRow
 
 CACHE = frozenset(("Z", "L"))
 LINE = 8
-LARGE, SMALL = (4000, 504), (264, 40)
+LARGE, SMALL = (12000, 1512), (520, 40)
 """Where regimes are compared: the first extent of arrays and how far others are apart, and sizes that no array has."""
 LENGTHS = (*range(1, 65), 2**20)
 """Lengths of lines at which numbers of lines that depend on them alone are looked at."""
@@ -115,7 +115,7 @@ def _parts(kept: Kept, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     if not extents:
         yield from (("a block of {}", wide) for _, _, wide in sides)
         return
-    for number, text in enumerate(COUNTS, start=1):
+    for number, text in enumerate(() if blocks else COUNTS, start=1):
         yield text.format("row") + " of {}", number * row
         for extent in extents:
             yield "a column and a row of {}", extent + row

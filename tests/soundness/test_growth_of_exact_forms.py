@@ -69,7 +69,7 @@ def test_generated_programs(seed):
 
 
 FORMS = {
-    "if m < 5 and i != 3": "Theta(n*m^2) where m <= 4, 0 where m >= 5",
+    "if m < 5 and i != 3": "Theta(n*m^2) where m <= 4",
     "if i % 2 == 0 and i % 3 == 0": "Theta(n*m^2)",
     "if (i - j) % 4 == 0 and i > 2*j and k == 0": None,
 }

@@ -56,15 +56,14 @@ class Under:
     def text(self) -> str:
         """`Theta(...) where ...`, or `O(...) where ...`."""
         where = f" where {self.condition}" if self.condition else ""
-        order = "0" if self.growth == "0" else f"{'Theta' if self.tight else 'O'}({self.growth})"
-        return f"{order}{where}"
+        return f"{'Theta' if self.tight else 'O'}({self.growth}){where}"
 
 
 @record
 class Growth:
     """What a cost is O of and Omega of, each None where it is not known.
 
-    `under` holds what it is O or Theta of under conditions, 0 where it is that, where one expression does not serve
+    `under` holds what it is O or Theta of under conditions, where one expression does not serve
     everywhere. `tight` is what it is Theta of from some sizes on, where at smaller ones it may vanish.
     """
 
@@ -90,7 +89,7 @@ class Growth:
     @property
     def text(self) -> str | None:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
-        if self.under:
+        if self.under and self.upper is None:
             return ", ".join(each.text for each in self.under)
         if self.known:
             return f"Theta({self.upper})"
@@ -196,13 +195,8 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
         upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
         return Growth(upper, lower)
     found = _growth(costs, cost, sizes, facts, known)
-    if (
-        found.under
-        or found.upper is None
-        or found.lower is not None
-        or not cost.lower
-        or len(cost.lower.terms) > MAX_COMPARED
-    ):
+    settled = found.under or found.tight or found.upper is None or found.lower is not None
+    if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
         return found
     tight = _from_sizes(costs, cost, sizes, facts, declared(module, algorithm))
     everywhere = tight is not None and not tight.condition
@@ -288,13 +282,14 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
     """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
     upper, lower, under, domain = None, None, tuple[Under, ...](), domain_of(facts)
+    tight: Under | None = None
     for search in _searches(costs, cost, sizes, facts, known):
         found = search.growth()
         if found.known:
             return found
         upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
-        under = under or found.under
-    return Growth(upper, lower, under)
+        under, tight = under or found.under, tight or found.tight
+    return Growth(upper, lower, under, tight)
 
 
 def _searches(
@@ -377,6 +372,9 @@ class _Search:
         """The least of what the cost is Theta of in each case, if it is that; else each with its cases."""
         nowhere = [each for each in self._cases if not each[1].upper]
         others = [each for each in self._cases if each[1].upper]
+        if not nowhere and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:
+            # Of one size all cases but the last are a few sizes.
+            return found
         groups: dict[str, list[Case]] = {}
         for part in (others,) if nowhere else ([each] for each in others):
             growth = _Search.of_cases(part, self._sizes, self._facts).growth()
@@ -387,8 +385,9 @@ class _Search:
         smallest = f"min({', '.join(low)})" if len(low) > 1 else low[0]
         if len(groups) > 1 and self.proves(Growth(smallest, smallest)):
             return Growth(smallest, smallest)
-        if nowhere:
-            groups["0"] = [case for _, case in nowhere]
+        if nowhere and len(groups) == 1 and " or " not in (where := shown(groups[smallest])):
+            # It is 0 elsewhere.
+            return replace(found, upper=smallest, tight=Under(where, smallest, tight=True))
         return replace(found, under=tuple(Under(shown(part), each, tight=True) for each, part in groups.items()))
 
     def _less(self, one: str, other: str) -> bool:

@@ -485,7 +485,8 @@ class CostReport:
     def growth(self, cost: Cost) -> str | None:
         """How a cost grows, as its metric's `growth` has it."""
         if cost.metric not in self._growths:
-            self._growths[cost.metric] = growth(self._module, self._node, self._costs, cost).text
+            costs = self._costs if cost.metric == "io" else self._derived
+            self._growths[cost.metric] = growth(self._module, self._node, costs, cost).text
         return self._growths[cost.metric]
 
     @cached_property
@@ -501,12 +502,13 @@ class CostReport:
     def _near(self, cost: Cost) -> tuple[Attained | None, Published | None]:
         return (self.attained, self.published) if cost.metric == "io" else (None, None)
 
-    def view(self, at: Point | None = None, processors: int | str | None = None) -> CostView:
+    def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
         """What the reports show, at a point; the time and io on so many processors too, where some are given."""
         if at is not None and "K" in at and self.on_grid and self._longest is None:
-            return self.with_longest.view(at, processors)
+            return self.with_longest.view(at, processors, without_io)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
-        view = cost_view(self._node, self._costs, self.ensures, at, self.growth, self._near, more)
+        costs = self._derived if without_io else self._costs
+        view = cost_view(self._node, costs, self.ensures, at, self.growth, self._near, more)
         view = replace(view, serial=not has_parallelism(self._module, self._node))
         if self.on_grid and at is None:
             view = replace(view, case=lambda: self._case_view)

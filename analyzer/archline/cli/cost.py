@@ -170,7 +170,9 @@ def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
 def _rendered(
     options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
 ) -> str:
-    views = [report.view(point, options.procs) for report, point in zip(reports, points, strict=True)]
+    # A page of another metric shows nothing of io.
+    without_io = options.metric not in (None, "io") and options.format == "text" and not (options.all or options.lru)
+    views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
         from archline.api.lru import with_lru
 

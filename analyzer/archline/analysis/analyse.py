@@ -38,7 +38,7 @@ from archline.language.format_expressions import format_expression
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.printer import format_fact
-from archline.language.substitution import divisions_of_axes, facts_in_sizes
+from archline.language.substitution import divisions_of_runs, facts_in_sizes
 
 MAX_TERM_PRODUCTS = 120_000
 RECURSION_FACTOR = 50
@@ -232,7 +232,7 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """What the costs rest on: the algorithm's facts, and what is declared in it and in what it calls."""
-    facts = [format_fact(fact) for fact in (*algorithm.where, *divisions_of_axes(algorithm))]
+    facts = [format_fact(fact) for fact in (*algorithm.where, *divisions_of_runs(algorithm))]
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
         place = "" if each is algorithm else f" of `{each.name}`"
         for statement in s.nodes(each.body):

@@ -14,7 +14,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
 from archline.language.model import Kind, Module
-from archline.language.substitution import divisions_of_axes, facts_in_sizes, processors_of
+from archline.language.substitution import divisions_of_runs, facts_in_sizes, processors_of
 from archline.records import field, record, replace
 
 
@@ -350,7 +350,7 @@ def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
             values[name] = Poly.symbol(name)
     # On a grid P is a size like others.
     least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    facts = _with_division(facts, (*algorithm.where, *divisions_of_axes(algorithm)), least)
+    facts = _with_division(facts, (*algorithm.where, *divisions_of_runs(algorithm)), least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
     processors = processors_of(algorithm)
@@ -424,10 +424,12 @@ def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[
 
 
 def _product(expr: s.Expr, facts: Facts) -> Poly | None:
-    """A product of sizes that are positive, such as b*g^2; None for other expressions."""
+    """A product of numbers and sizes that are positive, such as 2*b*g^2; None for other expressions."""
     match expr:
         case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
             return Poly.symbol(name)
+        case s.Integer(value=number) if number >= 1:
+            return Poly.constant(number)
         case s.Binary(op="^", left=left, right=s.Integer(value=power)) if power >= 1:
             base = _product(left, facts)
             return None if base is None else base**power

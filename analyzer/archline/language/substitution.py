@@ -77,12 +77,58 @@ def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), extents)
 
 
-def divisions_of_axes(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
-    """The exact divisions in the extents of the axes that the `where` does not state: c divides P, of `P/c`."""
-    extents = (node for axis in algorithm.grid for node in s.nodes(axis.extent))
-    quotients = (node for node in extents if isinstance(node, s.Binary) and node.op == "/")
-    found = dict.fromkeys(s.Divides(each.right, each.left, span=each.span) for each in quotients)
+def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
+    """The exact divisions of sizes that every run on a grid makes beside those of the `where`: c divides P, of `P/c`.
+
+    They stand in the extents of the axes, and in the shapes of arrays and the values of names outside of all blocks.
+    """
+    if not algorithm.grid:
+        return ()
+    own = {"P"}.union(*(s.names(each.type) for each in algorithm.parameters if isinstance(each.type, s.ArrayType)))
+    own.update(each.name for each in algorithm.parameters if isinstance(each.type, s.SizeType))
+    own -= {axis.name for axis in algorithm.grid} | s.set_names(algorithm.body)
+    made = [axis.extent for axis in algorithm.grid]
+    for statement in algorithm.body:
+        match statement:
+            case s.Local(type=s.ArrayType(shape=shape)):
+                made += shape
+            case s.Let(value=value):
+                made.append(value)
+            case _:
+                # What others divide is data, or is left to the checks.
+                pass
+    # That c*d divides P says more than that c does.
+    parts = (each for expr in made for each in reversed(tuple(divisions(expr))))
+    quotients = (each for each in parts if isinstance(each, s.Binary) and each.op == "/" and s.names(each) <= own)
+    found = dict.fromkeys(_division(each.left, each.right) for each in quotients)
     return tuple(each for each in found if each not in algorithm.where)
+
+
+def divisions(expr: s.Expr, rounded: bool = False) -> Iterator[s.Binary | s.Call]:
+    """What has to be an integer in an expression of sizes: `floor` and `ceil` round what they are of."""
+    match expr:
+        case s.Binary(op=op, left=left, right=right):
+            yield from (*divisions(left), *divisions(right))
+            if op in ("//", "%") or (op == "/" and not rounded):
+                yield expr
+        case s.Call(function=function, arguments=arguments):
+            for each in arguments:
+                yield from divisions(each, function in ("floor", "ceil"))
+            if function in ("log2", "sqrt") and not rounded:
+                yield expr
+        case s.Unary(operand=operand):
+            yield from divisions(operand)
+        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
+            pass
+
+
+def _division(value: s.Expr, divisor: s.Expr) -> s.Divides:
+    """That c*d divides P, of `P/c` and d."""
+    match value:
+        case s.Binary(op="/", left=left, right=right):
+            return _division(left, s.Binary("*", right, divisor, span=value.span))
+        case _:
+            return s.Divides(divisor, value, span=divisor.span)
 
 
 def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
@@ -91,7 +137,7 @@ def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
         return algorithm.where
     processors = processors_of(algorithm)
     values = {} if processors is None else {"P": processors}
-    facts = [substituted_fact(fact, values) for fact in (*algorithm.where, *divisions_of_axes(algorithm))]
+    facts = [substituted_fact(fact, values) for fact in (*algorithm.where, *divisions_of_runs(algorithm))]
     for axis in algorithm.grid:
         one = s.Integer(1, span=axis.span)
         if not isinstance(axis.extent, s.Name | s.Integer):

@@ -34,7 +34,7 @@ from archline.language.diagnostics import Rule
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.printer import format_fact
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import divisions, facts_in_sizes
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 200_000
@@ -218,7 +218,7 @@ class _Conditions(Follower[_Place]):
 
     # Values
     def value(self, expr: s.Expr, block: _Place) -> Poly | None:
-        for part in _divisions(expr):
+        for part in divisions(expr):
             self._exact(part, block)
         return _static(expr, block.scope)
 
@@ -434,28 +434,6 @@ def _static(expr: s.Expr, scope: Scope) -> Poly | None:
 
 
 @lru_cache(maxsize=4096)
-def _divisions(expr: s.Expr) -> tuple[s.Binary | s.Call, ...]:
-    """What has to be an integer in an expression of sizes: `floor` and `ceil` round what they are of."""
-    return tuple(_all_divisions(expr, rounded=False))
-
-
-def _all_divisions(expr: s.Expr, rounded: bool) -> Iterator[s.Binary | s.Call]:
-    match expr:
-        case s.Binary(op=op, left=left, right=right):
-            yield from (*_all_divisions(left, False), *_all_divisions(right, False))
-            if op in ("//", "%") or (op == "/" and not rounded):
-                yield expr
-        case s.Call(function=function, arguments=arguments):
-            for each in arguments:
-                yield from _all_divisions(each, function in ("floor", "ceil"))
-            if function in ("log2", "sqrt") and not rounded:
-                yield expr
-        case s.Unary(operand=operand):
-            yield from _all_divisions(operand, False)
-        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
-            pass
-
-
 def _is_proved(kind: str, parts: tuple[Poly, ...], block: _Place) -> bool:
     facts = block.scope.facts
     match kind:

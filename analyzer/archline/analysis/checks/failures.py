@@ -20,6 +20,7 @@ from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.extra_facts import with_where
 from archline.language.model import Module
 from archline.language.parser import parse_facts
+from archline.language.substitution import divisions_of_runs
 from archline.language.type_rules import SHAPE
 from archline.records import record, replace
 
@@ -117,7 +118,7 @@ def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
 
 def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
     """What stops every run at sizes; None where some run may end."""
-    if not _examined(module, algorithm).open:
+    if not _examined(module, algorithm).open and not divisions_of_runs(algorithm):
         return None
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))

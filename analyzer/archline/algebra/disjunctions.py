@@ -120,7 +120,7 @@ class Alternatives:
 def alternatives(value: Poly, wanted: type[Atom]) -> Poly | Alternatives:
     """A maximum or minimum taken apart, as far as it holds an atom of the wanted kind."""
     for atom in sorted(value.atoms(), key=lambda each: -len(each.key)):
-        if isinstance(atom, a.PositivePart) and _contains(atom, wanted):
+        if isinstance(atom, a.PositivePart) and any(isinstance(each, wanted) for each in atom.argument.atoms_within()):
             parts = value.coefficients(atom)
             if set(parts) - {0, 1} or not parts[1].is_constant:
                 continue
@@ -132,10 +132,6 @@ def alternatives(value: Poly, wanted: type[Atom]) -> Poly | Alternatives:
 
 def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:
     return value.map_atoms(lambda each: new if each == atom else None)
-
-
-def _contains(atom: Atom, wanted: type[Atom]) -> bool:
-    return any(isinstance(each, wanted) or _contains(each, wanted) for part in atom.parts for each in part.atoms())
 
 
 def _of_exponents(value: Poly) -> Poly:

@@ -19,12 +19,10 @@ def expanded(value: Poly) -> Poly:
                 return sum((_log2_of_atom(inner).scaled(power) for inner, power in monomial), log2(coefficient))
             case a.Quotient(argument=argument, divisor=divisor) if len(divisor.terms) == 1:
                 return expanded(argument) * expanded(divisor) ** -1
-            case _ if atom.parts:
-                return atom.rebuild(tuple(map(expanded, atom.parts)))
             case _:
                 return None
 
-    return value.map_atoms(rewritten) if any(map(_expands, value.atoms_within())) else value
+    return value.map_within(rewritten) if any(map(_expands, value.atoms_within())) else value
 
 
 def as_fractions(value: Poly) -> Poly:

@@ -268,17 +268,13 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
         return value
 
     def rewritten(atom: Atom) -> Poly | None:
-        match atom:
-            case a.Applied(function=function, arguments=arguments):
-                given = zip(names, arguments, strict=True)
-                left = tuple(each.substitute(defined) for name, each in given if name not in defined)
-                return Poly.of_atom(a.Applied(function, left))
-            case _ if atom.parts:
-                return atom.rebuild(tuple(part.map_atoms(rewritten) for part in atom.parts))
-            case _:
-                return None
+        if not isinstance(atom, a.Applied):
+            return None
+        given = zip(names, atom.arguments, strict=True)
+        left = tuple(each.substitute(defined) for name, each in given if name not in defined)
+        return Poly.of_atom(a.Applied(atom.function, left))
 
-    return value.map_atoms(rewritten).substitute(defined)
+    return value.map_within(rewritten).substitute(defined)
 
 
 def _equation(case: LevelCase, value: Poly) -> Equation:

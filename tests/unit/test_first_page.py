@@ -190,3 +190,15 @@ def test_json_says_whether_the_cache_is_assumed() -> None:
     assert '"cache_assumed": true' in cli(*target, "n=4").out
     assert '"cache_assumed": false' in cli(*target, "n=4", "--cache", "Z=64,L=8").out
     assert '"cache_assumed": false' in cli(*target, "n=4,Z=64,L=8").out
+
+
+@pytest.mark.parametrize(("body", "shown"), [("for", "1"), ("parallel for", " .. ")])
+def test_what_runs_nothing_in_parallel_has_no_parallelism(tmp_path: Path, body: str, shown: str) -> None:
+    """The data decides how much the guards cost, work and span alike."""
+    path = tmp_path / "guard.algo"
+    path.write_text(
+        f"algorithm f(x: inout real[n]):\n    {body} i in 0..n:\n        if x[i] > 0:\n            x[i] += 1\n"
+    )
+    line = next(each for each in cli("cost", str(path), "--at", "n=10").out.splitlines() if "parallelism" in each)
+    assert line.split(maxsplit=1)[1] == shown if shown == "1" else shown in line
+    assert ("Theta(1)" in cli("cost", str(path)).out) == (shown == "1")

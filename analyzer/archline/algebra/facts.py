@@ -33,6 +33,7 @@ from archline.numbers import fmpq
 from archline.records import field, record
 
 _PARTS = attrgetter("parts")
+MAX_LEVELS = 64
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
@@ -507,12 +508,12 @@ def _common(numbers: Iterable[fmpq]) -> fmpq:
 
 
 def _of_leaves(value: Poly, depth: a.CeilLog2) -> Poly | None:
-    """What is at least 0 of the e leaves of a tree where ceil(log2(e)) - c is, or c - ceil(log2(e)), for a number c."""
-    rest = value - Poly.of_atom(depth)
-    if rest.is_constant and rest.constant_term <= -1:
-        return depth.argument - a.exponential(2, -rest - 1) - 1
-    rest = value + Poly.of_atom(depth)
-    return a.exponential(2, rest) - depth.argument if rest.is_constant and rest.constant_term >= 0 else None
+    """What is at least 0 of the e leaves of a tree where ceil(log2(e)) - c is, or c - ceil(log2(e)), for a small c."""
+    less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
+    if less.is_constant and less.constant_term.q == 1 and -MAX_LEVELS <= less.constant_term <= -1:
+        return depth.argument - a.exponential(2, -less - 1) - 1
+    small = more.is_constant and more.constant_term.q == 1 and 0 <= more.constant_term <= MAX_LEVELS
+    return a.exponential(2, more) - depth.argument if small else None
 
 
 def _of_exponent(value: Poly, power: a.Exponential) -> Poly | None:

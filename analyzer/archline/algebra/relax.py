@@ -29,9 +29,14 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     if upper and first is not None and len(gaps) == 1 and _is_apart(gaps[0], variable):
         # Segments that are not the same have no more than all together.
         parts = value.coefficients(gaps[0])
-        if parts.keys() <= {0, 1} and variable not in parts[1].names and facts.nonnegative(parts[1]):
-            rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
-            return first if rest is None else facts.minimum(first, rest + parts[1] * gaps[0].segments.total)
+        rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
+        if (
+            rest is not None
+            and parts.keys() <= {0, 1}
+            and facts.nonnegative(parts[1])
+            and variable not in parts[1].names
+        ):
+            return facts.minimum(first, rest + parts[1] * gaps[0].segments.total)
     if len(gaps) < 2 or first is None:
         return first
     # Products of gaps are bounded by summing over either one.
@@ -42,7 +47,7 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 
 
 def _is_apart(gap: a.Gap, variable: str) -> bool:
-    """Whether each value of the variable has a segment of its own that the others skip some of: gap(2*v + c)."""
+    """Whether each value of the variable has a segment of its own, and some belong to none: gap(2*v + c)."""
     slope = gap.index - gap.index.substitute({variable: Poly.symbol(variable) - 1})
     return slope.is_constant and abs(slope.constant_term) > 1
 
@@ -185,6 +190,12 @@ def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, u
             return None
         value = bounded
     return None
+
+
+def floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
+    """A floor(e/m) for a number m, with one of the names if some are given: what `bound_away` is to replace."""
+    floors = (each for each in sorted(value.atoms(), key=str) if isinstance(each, a.Floor) and each.modulus.is_constant)
+    return next((each for each in floors if names is None or names & each.names), None)
 
 
 def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:

@@ -19,7 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
-from archline.algebra.relax import bound_away
+from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
@@ -505,7 +505,7 @@ def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
         return None
     ends = []
     for upper in (False, True):
-        value = bound_away(atom.argument, _floor_by_number, Facts(), upper)
+        value = bound_away(atom.argument, floor_by_number, Facts(), upper)
         size = ZERO if value is None else value - value.constant_term
         if value is None or len(size.terms) != 1:
             return None
@@ -516,10 +516,6 @@ def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
         apart = a.ceil_log2(Poly.constant(factor + more if upper else (1 + more) / factor))
         ends.append(a.ceil_log2(Poly({monomial: fmpq(1)})) + (apart if upper else -apart))
     return ends[0], ends[1]
-
-
-def _floor_by_number(value: Poly) -> Atom | None:
-    return next((each for each in value.atoms() if isinstance(each, a.Floor) and each.modulus.is_constant), None)
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:
@@ -565,14 +561,14 @@ def _level(atom: Atom) -> _Level | None:
     """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m)."""
     if not isinstance(atom, a.Exponential):
         return None
-    match _inner(atom.exponent):
+    match a.single_atom(atom.exponent):
         case a.CeilLog2(argument=argument):
             return _Level(argument, fmpq(1), 1)
         case a.RealFunction(function="log2", argument=argument):
             return _Level(argument, fmpq(1), 0)
         case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:
             (factor,) = value.terms.values()
-            match _inner(value / factor):
+            match a.single_atom(value / factor):
                 case a.RealFunction(function="log2", argument=argument) if factor > 0:
                     return _Level(argument, factor / modulus.constant_term, -1)
                 case _:
@@ -580,9 +576,3 @@ def _level(atom: Atom) -> _Level | None:
         case _:
             pass
     return None
-
-
-def _inner(value: Poly) -> Atom | None:
-    """The atom that a value is."""
-    atoms = list(value.atoms())
-    return atoms[0] if len(atoms) == 1 and value == Poly.of_atom(atoms[0]) else None

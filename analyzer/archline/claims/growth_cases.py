@@ -13,10 +13,11 @@ from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
 from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
+from archline.algebra.sums.summation import without_floor
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -189,17 +190,7 @@ def _by_signs(
 
 def _linear(argument: Poly) -> bool:
     """Whether a sign is that of an expression in which nothing is rounded."""
-    return not any(isinstance(each, a.Floor) for each in _unrounded(argument).atoms_within())
-
-
-def _unrounded(argument: Poly) -> Poly:
-    """What is at least 0 where the argument is: x + c*e for floor(x/c) + e, and c*e - x + c - 1 for e - floor(x/c)."""
-    floor = next((each for each in argument.atoms() if isinstance(each, a.Floor) and each.modulus.is_constant), None)
-    parts = {} if floor is None else argument.coefficients(floor)
-    sign, rest = parts.get(1, ZERO), parts.get(0, ZERO)
-    if floor is None or sign not in (ONE, -ONE) or not a.is_integral(rest):
-        return argument
-    return floor.modulus * rest + sign * floor.argument + (0 if sign == ONE else floor.modulus - 1)
+    return not any(isinstance(each, a.Floor) for each in without_floor(argument, Facts()).atoms_within())
 
 
 def _innermost(value: Poly) -> list[a.PositivePart]:
@@ -215,7 +206,7 @@ def _either(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly,
     found = []
     below = -argument - 1 if a.is_integral(argument) else -argument
     for exact, now in ((argument, argument), (below, ZERO)):
-        sign = _unrounded(exact)
+        sign = without_floor(exact, facts)
         known = facts.with_nonnegative(sign)
         if known is facts:
             return []

@@ -78,11 +78,6 @@ class Range:
         """The largest amount of any iteration, where there is one; of no meaning elsewhere."""
         return self._over(amount, max_over, bounded_max, self._nonempty, "maximum")
 
-    @property
-    def outside(self) -> Facts:
-        """What holds where there is no iteration."""
-        return self.facts.with_nonnegative(-self.trips)
-
     def _over(
         self,
         amount: Amount,

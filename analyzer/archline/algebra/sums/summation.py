@@ -111,7 +111,9 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
         return result + telescoped
     match atom:
         case a.PositivePart():
-            return result + _sum_by_sign(chosen, atom, variable, lo, hi, facts)
+            if (cut := cut_where_positive(chosen, atom, variable, lo, hi, facts)) is None:
+                raise UnresolvedError(atom, variable)
+            return result + _sum_of_parts(cut, variable, lo, hi, facts)
         case a.RealFunction(function="isqrt"):
             return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
         case a.CeilLog2():
@@ -317,8 +319,10 @@ def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
 
     That of floor(e/m) + c is e + c*m, and that of c - floor(e/m) is c*m + m - 1 - e.
     """
-    rounded = [atom for atom in value.atoms() if (depends(atom, variable) if variable else atom.parts)]
-    if len(rounded) != 1 or not isinstance(atom := rounded[0], a.Floor) or not facts.integral(atom.argument):
+    rounded = [
+        each for each in value.atoms() if isinstance(each, a.Floor) and (not variable or depends(each, variable))
+    ]
+    if len(rounded) != 1 or not facts.integral((atom := rounded[0]).argument):
         return value
     parts = value.coefficients(atom)
     sign, rest = parts.get(1, ZERO), parts.get(0, ZERO)
@@ -335,13 +339,6 @@ def complexity(value: Poly) -> tuple[int, int, int]:
 
 def _unit_slope(atom: Atom, variable: str) -> bool:
     return atom.parts[0].coefficients(Symbol(variable)).get(1) in (ONE, -ONE)
-
-
-def _sum_by_sign(value: Poly, atom: a.PositivePart, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    cut = cut_where_positive(value, atom, variable, lo, hi, facts)
-    if cut is None:
-        raise UnresolvedError(atom, variable)
-    return _sum_of_parts(cut, variable, lo, hi, facts)
 
 
 def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:

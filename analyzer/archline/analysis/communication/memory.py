@@ -240,7 +240,8 @@ class Memory:
         some = iterations.largest_of_some(body)
         most = _largest(body, iterations)
         if isinstance(some, Known) and isinstance(most, Known):
-            most = _without_trips(some, most, spare, iterations.outside)
+            outside = iterations.facts.with_nonnegative(-iterations.trips)
+            most = _without_trips(some, most, spare, outside)
         return place.bounded(most, loop.span)
 
     def _if(self, branches: tuple[s.Branch, ...], place: Position, spare: Spare) -> Amount:

@@ -175,9 +175,8 @@ def _parallelism(view: CostView) -> Line | None:
     if work is None or span is None:
         return None
     if view.serial and work.lower is not None and not (work.declared or span.declared):
-        if view.at is not None:
-            return Line("parallelism", ("1",))
-        return Line("parallelism", (Formula("work/span"),), (), with_growths("Theta(1)"))
+        everywhere = Line("parallelism", (Formula("work/span"),), (), with_growths("Theta(1)"))
+        return everywhere if view.at is None else Line("parallelism", ("1",))
     if view.at is not None:
         if work.values is None or span.values is None or not span.values.lower:
             return None

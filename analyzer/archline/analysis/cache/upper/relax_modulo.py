@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.relax import bound_away, floor_by_number
 from archline.analysis.cache.footprint.upper import Reference
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 
@@ -65,7 +66,7 @@ def _counters(chain: Chain) -> Counters:
 
 def _bound(value: Poly, counters: Counters, upper: bool) -> Poly:
     """An integer that is at most (`upper`) or at least a value, without floors of counters; the value if none is."""
-    found = _without_floors(value, counters, upper)
+    found = bound_away(value, lambda each: floor_by_number(each, counters), Facts(), upper)
     if found is None or found == value:
         return value
     if a.is_integral(found):
@@ -73,23 +74,3 @@ def _bound(value: Poly, counters: Counters, upper: bool) -> Poly:
     if not counters.isdisjoint(found.names):
         return value
     return a.floor_div(found, ONE) if upper else -a.floor_div(-found, ONE)
-
-
-def _without_floors(value: Poly, counters: Counters, upper: bool) -> Poly | None:
-    """At most or at least a value, without floors of counters; None where they stand in products."""
-    found = ZERO
-    for monomial, number in value.terms.items():
-        if counters.isdisjoint(name for atom, _ in monomial if atom.parts for name in atom.names):
-            found = found + Poly({monomial: number})
-            continue
-        match monomial:
-            case ((a.Floor(argument=argument, modulus=modulus), 1),) if modulus.is_constant:
-                rises = upper == (number > 0)
-                inner = _without_floors(argument, counters, rises)
-                if inner is None or not a.is_integral(argument):
-                    return None
-                least = inner if rises else inner - modulus + 1
-                found = found + least.scaled(number / modulus.constant_term)
-            case _:
-                return None
-    return found

@@ -241,7 +241,8 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
         isinstance(outer, a.Floor) and outer.modulus.is_constant
     )
     if not monotone:
-        return atom_range(outer, facts) if isinstance(atom, a.Exponential) else (None, None)
+        by_power = isinstance(outer, a.Floor) and isinstance(atom, a.Exponential) and atom in outer.modulus.atoms()
+        return atom_range(outer, facts) if by_power else (None, None)
     argument, *others = outer.parts
     ends = []
     for upper in (False, True):

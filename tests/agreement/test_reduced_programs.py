@@ -35,6 +35,10 @@ FORMS = [
     ("n", "for kk in 0..n step 16: | for k in kk..min(n, kk + 16) step 4: | for i in k..min(n, k + 4):"),
     ("n", "for w in 0..ceil((n + m)/b): | for i in max(m, w*b)..min(n + m, (w + 1)*b):"),
     ("n*m", "for u in 0..m: | for w in 0..ceil((n + m)/b): | for i in max(0, w*b - u)..min(n, (w + 1)*b - u):"),
+    # Skewed tiles, whose loops the derivation interchanges.
+    ("n*m", "for w in 0..ceil((n + m)/b): | for u in 0..m: | for i in max(0, w*b - u)..min(n, (w + 1)*b - u):"),
+    ("n*m", "for w in 0..n + 2*m: | for u in 0..m: | if w - 2*u >= 0 and w - 2*u < n:"),
+    ("n*m - min(m, n)", "for i in 0..n: | for j in 0..m: | if i + j != m - 1:"),
     ("n*m", "for k in 0..ceil(n/4): | for l in 0..ceil(m/3): | for i in 0..4: | for j in 0..3: | "
             "if 4*k + i < n and 3*l + j < m:"),
     ("3*n - 2", "for i in 0..n: | for a in 0..3: | if i + a >= 1 and i + a <= n:"),
@@ -89,6 +93,8 @@ def nests(draw: st.DrawFn) -> str:
                 f"for q in 0..n step {block}: | for i in q..min(n, q + {block}): | for j in i..n:",
                 f"for s in 0..{k}: | for i in s..n - {c} step {k}:",
                 f"for s in 0..m: | for i in s + {c}..n step m:",
+                f"for w in 0..n + {k}*m: | for u in 0..m: | if w - {k}*u >= {c} and w - {k}*u < n:",
+                f"for w in 0..n + m step b: | for u in {c}..m: | for i in max(0, w - u)..min(n, w - u + b):",
                 f"for q in 0..n step b: | for i in q..min(n, q + b) step {k}: | for j in i..min(q + b, i + {k}):",
                 f"for q in 0..n step {k * 2}: | for p in q..min(n, q + {k * 2}) step 2: | for i in p..min(n, p + 2):",
                 f"for w in 0..ceil((n + m)/({block})): | for i in max({c}, w*({block}))..min(n, (w + 1)*({block})):",

@@ -293,7 +293,12 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
 
 
 def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
-    """Whether the youngest symbol, over which a sum is sought, is one of another value alone."""
+    """Whether the youngest symbol, over which a sum is sought, is one of another value alone.
+
+    Lines of L words are no such value: counts of them are compared, which fractions of lines are not.
+    """
+    if "L" in value.names:
+        return False
     youngest = max(value.names | other.names, key=lambda name: facts.ages[Symbol(name)], default="")
     return youngest not in value.names
 

@@ -12,7 +12,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
 from archline.algebra.polynomial import ZERO, Atom, Poly
-from archline.algebra.relax import bound_away, bounded_max, bounded_peak, bounded_sum
+from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.ir.tree import Chain, Loop
 from archline.numbers import fmpq
@@ -66,9 +66,7 @@ class Product:
         if not bound:
             return Product(free).times(hi - lo)
         try:
-            whole = polynomial.product(bound)
-            whole = bound_away(whole, lambda each: _floor_of_gaps(each, variable), facts, True) or whole
-            found = bounded_sum(whole, variable, lo, hi, facts, True)
+            found = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
         except (UnresolvedError, TooComplexError):
             found = None
         if found is None or variable in found.names:
@@ -212,9 +210,16 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
     return value
 
 
-def _floor_of_gaps(value: Poly, variable: str) -> Atom | None:
-    floors = (each for each in sorted(value.atoms(), key=str) if isinstance(each, a.Floor))
-    return next((each for each in floors if next(_gaps(each.argument, variable), None) is not None), None)
+def _without_floors(value: Poly, variable: str) -> Poly:
+    """The value with e/m for each floor(e/m) of segments of offsets, where that makes it no less."""
+
+    def relaxed(atom: Atom) -> Poly | None:
+        alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
+        if not isinstance(atom, a.Floor) or next(_gaps(atom.argument, variable), None) is None:
+            return None
+        return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
+
+    return value.map_atoms(relaxed)
 
 
 def _gaps(value: Poly, variable: str) -> Iterator[a.Gap]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -40,12 +40,15 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
+from archline.language.source import Span
 
 Result = tuple[Tally, tuple[Step, ...]]
 
 
 MAX_ROUGH_PRODUCTS = 40_000
 """How much is spent on bounding a loop without its guards, beside what counts them."""
+MAX_TERMS = 8
+"""The terms of the cost of a loop above which the loops of a nest are tried in another order."""
 GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
     summable,
@@ -79,6 +82,8 @@ class Statements:
         self._open: set[s.Algorithm] = set()
         self._guards: list[s.Node] = []
         self._rough: Self | None = None
+        self._sunk: frozenset[Span] = frozenset()
+        self._untested: frozenset[Span] = frozenset()
 
     _solves = True
     """Whether recursion is solved, rather than being the subject."""
@@ -305,13 +310,47 @@ class Statements:
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Each iteration surely costs its test, whatever the least is that its body is known to cost.
             total = summed(test).then(summed(body), scope.facts)
+        if total.known and total.length > MAX_TERMS:
+            with suppress(OutOfBudgetError, NotStaticError), budget(MAX_ROUGH_PRODUCTS):
+                total = min((total, *self._interchanged(loop, scope)), key=lambda each: each.length)
         return total, children
+
+    def _interchanged(self, loop: s.Loop, scope: Scope) -> Iterator[Tally]:
+        """The exact cost of a perfect nest with its outer loop as far inside as loops free of its variable reach.
+
+        Of skewed tiles the sums over all tiles of a time step have short forms, those over the steps of a tile have not.
+        """
+        passed: list[s.Loop] = []
+        body = loop.body
+        while len(body) == 1 and isinstance(nested := body[0], s.Loop) and not nested.parallel:
+            ends = nested.lo, nested.hi, nested.step
+            calls = (each for each in s.nodes(ends) if isinstance(each, s.Call))
+            if loop.variable in s.names(ends) or any(each in self.module.targets for each in calls):
+                break
+            passed.append(nested)
+            body = nested.body
+        if not passed or loop.span in self._sunk or any(self.model.iteration(each).names for each in (loop, *passed)):
+            return
+        # The tests of the loop inside are as many as those of the last that it passed; those of the others stay.
+        order, tests = (replace(loop, body=body),), tuple[s.Stmt, ...]()
+        for each in reversed(passed):
+            order = (replace(each, body=order),)
+        for each in reversed(passed[:-1]):
+            tests = (replace(each, body=tests),)
+        inside = copy(self)
+        inside._sunk |= {loop.span}
+        inside._untested = self._untested.union(each.span for each in passed).difference((loop.span,))
+        total = self._counted(replace(loop, body=tests), scope)[0].then(inside._counted(*order, scope)[0], scope.facts)
+        if total.exact:
+            yield total
 
     def iterations(self, loop: s.Loop, scope: Scope) -> Range:
         """The range of a loop between sizes. Raises NotStaticError."""
         return static_range(loop, scope)
 
     def _iteration(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
+        if loop.span in self._untested:
+            return FREE
         return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:

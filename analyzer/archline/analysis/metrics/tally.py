@@ -91,6 +91,12 @@ class Tally:
         found = map(self.amount, self.names)
         return self.gap is None and all(isinstance(each, Known) and each.exact for each in found)
 
+    @property
+    def length(self) -> int:
+        """The terms of the longest upper bound; 0 of what is not known."""
+        found = map(self.amount, self.names)
+        return max((len(each.upper.terms) for each in found if isinstance(each, Known)), default=0)
+
     def within(self, other: Tally, facts: Facts) -> Tally:
         """The same stretch by the nearer of two bounds; those of `other` where it is not known which is nearer."""
         if self.gap is not None or other.gap is not None:

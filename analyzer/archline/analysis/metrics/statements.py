@@ -47,8 +47,8 @@ Result = tuple[Tally, tuple[Step, ...]]
 
 MAX_ROUGH_PRODUCTS = 40_000
 """How much is spent on bounding a loop without its guards, beside what counts them."""
-MAX_TERMS = 8
-"""The terms of the cost of a loop above which the loops of a nest are tried in another order."""
+MAX_TERMS, MAX_PASSED = 8, 4
+"""The terms of the cost of a loop above which it is tried inside others of its nest, and how many it may pass."""
 GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
     summable,
@@ -318,7 +318,7 @@ class Statements:
     def _interchanged(self, loop: s.Loop, scope: Scope) -> Iterator[Tally]:
         """The exact cost of a perfect nest with its outer loop as far inside as loops free of its variable reach.
 
-        Of skewed tiles the sums over all tiles of a time step have short forms, those over the steps of a tile have not.
+        Of skewed tiles the sums over all tiles of a step have short forms, those over the steps of a tile have not.
         """
         passed: list[s.Loop] = []
         body = loop.body
@@ -329,7 +329,11 @@ class Statements:
                 break
             passed.append(nested)
             body = nested.body
-        if not passed or loop.span in self._sunk or any(self.model.iteration(each).names for each in (loop, *passed)):
+        if (
+            not 0 < len(passed) <= MAX_PASSED
+            or loop.span in self._sunk
+            or any(self.model.iteration(each).names for each in (loop, *passed))
+        ):
             return
         # The tests of the loop inside are as many as those of the last that it passed; those of the others stay.
         order, tests = (replace(loop, body=body),), tuple[s.Stmt, ...]()

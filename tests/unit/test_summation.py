@@ -342,7 +342,7 @@ def test_what_has_no_closed_form_is_said_to_have_none(value: Poly) -> None:
     ("value", "low", "high"),
     [
         (part(n - 3), ZERO, n), (part(m * 2 - n - 1), ZERO, m * 2), (part(m - n), ZERO, m), (part(n * m - total), ZERO, n * m), (part(data - 3), ZERO, data),
-        (a.floor_div(n, Poly.constant(3)), (n - 2) / 3, n / 3), (a.floor_div(n, m), ZERO, n), (a.floor_div(-n, m), None, None),
+        (a.floor_div(n, Poly.constant(3)), (n - 2) / 3, n / 3), (a.floor_div(n, m), ZERO, n), (a.floor_div(n - m * 2, m + n), None, None),
         (a.ceil_log2(n), ZERO, n), (a.ceil_log2(n - 9), ZERO, None), (a.sqrt(n), ZERO, n), (a.sqrt(n / 2), ZERO, None), (a.isqrt_of(n), ZERO, n), (a.isqrt_of(n - 9), None, None),
         (a.log2(n), ZERO, n - 1), (a.log2(n - 1), None, None), (Poly.of_atom(a.Gap(segments, i)), ZERO, longest), (entry, ZERO, total), (data, ONE, m),
         (Poly.of_atom(a.Applied("f", (n,))), ZERO, None), (a.quotient(n, m), ZERO, n), (a.quotient(n - 9, m), None, None), (n, ONE, None), (longest, ZERO, total),

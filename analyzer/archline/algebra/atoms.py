@@ -320,17 +320,25 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
         return _floor_by_number(value, modulus.constant_term)
     exact = divide_terms(value, modulus)
     if exact is None:
-        return Poly.of_atom(Floor(value, modulus))
+        return _rounded(value, modulus)
     whole, rest = exact
     if (rest and _fractional_terms(whole)) or _divides_by_sizes(whole):
-        return Poly.of_atom(Floor(value, modulus))
+        return _rounded(value, modulus)
     if not rest:
         # A quotient of polynomials may still be a fraction.
         return _floor_by_number(whole, fmpq(1))
     if rest == -ONE:
         # As in ceil(n/m) where m divides n.
         return whole - 1
-    return whole + Poly.of_atom(Floor(rest, modulus))
+    return whole + _rounded(rest, modulus)
+
+
+def _rounded(value: Poly, modulus: Poly) -> Poly:
+    """floor(e/m), with -floor((n - 1)/m) - 1 for floor(-n/m): where e has negative terms alone, and no lines begin."""
+    negative = "L" not in modulus.names and all(number < 0 for each, number in value.terms.items() if each)
+    if negative and not value.is_constant and is_integral(value) and is_integral(modulus):
+        return -Poly.of_atom(Floor(-value - 1, modulus)) - 1
+    return Poly.of_atom(Floor(value, modulus))
 
 
 def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:

@@ -23,7 +23,7 @@ from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
-from archline.claims.growth_cases import Case, in_cases, shown
+from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
@@ -85,7 +85,7 @@ def pieces(
 
 def pieces_by_cases(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
-) -> Iterator[list[tuple[ConditionalCost, Case]]]:
+) -> Iterator[list[tuple[ConditionalCost, GrowthCase]]]:
     """The same of an exact form in cases of its sizes, in one way or another."""
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)

@@ -30,7 +30,7 @@ REST, PART = "rest ", "part "
 
 
 @record
-class Case:
+class GrowthCase:
     """Where all `conditions` are at least 0, a cost lies between two expressions without rounding by numbers."""
 
     conditions: Conditions
@@ -39,7 +39,7 @@ class Case:
     upper: Poly
 
 
-def shown(cases: Sequence[Case]) -> str:
+def shown(cases: Sequence[GrowthCase]) -> str:
     """Where one of some cases holds, as text: both sides of one condition are none."""
     found = [case.conditions for case in cases]
     while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
@@ -80,7 +80,7 @@ def _condition(value: Poly) -> str:
     return f"{to_text(below)} <= {to_text(above)}" if above.is_constant else f"{to_text(above)} >= {to_text(below)}"
 
 
-def in_cases(value: Poly, facts: Facts) -> Iterator[list[Case]]:
+def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:
     """The cases of an expression, in ways of which the later ones take longer; fewer where there are too many."""
     for way in (_rounded, _by_classes):
         found = list(islice(way(value, facts), MAX_CASES + 1))
@@ -88,7 +88,7 @@ def in_cases(value: Poly, facts: Facts) -> Iterator[list[Case]]:
             yield [each for each in found if each is not None]
 
 
-def _rounded(value: Poly, facts: Facts) -> Iterator[Case | None]:
+def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     """With bounded remainders in place of what rounding takes away; None where an atom has no bounds."""
     for conditions, known, part in _by_signs(facts.simplify(value), facts, (), linear=True):
         remainders = _Remainders(known)
@@ -98,10 +98,10 @@ def _rounded(value: Poly, facts: Facts) -> Iterator[Case | None]:
             if lower is None or upper is None:
                 yield None
             else:
-                yield Case(more, there, there.simplify(lower), there.simplify(upper))
+                yield GrowthCase(more, there, there.simplify(lower), there.simplify(upper))
 
 
-def _by_classes(value: Poly, facts: Facts) -> Iterator[Case | None]:
+def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     """By the remainders of the sizes, of which the value is a polynomial in each class: those of one sign together."""
     found: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     for known, part, sizes in _classes(value, facts):
@@ -118,7 +118,7 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[Case | None]:
             there = there.with_nonnegative(condition)
         atoms = {atom for each in forms for atom in each.atoms()}
         settled = all(isinstance(atom, Symbol) and facts.nonnegative(Poly.of_atom(atom)) for atom in atoms)
-        yield Case(conditions, there, _envelope(forms, min), _envelope(forms, max)) if settled else None
+        yield GrowthCase(conditions, there, _envelope(forms, min), _envelope(forms, max)) if settled else None
 
 
 def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:

@@ -31,7 +31,7 @@ from archline.claims.growth import (
     without_conditions,
 )
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
-from archline.claims.growth_cases import Case, shown
+from archline.claims.growth_cases import GrowthCase, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
@@ -336,7 +336,7 @@ class _Search:
         sizes: Sequence[str],
         facts: tuple[s.Fact, ...],
         known: Sequence[ConditionalCost],
-        cases: Sequence[tuple[ConditionalCost, Case]] = (),
+        cases: Sequence[tuple[ConditionalCost, GrowthCase]] = (),
     ) -> None:
         self._bounds, self._sizes, self._pieces, self._cases = bounds, sizes, known, cases
         self._facts = facts
@@ -344,7 +344,7 @@ class _Search:
 
     @staticmethod
     def of_cases(
-        cases: Sequence[tuple[ConditionalCost, Case]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
+        cases: Sequence[tuple[ConditionalCost, GrowthCase]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
     ) -> _Search:
         """What finds the growth of an exact form in cases."""
         pieces = [piece for piece, _ in cases]
@@ -375,7 +375,7 @@ class _Search:
         if not nowhere and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:
             # Of one size all cases but the last are a few sizes.
             return found
-        groups: dict[str, list[Case]] = {}
+        groups: dict[str, list[GrowthCase]] = {}
         for part in (others,) if nowhere else ([each] for each in others):
             growth = _Search.of_cases(part, self._sizes, self._facts).growth()
             if growth.upper is None or not growth.known:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
@@ -47,6 +48,8 @@ from archline.language.printer import format_fact
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256
+MAX_SIZES = 6
+"""Sizes that are varied where bounds are tried at small ones."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
@@ -308,14 +311,25 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
             return None
         return [list(map(room, each)) for each in needs], restore(misses)
 
+    misses = planner.facts.positive_part(plan.misses) if told and _may_be_negative(plan.misses) else plan.misses
     return Alternative(
         partial(_when, plan, planner),
         tuple(map(room, plan.needs)),
-        restore(plan.misses),
+        restore(misses),
         smooth,
         told,
         lambda: tuple(_kept(unit, restore) for unit in plan.units),
     )
+
+
+def _may_be_negative(misses: Poly) -> bool:
+    """Whether it is below 0 at some small sizes: where no loop is entered, what holds in all iterations may be that."""
+    names = sorted(misses.names)
+    sizes = (dict(zip(names, each, strict=False)) for each in product((1, 3), repeat=min(len(names), MAX_SIZES)))
+    try:
+        return any(evaluate(misses, dict.fromkeys(names, 1) | each) < 0 for each in sizes)
+    except EvaluationError:
+        return True
 
 
 def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:

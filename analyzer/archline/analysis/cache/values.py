@@ -54,7 +54,8 @@ class MissBounds:
             # Of what stands under conditions, fewer may be accessed than plans count.
             with suppress(EvaluationError):
                 most = min(most, self._accessed(sizes))
-        return Fraction(least), most
+        # Where no loop is entered, what holds in all iterations may come to less than nothing.
+        return Fraction(least), max(most, Fraction(0))
 
     def _accessed(self, sizes: Sizes) -> Fraction:
         found = self._accesses

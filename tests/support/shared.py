@@ -1,7 +1,7 @@
 """What the tests of a process share: a text is checked once, and a checked algorithm derived once, for all that ask.
 
 Programs and costs are frozen, and checking and deriving depend on nothing else, so a test sees what it would have made
-itself. One that plants a defect, or counts the work of a derivation, calls `forget` first.
+itself. One that plants a defect in a derivation, or counts its work, writes a program that no other has.
 """
 
 from __future__ import annotations
@@ -44,10 +44,3 @@ def share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Loader, "load_source", _loaded)
     monkeypatch.setattr(analyse, "_derive", _derived)
     monkeypatch.setattr(analyse, "_derive_on_grid", _on_grid)
-
-
-def forget() -> None:
-    """Check and derive anew what was met before."""
-    analyse.forget()
-    for each in (_checked, _derived, _on_grid):
-        each.cache_clear()

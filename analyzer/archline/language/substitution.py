@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
 from archline.language import syntax as s
+from archline.language.format_expressions import format_expression
 
 
 def rewritten(expr: s.Expr, change: Callable[[s.Expr], s.Expr | None]) -> s.Expr:
@@ -100,8 +102,26 @@ def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
     # That c*d divides P says more than that c does.
     parts = (each for expr in made for each in reversed(tuple(divisions(expr))))
     quotients = (each for each in parts if isinstance(each, s.Binary) and each.op == "/" and s.names(each) <= own)
-    found = dict.fromkeys(_division(each.left, each.right) for each in quotients)
-    return tuple(each for each in found if each not in algorithm.where)
+    found = [each for each in algorithm.where if isinstance(each, s.Divides)]
+    stated = len(found)
+    for division in (_division(each.left, each.right) for each in quotients):
+        if not any(_implies(each, division) for each in found):
+            found.append(division)
+    return tuple(found[stated:])
+
+
+def _implies(one: s.Divides, other: s.Divides) -> bool:
+    """Whether the divisor of the one is that of the other, or a product with it, and they divide the same."""
+    same = format_expression(one.value) == format_expression(other.value)
+    return same and Counter(_factors(one.divisor)) >= Counter(_factors(other.divisor))
+
+
+def _factors(expr: s.Expr) -> Iterator[str]:
+    match expr:
+        case s.Binary(op="*", left=left, right=right):
+            yield from (*_factors(left), *_factors(right))
+        case _:
+            yield format_expression(expr)
 
 
 def divisions(expr: s.Expr, rounded: bool = False) -> Iterator[s.Binary | s.Call]:

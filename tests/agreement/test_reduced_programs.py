@@ -121,6 +121,7 @@ def test_blocks_dealt_to_processors_in_turn_are_bounded(block: str) -> None:
     module = counting(f"for r in 0..b: | for k in {block}*r..n step {block}*b: | for i in k..min(n, k + {block}):")
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
+    assert block != "m" or (growth(module, algorithm, costs, costs["work"]).text or "").endswith("Omega(b)")
     for n, m, b in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (30, 2, 7)):
         sizes = {"n": n, "m": m, "b": b}
         run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)

@@ -14,7 +14,7 @@ from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import late
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Monomial, Poly
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
@@ -122,14 +122,27 @@ def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> 
     lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
     if found.lower is None and found.upper is not None and found.tight is None and cost.lower is not None:
         known = declared(module, algorithm).facts
-        some = known.positive(known.simplify(cost.lower.substitute(known.rewrites)))
-        found = replace(found, lower="1" if some else None)
+        found = replace(found, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, known))
     domain = domain_of((*facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
         found,
         upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
         lower=reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
     )
+
+
+def _growth_of_the_sure(module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, known: Facts) -> str | None:
+    """A growth from below, without what may be 0: of p + max(0, n - p*m) that of p; 1 where no more is known."""
+    value = known.simplify(lower.substitute(known.rewrites))
+    terms = {each: number for each, number in value.terms.items() if number < 0 or not _has_maximum(each)}
+    sure = Poly(terms)
+    if sure != value and known.positive(sure) and known.nonnegative(value - sure):
+        return _own_growth(module, algorithm, costs, Cost("", "exact", sure, sure)).lower or "1"
+    return "1" if known.positive(value) else None
+
+
+def _has_maximum(monomial: Monomial) -> bool:
+    return any(isinstance(atom, PositivePart) for atom, _ in monomial)
 
 
 def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:

@@ -18,8 +18,8 @@ from archline.language.model import Module
 from archline.language.source import Source
 from archline.resources import resource
 
-KEPT = 400
-"""Texts, and derivations: those of the standard library, and of generated programs while a test is at them."""
+KEPT = 64
+"""Texts, and derivations: those that tests of one file share. What facts remember of proofs takes tens of MB for some."""
 USE = re.compile(r"^\s*use\b", re.MULTILINE)
 
 _load_source = _Loader.load_source

@@ -338,7 +338,9 @@ def complexity(value: Poly) -> tuple[int, int, int]:
 
 
 def _unit_slope(atom: Atom, variable: str) -> bool:
-    return atom.parts[0].coefficients(Symbol(variable)).get(1) in (ONE, -ONE)
+    (argument,) = atom.parts[:1]
+    rounded = any(depends(each, variable) for each in argument.atoms())
+    return not rounded and argument.coefficients(Symbol(variable)).get(1) in (ONE, -ONE)
 
 
 def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:

@@ -338,6 +338,15 @@ def test_what_has_no_closed_form_is_said_to_have_none(value: Poly) -> None:
         sum_over(value, "i", ZERO, n, FACTS)
 
 
+def test_a_maximum_of_a_rounded_quotient_changes_at_its_own_point() -> None:
+    """max(i, floor((n - i)/m)): where both are equal, the next i is none that could as well be the first."""
+    found = sum_over(a.maximum(i, a.floor_div(n - i, m)), "i", ZERO, n, FACTS)
+    for size in range(1, 9):
+        for parts in range(1, 6):
+            at_point = evaluate(found, {"n": size, "m": parts})
+            assert at_point == sum(max(each, (size - each) // parts) for each in range(size))
+
+
 @pytest.mark.parametrize(
     ("value", "low", "high"),
     [

@@ -10,12 +10,12 @@ from archline.algebra.polynomial import ZERO, Atom, Poly
 
 
 def without_powers(value: Poly, facts: Facts) -> Poly:
-    """The value with ceil(log2(x + 1)) - ceil(log2(x)), 1 at powers of 2 and 0 elsewhere, where that is told otherwise.
+    """The value with ceil(log2(x + 1)) - ceil(log2(x)), 1 at powers of 2 and 0 elsewhere, in place of maxima.
 
     For an integer x >= 1 and 0 < c <= d, max(0, c - d*(x - 2^floor(log2(x)))) is c at powers of 2, else 0.
     """
 
-    def told(atom: Atom) -> Poly | None:
+    def by_logarithms(atom: Atom) -> Poly | None:
         if isinstance(atom, a.PositivePart):
             for argument, more in ((atom.argument, ZERO), (-atom.argument, atom.argument)):
                 found = _at_powers(argument, facts)
@@ -23,7 +23,7 @@ def without_powers(value: Poly, facts: Facts) -> Poly:
                     return found + more
         return None
 
-    found = value.map_within(told)
+    found = value.map_within(by_logarithms)
     return found if found is value else facts.simplify(found)
 
 

@@ -258,7 +258,7 @@ class Case:
 
 @record(eq=False)
 class Line:
-    """One inequality of a proof by induction: a case with the claim at its calls, beside the claim itself.
+    """One inequality of a proof by induction: a case with the claim at its calls, and the claim itself.
 
     `calls` has the claim at the calls by its letter; `written` the same in the sizes, None where that has no form.
     `sizes` limits a case without calls to the sizes that calls have, one way or another; none: to no sizes.

@@ -26,7 +26,7 @@ from archline.records import field, record
 class Inequality:
     """small <= C*large for some constant C, at all sizes in question.
 
-    `because` says why: the rule and its particulars, for certificates. `uses` is the proof that the rule rests on.
+    `because` says why: the rule and its particulars, for certificates. `uses` is the proof that the rule needs.
     """
 
     small: Monomial
@@ -293,7 +293,7 @@ class Cone:
                 open_logs.append(each)
             else:
                 found.append(growth)
-        # An order of logarithms of logarithms rests on that of the logarithms.
+        # Logarithms of logarithms are ordered as the logarithms are.
         for small in logs:
             for large in logs:
                 if small is not large:

@@ -338,9 +338,9 @@ def complexity(value: Poly) -> tuple[int, int, int]:
 
 
 def _unit_slope(atom: Atom, variable: str) -> bool:
-    (argument,) = atom.parts[:1]
-    rounded = any(depends(each, variable) for each in argument.atoms())
-    return not rounded and argument.coefficients(Symbol(variable)).get(1) in (ONE, -ONE)
+    """Whether the argument moves by 1 with the variable: what is rounded moves otherwise."""
+    now, argument = Poly.symbol(variable), atom.parts[0]
+    return any(variable not in (argument - slope * now).names for slope in (ONE, -ONE))
 
 
 def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:

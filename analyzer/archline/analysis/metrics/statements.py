@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -312,12 +312,15 @@ class Statements:
             total = summed(test).then(summed(body), scope.facts)
         if total.known and total.length > MAX_TERMS:
             with suppress(OutOfBudgetError, NotStaticError), budget(MAX_ROUGH_PRODUCTS):
-                total = min((total, *self._interchanged(loop, scope)), key=lambda each: each.length)
+                swapped = self._interchanged(loop, scope)
+                if swapped is not None and swapped.length < total.length:
+                    total = swapped
         return total, children
 
-    def _interchanged(self, loop: s.Loop, scope: Scope) -> Iterator[Tally]:
+    def _interchanged(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """The exact cost of a perfect nest with its outer loop as far inside as loops free of its variable reach.
 
+        None where no loop is, or the cost in that order is not exact.
         Of skewed tiles the sums over all tiles of a step have short forms, those over the steps of a tile have not.
         """
         passed: list[s.Loop] = []
@@ -334,7 +337,7 @@ class Statements:
             or loop.span in self._sunk
             or any(self.model.iteration(each).names for each in (loop, *passed))
         ):
-            return
+            return None
         # The tests of the loop inside are as many as those of the last that it passed; those of the others stay.
         order, tests = (replace(loop, body=body),), tuple[s.Stmt, ...]()
         for each in reversed(passed):
@@ -345,8 +348,7 @@ class Statements:
         inside._sunk |= {loop.span}
         inside._untested = self._untested.union(each.span for each in passed).difference((loop.span,))
         total = self._counted(replace(loop, body=tests), scope)[0].then(inside._counted(*order, scope)[0], scope.facts)
-        if total.exact:
-            yield total
+        return total if total.exact else None
 
     def iterations(self, loop: s.Loop, scope: Scope) -> Range:
         """The range of a loop between sizes. Raises NotStaticError."""

@@ -157,7 +157,7 @@ def _sum(parts: Parts, p: arb) -> arb:
 
 
 def excess(parts: Parts, at: Exponent) -> int:
-    """The sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError where it cannot be told."""
+    """The sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError where it is undecided."""
     balls = sign_of(lambda: _sum(parts, at.ball()) - 1, quick=True)
     if balls is not None:
         return balls

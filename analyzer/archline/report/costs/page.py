@@ -29,7 +29,7 @@ SHORT = 30
 """Characters of a least Z that are shown in full."""
 REGIMES = 4
 ALIKE = 0.02
-"""Regimes that need or fetch so little more than another are told by that one."""
+"""Regimes whose cache size, or cache misses, differ by at most this share are shown as one."""
 IO = "io (cache misses)"
 
 

@@ -83,7 +83,7 @@ def _counted(regime: AlternativeRow) -> str:
 
 
 def _together(regime: AlternativeRow, point: Mapping[str, int]) -> Iterator[tuple[float, Kept]]:
-    """The lines that are held of arrays at a time, the most first: of arrays whose turns differ the largest."""
+    """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
     held: dict[str, list[tuple[float, Kept]]] = {}
     for each in regime.kept:
         if not each.held.names <= CACHE:

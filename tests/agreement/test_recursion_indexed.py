@@ -189,6 +189,19 @@ def test_exact_forms(text: str, flops: object, work: object) -> None:
         assert evaluate(costs["work"].lower, place) == work(place)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("text", [RANGE, RECTANGLE, STAIRS])
+def test_they_run_without_a_measure(text: str) -> None:
+    """An index that changes may decrease by a measure that no header declares: here the distance of two."""
+    costs, program = costs_of(text), al.loads(text)["f"]
+    names = {"lo", "hi", *(("left", "right") if "left" in text else ())}
+    for place in places():
+        if place["lo"] >= 0:
+            sizes = {"n": place["hi"] + 3, **{name: place[name] for name in names}}
+            counts = program.run(**sizes).counts
+            assert counts.flops == evaluate(costs["flops"].lower, sizes)
+            assert counts.work == evaluate(costs["work"].lower, sizes)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -76,7 +76,8 @@ class IndexRange:
         if text == self.size:
             return f"{self.high} - {self.low}"
         distance = f"({self.high} - {self.low})"
-        return re.sub(rf"\b{self.size}\b", distance, text).replace(f"({distance})", distance)
+        shown = re.sub(rf"\b{self.size}\b", distance, text)
+        return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)
 
 
 def index_range(indices: Sequence[str], facts: Facts, used: Iterable[str]) -> IndexRange | None:

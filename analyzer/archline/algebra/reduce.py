@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from math import lcm
 from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
-from archline.algebra.division import divide_exactly
+from archline.algebra.division import divide_exactly, monomial_key
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
 from archline.algebra.rounded_logarithms import without_halves, without_powers
-from archline.records import record
+from archline.records import record, replace
 
 MAX_CASES = 150
 MAX_PRODUCTS = 12_000
@@ -146,11 +147,14 @@ class _Cases:
             ):
                 yield name, partial(self._by_values, value, name, few, facts)
                 return
-        changes = [change for atom in atoms if (change := _change(atom, facts)) is not None]
-        for change in changes:
-            small = _from_where(change, facts)
-            if small is not None and not _alone(value, change.atom, {small[0]}):
-                yield small, partial(self._by_small_sizes, value, *small, facts)
+        families: dict[Poly, list[_Change]] = {}
+        for atom in atoms:
+            if (change := _change(atom, facts)) is not None:
+                families.setdefault(change.along, []).append(change)
+        for along in sorted(families, key=lambda each: (len(each.names), -len(families[each]), each.key)):
+            changes = families[along]
+            if len(changes) > 1 or not _alone(value, changes[0].atom, along.names):
+                yield along, partial(self._by_parts, value, along, changes, facts)
         floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
         for name in sorted({name for atom in floors for name in atom.argument.names}):
             for modulus in _moduli(value, name, facts):
@@ -162,30 +166,6 @@ class _Cases:
                     for up in (False, True):
                         key = name, modulus, up
                         yield key, partial(self._by_blocks, value, *key, facts)
-        for change in changes:
-            if not _alone(value, change.atom, change.atom.names):
-                yield change.atom, partial(self._by_sign, value, change, facts)
-
-    # Small sizes
-    def _by_small_sizes(self, value: Poly, name: str, start: int, facts: Facts, vain: _Vain) -> Poly | None:
-        """The form from some size on, with max(0, k - n) where it is another at a smaller one."""
-        now, least = Poly.symbol(name), facts.bounds[name].least
-        assert least is not None
-        found = self.form(value, facts.with_nonnegative(now - start), vain)
-        bends: list[Poly] = []
-        for number in range(start - 1, least - 1, -1):
-            known, more = pinned(facts, name, number), ZERO
-            if known is not None:
-                more = self.form((value - found).substitute({name: Poly.constant(number)}), known, vain)
-                for distance, bend in enumerate(reversed(bends), 2):
-                    more = more - bend.scaled(distance)
-            bends.append(more)
-        if not all(_dominates(found, bend) for bend in bends):
-            # What makes up for small sizes would hide that the form grows more slowly.
-            return None
-        for number, bend in zip(range(start, least, -1), bends, strict=True):
-            found = found + bend * a.positive_part(number - now)
-        return found
 
     # Remainders
     def _by_blocks(self, value: Poly, name: str, modulus: Poly, up: bool, facts: Facts, vain: _Vain) -> Poly | None:
@@ -219,50 +199,129 @@ class _Cases:
         return found
 
     # Signs
-    def _by_sign(self, value: Poly, change: _Change, facts: Facts, vain: _Vain) -> Poly | None:
-        """One form on both sides of a change, or both where what tells them apart is the atom itself."""
-        above, below = facts.with_nonnegative(change.argument), facts.with_nonnegative(change.opposite)
-        if above is facts or below is facts:
+    def _by_parts(self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _Vain) -> Poly | None:
+        """The form on the last part of a line between changes, with what makes up for it on the parts below."""
+        parts: list[_Part] = []
+        for low, high in pairwise((None, *sorted({each.start for each in changes}), None)):
+            known = facts if low is None else facts.with_nonnegative(along - low)
+            known = known if high is None else known.with_nonnegative(high - 1 - along)
+            if known is facts:
+                return None
+            part = value
+            for each in changes:
+                part = part.with_atom(each.atom, each.below if low is None or low < each.start else each.above)
+            parts.append(_Part(known.simplify(part), low, (known,)))
+        outside = set(_innermost(value)) - {each.atom for each in changes}
+        vain |= outside.intersection(*(set(_innermost(each.value)) for each in parts))
+        parts = self._joined([replace(each, value=self.form(each.value, *each.facts, vain)) for each in parts])
+        found = parts[-1].value
+        if len(parts) > 1 and (small := self._at_small(parts, along, facts, vain)) is not None:
+            return small
+        for lower, upper in pairwise(parts):
+            assert upper.start is not None
+            found = found + _below(lower.value - upper.value, upper.start - along)
+        return found
+
+    def _joined(self, parts: list[_Part]) -> list[_Part]:
+        """The parts, neighbours as one for which the form of either will do."""
+        done: list[_Part] = []
+        for lower in reversed(parts):
+            if done:
+                upper = done[0]
+                less = lower.value - upper.value
+                whole = _Part(upper.value, lower.start, lower.facts + upper.facts)
+                if self._nothing(less, lower):
+                    done[0] = whole
+                    continue
+                if self._nothing(less, upper):
+                    done[0] = replace(whole, value=lower.value)
+                    continue
+            done.insert(0, lower)
+        return done
+
+    def _nothing(self, value: Poly, part: _Part) -> bool:
+        return not value or all(not self.form(value, facts) for facts in part.facts)
+
+    def _at_small(self, parts: list[_Part], along: Poly, facts: Facts, vain: _Vain) -> Poly | None:
+        """The form on the last part, with max(0, k - n) where it is another at few smaller numbers; None for many."""
+        start = parts[-1].start
+        assert start is not None
+        few = next((few for few in range(1, MAX_SMALL + 1) if facts.nonnegative(along - start + few)), None)
+        if few is None:
             return None
-        positive = above.simplify(value.with_atom(change.atom, change.above))
-        negative = below.simplify(value.with_atom(change.atom, change.below))
-        atoms = set(_innermost(value)) - {change.atom}
-        told = atoms.difference(_innermost(positive)) | atoms.difference(_innermost(negative))
-        vain |= atoms - told
-        positive, negative = self.form(positive, above, vain), self.form(negative, below, vain)
-        difference = positive - negative
-        if not difference or not self.form(difference, below, vain):
-            return positive
-        if not self.form(difference, above, vain):
-            return negative
-        times = divide_exactly(difference, change.above - change.below)
-        return None if times is None else negative + times * (Poly.of_atom(change.atom) - change.below)
+        found, bends = parts[-1].value, list[Poly]()
+        for number in range(start - 1, start - few - 1, -1):
+            at = facts.with_nonnegative(along - number).with_nonnegative(number - along)
+            part = next(each for each in reversed(parts) if each.start is None or each.start <= number)
+            more = self.form(part.value - found, at, vain)
+            for distance, bend in enumerate(reversed(bends), 2):
+                more = more - bend.scaled(distance)
+            bends.append(more)
+        if not all(_dominates(found, bend) for bend in bends):
+            # What makes up for small sizes would hide that the form grows more slowly.
+            return None
+        for number, bend in zip(range(start, start - few, -1), bends, strict=True):
+            found = found + bend * a.positive_part(number - along)
+        return found
+
+
+@record
+class _Part:
+    """A value from a number on, None where there is none, up to the next part; what is known on the pieces of it."""
+
+    value: Poly
+    start: int | None
+    facts: tuple[Facts, ...]
+
+
+def _below(value: Poly, last: Poly) -> Poly:
+    """A value where the integer `last` is positive, else 0."""
+    for end in (last, last - 1):
+        times = divide_exactly(value, end)
+        if times is not None:
+            return times * a.positive_part(end)
+    return value * (a.positive_part(last) - a.positive_part(last - 1))
 
 
 @record
 class _Change:
-    """An atom that is one of two expressions, by whether an integer is at least 0 or its `opposite` is."""
+    """An atom that is one of two expressions, by whether `along` is at least a number."""
 
     atom: Piece
-    argument: Poly
-    opposite: Poly
-    above: Poly
+    along: Poly
+    start: int
     below: Poly
+    above: Poly
 
 
 def _change(atom: Piece, facts: Facts) -> _Change | None:
     """Where a maximum changes, or a floor of two values; None for other floors."""
     if isinstance(atom, a.PositivePart):
-        return _Change(atom, atom.argument, -atom.argument, atom.argument, ZERO)
+        return _along(atom, atom.argument, ZERO, atom.argument)
     argument, modulus = atom.argument, atom.modulus
     if not a.is_integral(argument) or not a.is_integral(modulus):
         return None
     for low in (0, -1):
         over = argument - modulus.scaled(low)
         if facts.nonnegative(over) and facts.nonnegative(modulus.scaled(2) - 1 - over):
-            over = over - modulus
-            return _Change(atom, over, -over - 1, Poly.constant(low + 1), Poly.constant(low))
+            return _along(atom, over - modulus, Poly.constant(low), Poly.constant(low + 1))
     return None
+
+
+def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | None:
+    """An atom that is `below` where the argument is negative, else `above`."""
+    shift = argument.constant_term
+    rest = argument - shift
+    scale = a.content(rest)
+    if rest.terms[min(rest.terms, key=monomial_key)] < 0:
+        scale = -scale
+    along = rest.scaled(1 / scale)
+    if not a.is_integral(along):
+        return None
+    start = -shift / scale
+    if scale > 0:
+        return _Change(atom, along, int(start.ceil()), below, above)
+    return _Change(atom, along, int(start.floor()) + 1, above, below)
 
 
 def _innermost(value: Poly) -> Iterator[Piece]:
@@ -301,29 +360,18 @@ def _dominates(large: Poly, small: Poly) -> bool:
 def _smooth(value: Poly) -> Poly:
     """The value with what is divided, or cut off at 0, in place of floors and maxima: no less, for its terms."""
     whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
-    return whole.map_atoms(lambda atom: _smooth(atom.argument) if isinstance(atom, Piece) else None)
+    return whole.map_atoms(_smoothed)
 
 
-def _from_where(change: _Change, facts: Facts) -> tuple[str, int] | None:
-    """A symbol and a small number from which on it is known which of the two an atom is."""
-    argument = change.argument
-    for name in sorted(argument.names):
-        least = None if name not in facts.bounds else facts.bounds[name].least
-        if least is None:
-            continue
-        parts = argument.coefficients(Symbol(name))
-        if set(parts) == {0, 1} and all(part.is_constant for part in parts.values()):
-            # Of c*n + d it is that from -d/c on, or the next number.
-            start = int((-parts[0].constant_term / parts[1].constant_term).floor()) + 1
-            return (name, start) if least < start <= least + MAX_REMAINDERS else None
-        for start in (least + MAX_SMALL, *range(least + 1, least + MAX_SMALL)):
-            known = facts.with_nonnegative(Poly.symbol(name) - start)
-            decided = known.nonnegative(argument) or known.nonnegative(change.opposite)
-            if not decided and start == least + MAX_SMALL:
-                break
-            if decided and start < least + MAX_SMALL:
-                return name, start
-    return None
+def _smoothed(atom: Atom) -> Poly | None:
+    match atom:
+        case a.PositivePart():
+            # max(0, 2 - n) is no more than 2.
+            return _smooth(Poly({monomial: each for monomial, each in atom.argument.terms.items() if each > 0}))
+        case a.Floor():
+            return _smooth(atom.argument)
+        case _:
+            return None
 
 
 def _only(known: Bounds | None) -> Iterator[Poly]:

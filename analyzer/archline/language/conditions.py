@@ -70,7 +70,8 @@ NOT_DECREASING = Rule(
     "recursion that does not decrease",
     """
     At every recursive call the `decreases` expressions must be at least 0 and lexicographically less than those of the
-    active call of the same algorithm. Without `decreases`, some size must be smaller than in that call.
+    active call of the same algorithm. Without `decreases`, some size must be smaller than in that call, or some index
+    another one.
 
     ```
     algorithm f(x: inout real[n]):

@@ -66,11 +66,17 @@ def split_outside(text: str, depth: int = 0) -> list[str]:
 
 def _broken(piece: str, width: int) -> Iterator[str]:
     while len(piece) > width:
-        cut = max(piece.rfind(mark, 0, width) for mark in "*/,")
-        if cut <= 0:
+        level, places = 0, []
+        for at, character in enumerate(piece[:width]):
+            level += (character in "([") - (character in ")]")
+            if at and character in "*/,":
+                # Outside brackets if possible, and not within a fraction.
+                places.append((-level, character != "/", at))
+        if not places:
             break
-        yield piece[: cut + 1]
-        piece = piece[cut + 1 :]
+        cut = max(places)[2] + 1
+        yield piece[:cut]
+        piece = piece[cut:]
     yield piece
 
 

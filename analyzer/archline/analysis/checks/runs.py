@@ -17,7 +17,7 @@ from archline.language import syntax as s
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.evaluate import EvaluationError, evaluate, evaluate_static, holds
-from archline.language.format_expressions import format_expression
+from archline.language.format_expressions import format_expression, format_list
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
 from archline.language.substitution import processors_of
@@ -407,6 +407,11 @@ class Runs(Follower[Locals]):
             hint = "pass less in the call, such as the slice `x[0..n//2]`, or say in the header what `decreases`"
             about = f"`{callee.name}` ends"
             message = f"no size of `{callee.name}` is smaller in this recursive call"
+            if callee.decreases:
+                hint = "declare in the header what is smaller in every recursive call"
+                message = (
+                    f"`decreases {format_list(callee.decreases)}` of `{callee.name}` does not decrease in this call"
+                )
             raise StopError(self._failure(rules.NOT_DECREASING, call, about, message, hint))
 
     def _decreases(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:

@@ -34,6 +34,9 @@ def _largest(amount: Amount, iterations: Range) -> Amount:
     return found
 
 
+MAX_COMPARED = 6
+"""Of so many amounts the largest is written as one form."""
+
 Spare = tuple[Known, ...]
 """How many words more than now were needed before: each of them."""
 
@@ -58,8 +61,16 @@ class Peak:
         return Peak(tuple(each for each in self.candidates if each != amount))
 
     def amount(self, facts: Facts) -> Amount:
-        """The largest."""
-        return reduce(lambda one, other: later(one, other, facts), self.candidates)
+        """The largest; of many, between one of them and what the others exceed it by, added up.
+
+        The form of a maximum doubles with each amount.
+        """
+        known = [each for each in self.candidates if isinstance(each, Known)]
+        if len(self.candidates) <= MAX_COMPARED or len(known) < len(self.candidates):
+            return reduce(lambda one, other: later(one, other, facts), self.candidates)
+        first = known[-1]
+        exceeding = (facts.positive_part(each.upper - first.upper) for each in known)
+        return Known(first.lower, sum(exceeding, start=first.upper))
 
     def spare(self, total: Amount, before: Spare) -> Spare:
         """How many words more were needed than the total now; `before` is that at the start of the block."""

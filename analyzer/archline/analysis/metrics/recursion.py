@@ -12,12 +12,13 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.cost import Ends, Regime
 from archline.analysis.metrics.between import may_exceed
 from archline.analysis.metrics.extraction import Extracted, Extraction
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
 from archline.ir.ranking import declaration
 from archline.ir.scope import declared
 from archline.language import syntax as s
@@ -451,7 +452,8 @@ def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Cl
     skipped = [each.decisions for each in recursive]
     regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
     regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
-    return Closed(_known(facts, low, high), tuple(_restored(each, facts) for each in regimes))
+    known = map_known(Known(low, high), partial(reduced_in_sizes, facts=facts))
+    return Closed(known, tuple(_restored(each, facts) for each in regimes))
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:

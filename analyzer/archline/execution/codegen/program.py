@@ -271,17 +271,19 @@ def _check_decrease(fn: Function, algorithm: s.Algorithm, values: list[str], bef
         span, what = algorithm.decreases[0].span, f"`decreases {format_list(algorithm.decreases)}`"
         message = f"{what} of `{algorithm.name}` does not decrease: it is {{0}} in a call within one where it is {{1}}"
     else:
-        smaller = " or ".join(f"{value} < {last}" for value, last in pairs) or "False"
+        indices = len(fn.module.signatures[algorithm].indices)
+        signs = ["<"] * (len(pairs) - indices) + ["!="] * indices
+        smaller = " or ".join(f"{new} {sign} {old}" for sign, (new, old) in zip(signs, pairs, strict=True)) or "False"
         span = algorithm.name_span
-        message = f"no size of `{algorithm.name}` is smaller in a recursive call"
+        message = f"no size of `{algorithm.name}` is smaller in a recursive call, and no index is another one"
     shown = [values[0], old[0]] if values else []
     _refuse(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
 
 
 def measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """What decreases in a recursion that declares nothing: one of the sizes, or the number of processors."""
-    names = module.signatures[algorithm].size_names
-    return (*names, "P") if algorithm.grid else names
+    """What changes in a recursion that declares nothing: a size or the number of processors decreases, or an index."""
+    signature = module.signatures[algorithm]
+    return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
 def _body(fn: Function, algorithm: s.Algorithm) -> str:

@@ -201,7 +201,7 @@ class _Cases:
     # Signs
     def _by_parts(self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _Vain) -> Poly | None:
         """The form on the last part of a line between changes, with what makes up for it on the parts below."""
-        parts: list[_Part] = []
+        parts = list[_Part]()
         for low, high in pairwise((None, *sorted({each.start for each in changes}), None)):
             known = facts if low is None else facts.with_nonnegative(along - low)
             known = known if high is None else known.with_nonnegative(high - 1 - along)
@@ -213,7 +213,7 @@ class _Cases:
             parts.append(_Part(known.simplify(part), low, (known,)))
         outside = set(_innermost(value)) - {each.atom for each in changes}
         vain |= outside.intersection(*(set(_innermost(each.value)) for each in parts))
-        parts = self._joined([replace(each, value=self.form(each.value, *each.facts, vain)) for each in parts])
+        parts = self._joined([replace(each, value=self.form(each.value, each.facts[0], vain)) for each in parts])
         found = parts[-1].value
         if len(parts) > 1 and (small := self._at_small(parts, along, facts, vain)) is not None:
             return small

@@ -320,7 +320,7 @@ class Statements:
     def _interchanged(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """The exact cost of a perfect nest with its outer loop as far inside as loops free of its variable reach.
 
-        None where no loop is, or the cost in that order is not exact.
+        None where no loop is, or none is inside of which it bounds the range, or the cost in that order is not exact.
         Of skewed tiles the sums over all tiles of a step have short forms, those over the steps of a tile have not.
         """
         passed: list[s.Loop] = []
@@ -332,9 +332,11 @@ class Statements:
                 break
             passed.append(nested)
             body = nested.body
+        within = (each for statement in body for each in s.nodes(statement) if isinstance(each, s.Loop))
         if (
             not 0 < len(passed) <= MAX_PASSED
             or loop.span in self._sunk
+            or not any(loop.variable in s.names((each.lo, each.hi)) for each in within)
             or any(self.model.iteration(each).names for each in (loop, *passed))
         ):
             return None

@@ -21,12 +21,14 @@ MAX_CONSTANT_EXPONENT = 100_000
 class PositivePart(Atom):
     """max(0, e) for an e with coprime integer coefficients whose first term is positive."""
 
-    __slots__ = ("argument", "square")
+    __slots__ = ("argument", "integral", "square")
 
     def __init__(self, argument: Poly) -> None:
         super().__init__(f"pos({argument.key})")
         self.argument = argument
         self.square = argument
+        # Known once: maxima of maxima are asked again and again.
+        self.integral = is_integral(argument)
 
     @property
     def parts(self) -> tuple[Poly, ...]:
@@ -516,7 +518,7 @@ def _is_whole(atom: Atom, power: int) -> bool:
         # 2^d promises an integer wherever a program writes it; its inverse does not.
         return power > 0
     if isinstance(atom, PositivePart):
-        return power > 0 and is_integral(atom.argument)
+        return power > 0 and atom.integral
     return power > 0 and not isinstance(atom, Quotient) and getattr(atom, "function", "isqrt") == "isqrt"
 
 

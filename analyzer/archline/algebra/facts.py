@@ -34,6 +34,8 @@ from archline.records import field, record
 
 _PARTS = attrgetter("parts")
 MAX_LEVELS = 64
+MORE_STEPS = 100
+"""Steps of a proof by integrality: those that succeed take a quarter of these."""
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
@@ -278,13 +280,13 @@ class Facts:
             return False
         symbolic = [each for each in moduli if not each.is_constant]
         number = Poly.constant(_common(each.constant_term for each in moduli if each.is_constant))
-        if len(symbolic) < len(moduli) and EliminationSearch(self).holds(value + 1 - number**-1):
+        if len(symbolic) < len(moduli) and EliminationSearch(self, MORE_STEPS).holds(value + 1 - number**-1):
             return True
         if len(symbolic) != 1 or not self.positive(symbolic[0]):
             return False
         # Times what all floors are divided by, which their fractions are free of.
         scale = number * symbolic[0]
-        return EliminationSearch(self).holds(value * scale + scale - 1)
+        return EliminationSearch(self, MORE_STEPS).holds(value * scale + scale - 1)
 
     def positive(self, value: Poly) -> bool:
         """Whether the integer `value` is proved to be at least 1."""

@@ -196,6 +196,9 @@ FAILS = [
     ("n", "m", "n >= 2*m"),
     ("n", "m*log2(m)", "n >= m*log2(m)"),
     ("n*log2(p)/log2(n)", "n*log2(n/m)", "n >= log2(m), n/m <= p, p^3 <= n*m"),
+    # Powers of 2^T and of T that no linear program proposes, as logarithms tie them.
+    ("p", "p*log2(p)/log2(n) + log2(n)", "n >= m, m >= p"),
+    ("min(m, n)^2", "min(m, n)^2*log2(n)/log2(p)^2 + max(n, m)*sqrt(log2(m))", "n >= m*log2(m)"),
     ("n", "max(n, m) - m", ""),
     ("n*k", CARMA, CARMA_FACTS),
     ("(m*n*k/P)^(2/3)", CARMA, CARMA_FACTS),

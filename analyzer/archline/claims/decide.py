@@ -31,13 +31,14 @@ from archline.claims.growth import (
     ConditionalCost,
     counterexample,
     decide_growth,
+    domain_of,
     facts_of,
     in_small_caches,
     over_range,
     pieces,
     pieces_of_time,
 )
-from archline.claims.growth_of_cost import Growth, domain_of, follows, growth, solved_recurrence
+from archline.claims.growth_of_cost import Growth, follows, growth, solved_recurrence
 from archline.claims.growth_of_recursion import Piece
 from archline.claims.verdict import Outcome, Verdict
 from archline.ir.indicators import excluded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -17,9 +17,8 @@ from archline.algebra.division import divide_exactly
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
-from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
@@ -31,7 +30,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import Source, Span
 from archline.numbers import fmpq
-from archline.records import field, record, replace
+from archline.records import record, replace
 from archline.recurrences.exact.base_cases import bounded_below, growing, uncapped
 
 
@@ -43,8 +42,6 @@ class ConditionalCost:
     facts: tuple[s.Fact, ...]
     lower: str
     upper: str
-    domains: dict[tuple[s.Fact, ...], Domain] = field(default_factory=dict, repr=False, compare=False)
-    """Facts that were made ready before."""
 
     @cached_property
     def ends(self) -> tuple[s.Expr, s.Expr]:
@@ -52,17 +49,20 @@ class ConditionalCost:
         lower = parse_expression(self.lower)
         return lower, lower if self.upper == self.lower else parse_expression(self.upper)
 
-    @cached_property
-    def domain(self) -> Domain:
-        """The facts, made ready for several questions. Raises ArchlineError where no sizes satisfy them."""
-        if self.facts not in self.domains:
-            self.domains[self.facts] = Domain(self.facts)
-        return self.domains[self.facts]
-
 
 _told: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
-_domains: WeakKeyDictionary[Facts, dict[tuple[s.Fact, ...], Domain]] = WeakKeyDictionary()
-"""Cases as facts, and facts made ready, for as long as the cases: all metrics ask about the same ones."""
+"""Cases as facts, for as long as the cases: all metrics ask about the same ones."""
+
+
+@lru_cache(maxsize=64)
+def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
+    """The sizes that satisfy the facts; None where there are none from 1 on."""
+    try:
+        return Domain(facts)
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule is rules.NO_SIZES:
+            return None
+        raise
 
 
 def pieces(
@@ -109,7 +109,7 @@ def _piece(
         most = without_conditions(ends[1], known)
         plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(most, known)
         below, above = _texts(costs, plain, known, blocks)
-    return ConditionalCost(*where, below, above, _domains.setdefault(known, {}))
+    return ConditionalCost(*where, below, above)
 
 
 def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[str, str]:
@@ -301,34 +301,31 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
     upwards = side == "O"
     if upwards and piece.upper == "0":
         return Decided("holds", "")
-    # Of a bound that is not exact the other side decides whether the claim fails.
-    same = piece.lower == piece.upper
     try:
-        proof = _asked(upper, bound, piece, same) if upwards else _asked(bound, lower, piece, same)
-    except _NowhereError:
+        domain = domain_of(piece.facts)
+    except ArchlineError as problem:
+        return Decided("unknown", problem.diagnostics[0].message)
+    if domain is None:
         # Sizes of 0: growth is about sizes from 1 on.
         return Decided("holds", "")
+    # Of a bound that is not exact the other side decides whether the claim fails.
+    same = piece.lower == piece.upper
+    proof = _asked(upper, bound, domain, same) if upwards else _asked(bound, lower, domain, same)
     if isinstance(proof, Proved):
         return Decided("holds", "", (proof,))
     refuted: Answer = proof
     if not same:
-        refuted = _asked(lower, bound, piece) if upwards else _asked(bound, upper, piece)
+        refuted = _asked(lower, bound, domain) if upwards else _asked(bound, upper, domain)
     if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
         return Decided("fails", counterexample(refuted, side))
     reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
     return Decided("unknown", reason)
 
 
-class _NowhereError(Exception):
-    """No sizes satisfy the facts."""
-
-
-def _asked(f: s.Expr, g: s.Expr, piece: ConditionalCost, refutes: bool = True) -> Answer:
+def _asked(f: s.Expr, g: s.Expr, domain: Domain, refutes: bool = True) -> Answer:
     try:
-        return is_O(f, g, piece.domain, MANY_TRIALS if refutes else 0)
+        return is_O(f, g, domain, MANY_TRIALS if refutes else 0)
     except ArchlineError as problem:
-        if problem.diagnostics[0].rule is rules.NO_SIZES:
-            raise _NowhereError from None
         return Undecided(problem.diagnostics[0].message)
 
 
@@ -356,32 +353,22 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     parts = []
-    merged = _merged(value, upper)
     # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
-    for monomial, coefficient in shortened(merged, blocks=not upper).terms.items():
+    for monomial, coefficient in shortened(value, blocks=not upper).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     """An expression without differences that the value is at least, if one is proved for the integer sizes."""
-    return without_differences(costs, value, facts) or _below(costs, value, value, facts)
-
-
-def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> str:
-    """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
-    merged = _merged(part, False)
-    less = min(fmpq(0), merged.constant_term)
-    if less and merged != part and _at_least(value, ONE, facts):
-        part = (merged - less).scaled(1 / (1 - less))
-    return _text(costs, part, False)
+    return without_differences(costs, value, facts) or _text(costs, value, False)
 
 
 def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
     """An expression without differences that the value is at least, proved for the integer sizes."""
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
-        return _below(costs, value, value, facts)
+        return _text(costs, value, False)
     # A maximum is at least the mean of what it is the larger of, which tells of both.
     plain = uncapped(value, facts, upper=False)
     first = [] if plain == value else [plain]
@@ -390,7 +377,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
         for kept in (positive, _apart(positive, whole)):
             share = _share(value, kept, facts) if kept else None
             if share is not None:
-                return _below(costs, kept.scaled(share), value, facts)
+                return _text(costs, kept.scaled(share), False)
     whole = -without_blocks(-value, facts, floors=True)
     return None if whole == value else without_differences(costs, whole, facts)
 
@@ -474,48 +461,6 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
             return whole != inner and bounded_below(whole, facts)
     except TooComplexError:
         return False
-
-
-def _merged(value: Poly, upper: bool) -> Poly:
-    """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
-    total = ZERO
-    for monomial, coefficient in value.terms.items():
-        term = Poly.constant(coefficient)
-        reduced = False
-        for atom, power in monomial:
-            factor = Poly.of_atom(atom)
-            ends = _nearby(atom) if power > 0 else None
-            if ends is not None:
-                end = ends[upper == (coefficient > 0)]
-                less = end.constant_term < 0
-                # An end below 0 bounds no power, and no product with another such end.
-                if not less or (power == 1 and not reduced):
-                    factor, reduced = end, reduced or less
-            term = term * factor**power
-        total = total + term
-    return total
-
-
-def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
-    """Bounds of ceil(log2(e)) in ceil(log2(n)), n >= 1, for an e that lies between c*n - d and c*n + d'.
-
-    c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
-    """
-    if not isinstance(atom, a.CeilLog2):
-        return None
-    ends = []
-    for upper in (False, True):
-        value = bound_away(atom.argument, floor_by_number, Facts(), upper)
-        size = ZERO if value is None else value - value.constant_term
-        if value is None or len(size.terms) != 1:
-            return None
-        ((monomial, factor),) = size.terms.items()
-        if factor <= 0 or not all(isinstance(each, Symbol) and power > 0 for each, power in monomial):
-            return None
-        more = max(fmpq(0), value.constant_term if upper else -value.constant_term)
-        apart = a.ceil_log2(Poly.constant(factor + more if upper else (1 + more) / factor))
-        ends.append(a.ceil_log2(Poly({monomial: fmpq(1)})) + (apart if upper else -apart))
-    return ends[0], ends[1]
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:

@@ -65,7 +65,7 @@ class Refuter:
         return None
 
     def by_trial(self, most: int) -> Divergence | None:
-        """Try curves on which a few sizes grow like log2(T), T, 2^T or its square, and the others are constant."""
+        """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, the others constant."""
         for powers in itertools.islice(_simple_curves(sorted(self._names)), most):
             found = self._tested(powers)
             if found is not None:
@@ -139,8 +139,8 @@ class Refuter:
 
 
 def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
-    one, two, zero = fmpq(1), fmpq(2), fmpq(0)
-    kinds = ((one,), (two,), (zero, one), (zero, zero, one))
+    zero, one, two, three = map(fmpq, range(4))
+    kinds = ((one,), (two,), (zero, one), (zero, zero, one), (three,), (zero, two))
     for count in range(1, len(names) + 1):
         for growing in itertools.combinations(names, count):
             for chosen in itertools.product(kinds, repeat=count):

@@ -27,7 +27,7 @@ from archline.api.subjects import (
     subject,
 )
 from archline.api.sweeps import Sweep
-from archline.compare.growth import Relation, compared
+from archline.compare.growth import Relation, compared, with_equal
 from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import (
     OPEN,
@@ -40,6 +40,7 @@ from archline.compare.verdicts import (
     quotient,
     with_executions,
 )
+from archline.energy.formulas import names_in
 from archline.energy.growth import Growth, of_terms
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.machines import machine as machine_of
@@ -169,8 +170,9 @@ def comparison(
     known = [each.in_sizes(everywhere=everywhere) for each in subjects]
     growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
     growth = {
-        (names[i], names[j]): compared(
-            *(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))
+        (names[i], names[j]): with_equal(
+            compared(*(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))),
+            _equal(subjects[i], known[i], known[j], model),
         )
         for i, j in pairs
     }
@@ -250,6 +252,16 @@ def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> 
         return metrics
     terms = of_terms(on, {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
     return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
+
+
+def _equal(chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model) -> set[str]:
+    """The metrics, and the terms of the energy that take no others, that two algorithms have in common exactly."""
+    if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
+        return set()
+    equal = {name for name in COMPARED if name in chosen.metrics and one.equals(other, name)}
+    terms = {name: Applied(model, _ANY, frozenset(chosen.metrics)).formula(name) for name in model.energy}
+    same = {name for name, term in terms.items() if names_in(term) & METRICS.keys() <= {*equal, "Z", "L"}}
+    return {*equal, *(f"energy.{name}" for name in same), *(("energy",) if same == terms.keys() else ())}
 
 
 _ANY = Machine(

@@ -47,6 +47,14 @@ class InSizes:
     def _costs(self) -> Costs:
         return self.report.case.costs if self.when else self.report.costs
 
+    def equals(self, other: InSizes, metric: str) -> bool:
+        """Whether a metric is proved to be the same as that of another algorithm at all sizes that both allow."""
+        one, two = self.cost(metric), other.cost(metric)
+        if not one.exact or not two.exact or one.upper is None or two.upper is None:
+            return False
+        facts = declared(self.module, self.node).facts
+        return one.upper == two.upper or all(map(facts.nonnegative, (one.upper - two.upper, two.upper - one.upper)))
+
     def growth(self, metric: str) -> Growth:
         """How a metric grows, under the facts of the sizes and those that its growth depends on."""
         cost = self.cost(metric)

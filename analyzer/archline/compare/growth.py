@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
 from archline.algebra.asymptotic.log_domain import Domain
@@ -11,7 +11,7 @@ from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
-from archline.records import record
+from archline.records import record, replace
 
 LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
@@ -20,7 +20,7 @@ LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 class Relation:
     """The growth of the first against that of the second: less, same, greater or unknown.
 
-    `ratio` is what their quotient is Theta of, where both are known tightly; `bound` is O or Omega where one direction
+    `ratio` is what their quotient is Theta of, where both are known tightly, and "1" where they are equal; `bound` is O or Omega where one direction
     alone is proved, `incomparable` where both are refuted. `facts` are those that it depends on, `proofs` show it.
     """
 
@@ -36,6 +36,14 @@ class Relation:
 def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, Relation]:
     """The relation of each quantity that both have."""
     return {name: relation(each, second[name]) for name, each in first.items() if name in second}
+
+
+def with_equal(relations: Mapping[str, Relation], equal: Collection[str]) -> dict[str, Relation]:
+    """The relations, where those that are `equal` at all sizes are of the same order, whatever that is."""
+    return {
+        name: replace(each, relation=SAME, ratio="1", bound="") if name in equal else each
+        for name, each in relations.items()
+    }
 
 
 def relation(one: Growth, other: Growth) -> Relation:

@@ -156,7 +156,7 @@ def _relation(relation: Relation) -> str:
     return {
         "less": "lower order",
         "greater": "higher order",
-        "same": "same order",
+        "same": "equal" if relation.ratio == "1" else "same order",
         "unknown": {"O": "at most the order", "Omega": "at least the order"}.get(
             relation.bound, relation.bound or "open"
         ),

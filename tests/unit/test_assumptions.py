@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import archline as al
 from archline.api.algorithms import loads
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
+from effort import drawn
 
 PAIRS = """algorithm pairs(x: real[n], y: inout real[m]):
     ensures flops <= 4*m
@@ -115,3 +118,25 @@ def test_python_refuses_them() -> None:
     with pytest.raises(al.ArchlineError) as caught:
         report.flops.upper_at(n=np.array([2, 3]), m=np.array([2, 2]))
     assert caught.value.diagnostics[0].rule.code == "AL507"
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.integers(1, 40))
+@settings(max_examples=drawn(8), deadline=None)
+def test_what_others_imply_is_not_assumed(first: int, times: int, others: int, n: int) -> None:
+    """Of divisors the multiple of all is left, of two opposite bounds the equality; what is left decides runs."""
+    divisors = [first, first * times, first * times * others]
+    loops = "".join(f"    for i in 0..n/{each}:\n        x[i] = y[i]\n" for each in divisors)
+    program = (
+        f"algorithm f(x: inout real[n], y: real[m]):\n{loops}    for i in 0..floor(sqrt(m)):\n        x[i] = y[i]\n"
+    )
+    equal = "    for i in 0..m:\n        x[i] = y[i]\n    for i in 0..n:\n        x[i] = y[i]\n"
+    algorithm = loads(program + equal)["f"]
+    expected = [f"{divisors[-1]} divides n"] if divisors[-1] > 1 else []
+    found = [each.replace("n == m", "m == n") for each in algorithm.cost().assumptions]
+    assert sorted(found) == sorted([*expected, "m == n"])
+    try:
+        algorithm.run(x=[0.0] * n, y=[0.0] * n)
+    except ArchlineError:
+        assert n % divisors[-1]
+    else:
+        assert n % divisors[-1] == 0

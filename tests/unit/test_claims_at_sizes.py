@@ -9,9 +9,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import archline as al
 from archline.report.numbers import ratio
 from cli_support import cli
+from effort import drawn
 
 PROGRAM = """
 algorithm ikj(A: real[n, m], B: real[m, p], C: inout real[n, p]):
@@ -66,3 +70,26 @@ def test_a_claim_at_sizes_is_decided_by_the_values_there(name: str, metric: str,
 )
 def test_ratios_have_the_digits_that_tell_them_from_1(value: Fraction, text: str) -> None:
     assert ratio(value) == text
+
+
+TILES = """
+algorithm tiles(x: inout real[n], n: size, b: size):
+    ensures work == {work} when b divides n
+    ensures work == {work} + 1 when b divides n
+    for i in 0..n step b:
+        for j in i..min(n, i + b):
+            if n % b == 0:
+                x[j] += {amount}
+"""
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))
+@settings(max_examples=drawn(4), deadline=None)
+def test_the_facts_of_a_claim_are_facts_of_the_derivation(terms: int, tiles: int, b: int) -> None:
+    """A test, an addition and an iteration for each element, and the iterations of tiles, where b divides n."""
+    amount = "1" + " + x[j]" * (terms - 1)
+    work = f"{terms + 2}*n + n/b + 1"
+    program = al.loads(TILES.format(amount=amount, work=work))["tiles"]
+    assert [each.outcome for each in program.cost().ensures] == ["holds", "fails"]
+    n = tiles * b
+    assert program.run(x=[0.0] * n, n=n, b=b).counts.work == (terms + 2) * n + tiles + 1

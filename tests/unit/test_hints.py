@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import archline as al
 from archline.language.builder import INTRINSICS
 from archline.language.parser import parse
 from archline.language.source import Source
@@ -190,3 +191,30 @@ def named_so(word: str) -> bool:
     """Whether a parameter and its use in an expression can have this name."""
     text = f"algorithm f({word}: index, x: out real[n]):\n    for i in 0..{word} + 1:\n        x[0] = 1\n"
     return not parse(Source("<text>", text)).diagnostics
+
+
+MISTAKES = {
+    "AL201": ("f(u: inout real[n])", "s += u[0]", "`local s: real = 0`"),
+    "AL226": ("f(u: inout real[n])", "u[u[0]] = 1.0", "index[n] below m"),
+    "AL255": ("f(u: inout real[n]) -> real", "u[0] = 1.0", "end with `return r`"),
+    "AL272": ("f(u: inout local real[n]) on grid(r: P)", "broadcast u[1] along r from 0", "`u[1 ..+ 1]`"),
+}
+
+
+@pytest.mark.parametrize("code", MISTAKES)
+def test_a_hint_says_what_to_write(code: str) -> None:
+    header, line, hint = MISTAKES[code]
+    with pytest.raises(al.ArchlineError) as raised:
+        al.loads(f"algorithm {header}:\n    {line}\n")
+    (found,) = raised.value.diagnostics
+    assert found.code == code
+    assert hint in (found.hint or "")
+
+
+def test_an_iteration_is_no_flop(tmp_path: Path) -> None:
+    file = tmp_path / "f.algo"
+    file.write_text("algorithm f(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1.0\n", encoding="utf-8")
+    page = cli("cost", str(file), "--explain", "--metric", "flops", "--at", "n=4").out
+    assert "flops = n  (sum over i of body)" in page
+    assert "are assumed" not in page
+    assert "(sum over i of (1 + body))" in cli("cost", str(file), "--explain", "--metric", "work").out

@@ -1,7 +1,7 @@
-"""Claims on a grid that the cost at all sizes leaves open, decided on costs derived under more facts.
+"""Claims that the cost at all sizes leaves open, decided on costs derived under more facts.
 
 A cost that holds at all sizes has conditions in it: nothing moves along an axis of one processor. Under the `when` of a
-claim, and in each case of the extents of the axes (1, or 2 at least), the derivation is sharper.
+claim, and in each case of the extents of the axes of a grid (1, or 2 at least), the derivation is sharper.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Split:
 
 @dataclass
 class ByCases:
-    """Decides the claims of one algorithm on a grid; what was derived for one claim serves the others."""
+    """Decides the claims of one algorithm; what was derived for one claim serves the others."""
 
     module: Module
     algorithm: s.Algorithm
@@ -77,7 +77,7 @@ class ByCases:
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
         """The verdict by cases, or the one that was found where they do not decide it."""
-        if is_long(self.module, self.algorithm) or late():
+        if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or late():
             return found
         for way in (self._by_axes, self._by_when):
             by_cases = way(ensures)

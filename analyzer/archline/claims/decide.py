@@ -70,12 +70,11 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
     facts = assumed_facts(module, algorithm)
     written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in algorithm.ensures]
     found = [_decide(each, algorithm, costs, scope) for each in written]
-    if algorithm.grid:
-        by_cases = ByCases(module, algorithm, _decide)
-        found = [
-            by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
-            for claim, verdict in zip(written, found, strict=True)
-        ]
+    by_cases = ByCases(module, algorithm, _decide)
+    found = [
+        by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
+        for claim, verdict in zip(written, found, strict=True)
+    ]
     found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
     found = [replace(each, reason=blamed(each.reason)) if each.outcome == "unknown" else each for each in found]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))

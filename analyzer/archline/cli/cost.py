@@ -178,6 +178,7 @@ def _rendered(
 
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
+    assumed = assumed and not without_io
     views = [replace(each, cache_assumed=assumed and "Z" in (each.at or {})) for each in views]
     match options.format:
         case "json":

@@ -20,8 +20,9 @@ LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 class Relation:
     """The growth of the first against that of the second: less, same, greater or unknown.
 
-    `ratio` is what their quotient is Theta of, where both are known tightly, and "1" where they are equal; `bound` is O or Omega where one direction
-    alone is proved, `incomparable` where both are refuted. `facts` are those that it depends on, `proofs` show it.
+    `ratio` is what their quotient is Theta of, where both are known tightly, and "1" where they are equal; `bound` is O
+    or Omega where one direction alone is proved, `incomparable` where both are refuted. `facts` are those that it
+    depends on, `proofs` show it.
     """
 
     relation: str

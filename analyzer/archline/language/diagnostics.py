@@ -60,6 +60,11 @@ class Diagnostic:
     hint: str | None = None
 
     @property
+    def code(self) -> str:
+        """The code of its rule, such as `AL201`."""
+        return self.rule.code
+
+    @property
     def place(self) -> str:
         """`file:line:column`, as far as it is known."""
         if self.span is not None:

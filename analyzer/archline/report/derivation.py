@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.derivation import Step
 from archline.ir.amounts import Unknown, map_known
-from archline.language.metrics import CALL, METRICS, Composition
+from archline.language.metrics import CALL, ITERATION, METRICS, Composition, Event
 from archline.report import io, recursion
 from archline.report.layout import wrap
 from archline.report.view import CostView
@@ -26,8 +26,7 @@ def text(view: CostView, metric: str, width: int) -> str:
     lines = [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
     for step in view.derivation:
         lines.extend(_step(view, step, metric, 0, width, ()))
-    counts = METRICS[metric].counts
-    call = "; 1 is the call itself" if counts is not None and counts(CALL) else ""
+    call = "; 1 is the call itself" if _counted(metric, CALL) else ""
     total = _amount(view, row.lower, row.upper, row.reason)
     lines += ["", *wrap(f"together: {metric} {total}{call}", width)]
     return "\n".join(lines) + "\n"
@@ -51,11 +50,18 @@ def _step(
     )
     of_path = METRICS[metric].composition is Composition.MAX_PLUS
     rule = step.span_rule if of_path and step.span_rule is not None else step.rule
+    if not _counted(metric, ITERATION):
+        rule = rule.replace("(1 + body)", "body").replace("1 + body", "body")
     margin = "      | " + indent + "    "
     for line in wrap(f"{metric} {cost}  ({rule})", max(30, width - len(margin))):
         yield margin + line
     for child in step.children:
         yield from _step(view, child, metric, depth + 1, width, counters)
+
+
+def _counted(metric: str, event: Event) -> bool:
+    counts = METRICS[metric].counts
+    return counts is not None and counts(event)
 
 
 def _in_source_terms(value: Poly, counters: tuple[tuple[str, Poly], ...]) -> Poly:

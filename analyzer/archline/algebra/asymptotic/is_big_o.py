@@ -221,7 +221,7 @@ def is_O(  # noqa: N802
         point = refuter.by_point() if trials else None
         if point is not None:
             return Refuted(question, point)
-        reason = "the right side may be zero or negative, and no such point is found"
+        reason = "no lower bound on the right side is found, nor a counterexample"
         return _refutable(question, refuter, reason, trials)
     try:
         return _decided(question, reader, refuter, (upper, lower), trials)

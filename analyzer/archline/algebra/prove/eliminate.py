@@ -253,6 +253,8 @@ class EliminationSearch:
                 if self.holds(atom.argument - 1):
                     return (ZERO,), (atom.argument - 1,)
                 return (), ()
+            case a.RealFunction(function="isqrt", argument=inside) if self.holds(inside):
+                return (ONE if self.holds(inside - 1) else ZERO,), (inside,)
             case a.RealFunction(function="isqrt"):
                 return (Poly.constant(-1),), ()
             case a.RealFunction():

@@ -51,7 +51,7 @@ DATA = "subscripts from data lie inside their arrays"
 
 @record
 class Assumption:
-    """A condition that is not proved: of the `kind` "least", "divides", "power", "square" or "other".
+    """A condition that is not proved: of the `kind` "least", "equal", "divides", "power", "square" or "other".
 
     "least": its one part is at least 0; "divides": the first part divides the second. Where any of `when` is below 0
     nothing is asked. Parts are in sizes of the `algorithm`; for "other", which has none, and for several at once,
@@ -85,6 +85,8 @@ class Assumption:
         match kind:
             case "least":
                 shown = _relation(first, self.order)
+            case "equal":
+                shown = f"{to_text(more := _positive(first), self.order)} == {to_text(more - first, self.order)}"
             case "divides":
                 shown = f"{to_text(first, self.order)} divides {to_text(others[0], self.order)}"
             case "power":
@@ -115,9 +117,13 @@ def told(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
+def _positive(value: Poly) -> Poly:
+    return Poly({each: number for each, number in value.terms.items() if number > 0})
+
+
 def _relation(value: Poly, order: tuple[str, ...]) -> str:
     """`n <= m` for m - n, which is at least 0."""
-    more = Poly({each: number for each, number in value.terms.items() if number > 0})
+    more = _positive(value)
     less = more - value
     rest = less.constant_term
     if not less - rest:

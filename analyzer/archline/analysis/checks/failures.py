@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -12,11 +12,12 @@ from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumptio
 from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.ir.call_invariants import inherited
+from archline.ir.scope import declared
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.call_rules import TOO_MANY_ITERATIONS
-from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule
 from archline.language.extra_facts import with_where
 from archline.language.model import Module
 from archline.language.parser import parse_facts
@@ -153,8 +154,41 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
             found.append(Assumption(owner.name, each.about, each.node, each.about))
     found = _by_a_bound(module, algorithm, found)
     failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
-    facts = [each.form for each in found if each.form and not each.when and not each.recursive]
-    return _Examined(failures, told(found, algorithm.name), parse_facts(", ".join(facts)) if facts else (), True)
+    found = _independent(module, algorithm, found)
+    return _Examined(failures, told(found, algorithm.name), _facts(found), True)
+
+
+def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
+    forms = [each.form for each in found if each.form and not each.when and not each.recursive]
+    return parse_facts(", ".join(forms)) if forms else ()
+
+
+def _independent(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:
+    """Without facts about sizes that others imply, and with two that are opposite as an equality."""
+    least = {each.parts: each for each in found if each.kind == "least" and _facts([each])}
+    for parts, each in least.items():
+        other = least.get((-parts[0],))
+        if other in found and each in found:
+            found = [replace(one, kind="equal") if one is each else one for one in found if one is not other]
+    for each in reversed(found):
+        others = [one for one in found if one is not each]
+        # Whether a division goes is told by another one: several facts rewrite a size in one way.
+        given = [[one] for one in others if one.kind == "divides"] if each.kind == "divides" else [others]
+        if any(_implies(module, algorithm, _facts(some), each) for some in given):
+            found = others
+    return found
+
+
+def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], assumed: Assumption) -> bool:
+    """Whether facts about sizes are proved to imply one that is assumed."""
+    if assumed.kind not in ("least", "divides") or not facts or not _facts([assumed]):
+        return False
+    try:
+        known = declared(*with_where(module, algorithm, facts)).facts
+    except ArchlineError:
+        return False
+    first, *rest = (known.simplify(part.substitute(known.rewrites)) for part in assumed.parts)
+    return all(known.integral(part * first**-1) for part in rest) if rest else known.nonnegative(first)
 
 
 def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:

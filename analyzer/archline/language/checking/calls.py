@@ -102,7 +102,10 @@ def buffer_of(body: Body, expr: s.Expr) -> ViewType | Kind | None:
         return found
     symbol = base_symbol(body, expr)
     if not isinstance(expr, s.Name) or symbol is None or symbol.role is not Role.REGISTER:
-        body.report(rules.CLAUSE, f"`{shown(expr)}` is not a buffer: an array, a view or a register", expr.span)
+        message, hint = f"`{shown(expr)}` is not a buffer: an array, a view or a register", None
+        if isinstance(expr, s.Element):
+            hint = f"a view of this one element is `{shown(expr)[:-1]} ..+ 1]`"
+        body.report(rules.CLAUSE, message, expr.span, hint)
         return None
     return found
 

@@ -94,7 +94,8 @@ def clauses_of(
     missing = [keyword for keyword in needed if keyword not in clauses]
     if missing:
         wanted = ", ".join(f"`{keyword} ...`" for keyword in missing)
-        body.report(rules.CLAUSE, f"`{statement.operation}` needs {wanted}", statement.span)
+        hint = "its clauses are " + ", ".join(needed + optional)
+        body.report(rules.CLAUSE, f"`{statement.operation}` needs {wanted}", statement.span, hint)
     return clauses
 
 

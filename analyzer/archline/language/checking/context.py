@@ -165,7 +165,8 @@ class Body:
             hint = f"`{name}` was defined in a block that has ended; define it before that block"
             self.report(rules.UNKNOWN_NAME, f"`{name}` is not known here", span, hint)
         else:
-            hint = self.findings.closest(name, self.scope.names())
+            first = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
+            hint = self.findings.closest(name, self.scope.names()) or first
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 

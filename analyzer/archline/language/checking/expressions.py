@@ -16,6 +16,7 @@ from archline.language.model import ExprType, Kind, ViewType
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _REAL_FUNCTIONS = frozenset(("rsqrt", "exp", "log", "sin", "cos"))
+_INTEGERS = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
 _ORDER = {Kind.STATIC: 0, Kind.INT: 1, Kind.REAL: 2}
 NUMBERS = {
     Kind.STATIC: "an integer known to the analysis",
@@ -73,7 +74,7 @@ def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
     """The kind of an expression that must be an integer, known or data; `what` it is for."""
     kind = number(body, expr)
     if kind is Kind.REAL:
-        body.report(rules.WRONG_KIND, f"{what} is an integer, and `{shown(expr)}` is a real", expr.span)
+        body.report(rules.WRONG_KIND, f"{what} is an integer, and `{shown(expr)}` is a real", expr.span, _INTEGERS)
         return None
     return kind
 
@@ -84,7 +85,7 @@ def static(body: Body, expr: s.Expr, what: str) -> bool:
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
         message = f"{what} is an integer known to the analysis, and `{shown(expr)}` is {data}"
-        body.report(rules.WRONG_KIND, message, expr.span)
+        body.report(rules.WRONG_KIND, message, expr.span, "pass it as a parameter of type `size` or `index`")
     return kind is Kind.STATIC
 
 

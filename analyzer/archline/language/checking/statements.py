@@ -32,6 +32,8 @@ from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
 
+_RETURNED = "set a register on the way, `local r: real = 0`, and end with `return r`"
+
 
 def check_block(body: Body, statements: tuple[s.Stmt, ...]) -> None:
     """Check the statements of a block, in the scope that the caller opened."""
@@ -52,7 +54,7 @@ def check_one(body: Body, statement: s.Stmt) -> None:
             check_statement(body, statement)
         case s.Return():
             message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
-            body.report(call_rules.RETURN, message, statement.span)
+            body.report(call_rules.RETURN, message, statement.span, _RETURNED)
             scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
@@ -94,7 +96,7 @@ def check_body(body: Body) -> None:
         check_one(body, last)
         if result is not None:
             message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
-            body.report(call_rules.RETURN, message, body.algorithm.name_span)
+            body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURNED)
         return
     kind = scalar(body, last.value)
     if result is None:

@@ -73,3 +73,18 @@ def test_few_small_sizes_are_made_up_for() -> None:
 def test_facts_decide_what_cannot_be() -> None:
     known = Facts().with_symbol("b", (ONE,)).with_symbol("n", (b,))
     assert reduced(n * a.minimum(n, b) + a.floor_div(b, n) * a.positive_part(n - b), known) == n * b
+
+
+def test_maxima_of_one_difference_are_one_line() -> None:
+    """A difference of two sizes is cut where maxima change, as one size is: here all is 1 up to 1, and itself beyond."""
+    known = Facts().with_symbol("m", (ONE,)).with_symbol("n", (m,))
+    more = n - m
+    steps = more * a.positive_part(more - 1) - more * a.positive_part(more - 2)
+    found = reduced(steps + a.positive_part(2 - more) - a.positive_part(1 - more), known)
+    assert found == 1 + a.positive_part(more - 1)
+
+
+def test_what_is_known_beyond_a_change_decides_others() -> None:
+    found = reduced(a.minimum(n, Poly.constant(2)) - a.positive_part(n * a.floor_div(Poly.constant(2), n) - 1), FACTS)
+    assert [evaluate(found, {"n": k}) for k in range(1, 6)] == [0, 1, 2, 2, 2]
+    assert not any(isinstance(each, a.Floor) for each in found.atoms_within())

@@ -28,6 +28,7 @@ from archline.records import record, replace
 MAX_CASES = 150
 MAX_PRODUCTS = 12_000
 MAX_SMALL = 8
+MAX_LONGER = 2
 MAX_REMAINDERS = 64
 MAX_DEGREE = 4
 Piece: TypeAlias = a.PositivePart | a.Floor
@@ -53,11 +54,17 @@ def reduced(value: Poly, facts: Facts) -> Poly:
         # What is divided by a size less one has no value in some case: it stays as it is.
         with suppress(TooComplexError, ZeroDivisionError), budget(MAX_PRODUCTS):
             form = _Cases().form(plain, facts)
-            if form is not plain:
-                facts.found[key] = min(form, plain, key=lambda each: (_degree(each), len(to_text(facts.restore(each)))))
+            if form is not plain and _better(form, plain, facts):
+                facts.found[key] = form
     found = facts.found[key]
     assert isinstance(found, Poly)
     return value if found is plain else found.scaled(scale)
+
+
+def _better(form: Poly, plain: Poly, facts: Facts) -> bool:
+    """Whether a form reads better: it is shorter, or of a lower degree and not much longer."""
+    more = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
+    return more < 1 if _degree(form) == _degree(plain) else _degree(form) < _degree(plain) and more < MAX_LONGER
 
 
 def _length(value: Poly) -> tuple[int, ...]:
@@ -150,11 +157,13 @@ class _Cases:
         families: dict[Poly, list[_Change]] = {}
         for atom in atoms:
             if (change := _change(atom, facts)) is not None:
+                change = _from_where(change, facts) or change
                 families.setdefault(change.along, []).append(change)
         for along in sorted(families, key=lambda each: (len(each.names), -len(families[each]), each.key)):
             changes = families[along]
             if len(changes) > 1 or not _alone(value, changes[0].atom, along.names):
-                yield along, partial(self._by_parts, value, along, changes, facts)
+                key = along, *sorted({each.start for each in changes})
+                yield key, partial(self._by_parts, value, along, changes, facts)
         floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
         for name in sorted({name for atom in floors for name in atom.argument.names}):
             for modulus in _moduli(value, name, facts):
@@ -297,7 +306,8 @@ class _Change:
 def _change(atom: Piece, facts: Facts) -> _Change | None:
     """Where a maximum changes, or a floor of two values; None for other floors."""
     if isinstance(atom, a.PositivePart):
-        return _along(atom, atom.argument, ZERO, atom.argument)
+        # At 0 it is both: from 1 on, more is known of others.
+        return _along(atom, atom.argument - 1, ZERO, atom.argument)
     argument, modulus = atom.argument, atom.modulus
     if not a.is_integral(argument) or not a.is_integral(modulus):
         return None
@@ -312,6 +322,8 @@ def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | N
     """An atom that is `below` where the argument is negative, else `above`."""
     shift = argument.constant_term
     rest = argument - shift
+    if not rest:
+        return None
     scale = a.content(rest)
     if rest.terms[min(rest.terms, key=monomial_key)] < 0:
         scale = -scale
@@ -322,6 +334,25 @@ def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | N
     if scale > 0:
         return _Change(atom, along, int(start.ceil()), below, above)
     return _Change(atom, along, int(start.floor()) + 1, above, below)
+
+
+def _from_where(change: _Change, facts: Facts) -> _Change | None:
+    """The change of an atom that is known from a small number of a symbol on, though not by the symbol alone."""
+    if a.single_atom(change.along) is not None:
+        return None
+    for name in sorted(change.along.names):
+        least = facts.bounds[name].least if name in facts.bounds else None
+        if least is None:
+            continue
+        for start in (least + MAX_SMALL, *range(least + 1, least + MAX_SMALL)):
+            known = facts.with_nonnegative(Poly.symbol(name) - start)
+            over = change.along - change.start
+            decided = change.above if known.nonnegative(over) else change.below if known.positive(-over) else None
+            if decided is None and start == least + MAX_SMALL:
+                break
+            if decided is not None and start < least + MAX_SMALL:
+                return _Change(change.atom, Poly.symbol(name), start, Poly.of_atom(change.atom), decided)
+    return None
 
 
 def _innermost(value: Poly) -> Iterator[Piece]:

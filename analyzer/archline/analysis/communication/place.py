@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import combinations
 from math import prod
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.average import Average, sum_below
 from archline.analysis.communication.floors import upper_bounds
@@ -18,6 +20,9 @@ from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
 from archline.language.source import Span
 from archline.records import field, record, replace
+
+MAX_PRODUCTS = 4_000
+"""How much is spent on whether a condition holds on no processor."""
 
 
 @record(slots=True)
@@ -158,7 +163,9 @@ class Position:
 
     def somewhere(self, taken: Poly, span: Span) -> Poly:
         """1 where an indicator may be 1 on any processor, else 0."""
-        found = self.largest(taken, span)
+        found = None
+        with suppress(OutOfBudgetError), budget(MAX_PRODUCTS):
+            found = self.largest(taken, span)
         return found if found is not None and self.scope.facts.nonnegative(1 - found) else ONE
 
     def _mean(self, amount: Amount, weight: Poly) -> Amount:

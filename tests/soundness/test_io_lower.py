@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cache.lower.bound import Lower, lower_bound
 from archline.analysis.cache.lower.hbl import IterationSpace
+from archline.analysis.cache.lower.segments import Lower, lower_bound
 from archline.analysis.cache.samples import samples
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
@@ -49,16 +49,12 @@ def points(
     given, names = {name: fixed[name] for name in names if name in fixed}, [each for each in names if each not in fixed]
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
     starts = [least.get(name, 0) for name in names]
-    every, implied = list(map(_allowed, facts)), offsets_rules(scope)
+    allowed = Allowed.of(scope, facts)
     declared = [amount for each in _declared(algorithm, scope.module) for amount, _ in each]
 
     def runs(point: Mapping[str, int]) -> bool:
-        return (
-            all(allowed(point) for allowed in every)
-            and all(rule(point) for rule in implied)
-            # A negative one stops a run, or sits in a branch that these sizes may not take.
-            and (not branches or all(_is_count(each, point) for each in declared))
-        )
+        # A negative one stops a run, or sits in a branch that these sizes may not take.
+        return allowed(point) and (not branches or all(_is_count(each, point) for each in declared))
 
     def of(values: tuple[int, ...]) -> Mapping[str, int]:
         return {**given, **dict(zip(names, values, strict=True))}
@@ -85,7 +81,7 @@ def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
     return found
 
 
-def _allowed(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
+def _not_false(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
     """Whether a point does not contradict a fact, which is asked once for all points with the same sizes in it."""
     names = sorted(s.names(fact))
 
@@ -150,6 +146,23 @@ class OffsetsRule:
             return evaluate(self.low, point) <= evaluate(self.high, point)
         except EvaluationError:
             return True
+
+
+@record(eq=False)
+class Allowed:
+    """Whether there may be runs at sizes, as far as these are given: no fact is false, and offsets can be filled."""
+
+    facts: Sequence[Callable[[Mapping[str, int]], bool]]
+    rules: Sequence[OffsetsRule]
+
+    @classmethod
+    def of(cls, scope: Scope, facts: Iterable[s.Fact]) -> Allowed:
+        """What facts allow an algorithm with the scope of its header."""
+        return cls(tuple(map(_not_false, facts)), offsets_rules(scope))
+
+    def __call__(self, point: Mapping[str, int]) -> bool:
+        """Whether nothing tells against a point."""
+        return all(each(point) for each in self.facts) and all(rule(point) for rule in self.rules)
 
 
 def offsets_rules(scope: Scope) -> list[OffsetsRule]:

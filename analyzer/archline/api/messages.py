@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 
 from archline.analysis.checks.sizes import at
 from archline.analysis.checks.sizes import extents as extents_of
-from archline.analysis.sampling import offsets_rules
+from archline.analysis.sampling import Allowed
 from archline.execution import run_rules as rules
 from archline.execution.run import tried
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import Diagnostic, counted
-from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.source import Span
@@ -231,54 +231,36 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     names = (*signature.size_names, *signature.indices)
     of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
     chosen = [name for name in names if name in of_axes]
+    allowed = Allowed.of(declared(module, algorithm), algorithm.where)
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
-        for point in _factors(chosen, {"P": processors}, processors):
+        divisors = [each for each in range(1, processors + 1) if processors % each == 0]
+        for values in product(divisors, repeat=len(chosen)):
+            point = {"P": processors, **dict(zip(chosen, values, strict=True))}
             extents = extents_of(algorithm, point)
-            if math.prod(extents) == processors and _allowed(algorithm.where, point):
+            if math.prod(extents) == processors and allowed(point):
                 shapes.setdefault(extents, point)
         ordered = sorted(shapes, key=lambda each: (sum(each), each))
         for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= LONG else ()))):
-            points = list(islice(_sizes(module, algorithm, shapes[shape]), MAX_POINTS))
+            points = list(islice(_sizes(module, algorithm, shapes[shape], allowed), MAX_POINTS))
             yield sorted(points, key=lambda each: (sum(map(abs, each.values())), *each.values()))
 
 
-def _factors(names: Sequence[str], point: Point, most: int) -> Iterator[Point]:
-    """Values of sizes, each a divisor of the number of processors."""
-    if not names:
-        yield point
-        return
-    for value in range(1, most + 1):
-        if point["P"] % value == 0:
-            yield from _factors(names[1:], {**point, names[0]: value}, most)
-
-
-def _allowed(facts: Sequence[s.Fact], point: Point) -> bool:
-    return all(holds(fact, point) is not False for fact in facts)
-
-
-def _sizes(module: Module, algorithm: s.Algorithm, shape: Point) -> Iterator[Point]:
+def _sizes(module: Module, algorithm: s.Algorithm, shape: Point, allowed: Allowed) -> Iterator[Point]:
     """Small values of the other sizes, that the `where` allows."""
     signature = module.signatures[algorithm]
-    implied = offsets_rules(declared(module, algorithm))
     visits = 0
-    about = [(fact, s.names(fact)) for fact in algorithm.where]
-
-    def fits(point: Point, name: str) -> bool:
-        known = point.keys()
-        return _allowed([fact for fact, names in about if name in names and names <= known], point)
 
     def search(point: Point, left: Sequence[str]) -> Iterator[Point]:
         nonlocal visits
         if not left:
-            if all(rule(point) for rule in implied):
-                yield point
+            yield point
             return
         name, *rest = left
         for value in _candidates(algorithm, name, signature.at_least.get(name), point):
             visits += 1
             extended = {**point, name: value}
-            if visits < MAX_VISITS and fits(extended, name):
+            if visits < MAX_VISITS and allowed(extended):
                 yield from search(extended, rest)
 
     left = [name for name in (*signature.size_names, *signature.indices) if name not in shape]

@@ -18,10 +18,10 @@ from archline.algebra.printing import shortened, to_text
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.grouping import references
-from archline.analysis.cache.lower.bound import lower_bound
 from archline.analysis.cache.lower.hbl import AnyOrder, touches
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
+from archline.analysis.cache.lower.segments import lower_bound
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.residency.base import Resident

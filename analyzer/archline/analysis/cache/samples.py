@@ -7,7 +7,7 @@ from itertools import islice, product
 from math import isqrt, log2
 from random import Random
 
-from archline.analysis.sampling import assumed, offsets_rules
+from archline.analysis.sampling import Allowed, assumed
 from archline.ir.ranking import declaration
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -49,26 +49,21 @@ def _sampled(
     names = (*signature.size_names, *signature.indices)
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
-    rules = offsets_rules(scope)
-
-    def allowed(point: Mapping[str, int]) -> bool:
-        return all(holds(fact, point) is not False for fact in facts) and all(rule(point) for rule in rules)
+    allowed = Allowed.of(scope, facts)
 
     def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        for line in lines:
-            machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
-            tried = ({**machine, **dict(zip(names, sizes, strict=True))} for sizes in _near([scales[x] for x in names]))
-            yield from islice(filter(allowed, tried), 1)
+        tried = (dict(zip(names, sizes, strict=True)) for sizes in _near([scales[name] for name in names]))
+        for found in islice(filter(allowed, tried), 1):
+            yield from ({**_machine(line), **found} for line in lines)
 
     def among(scale: int) -> Iterator[dict[str, int]]:
         """Indices are where the declaration allows them."""
         known, random = declaration(algorithm, scope), Random(scale)
         for line in lines:
-            machine = {"L": line, "Z": 64 * line, "P": 1, "K": 1}
             drawn = (
                 known.drawn(names, signature.size_names, scope.facts, random, (scale,), (scale,)) for _ in range(TRIES)
             )
-            yield from islice(filter(allowed, ({**each, **machine} for each in drawn)), 1)
+            yield from islice(filter(allowed, ({**each, **_machine(line)} for each in drawn)), 1)
 
     if signature.indices:
         for scale in SCALES:
@@ -83,6 +78,10 @@ def _sampled(
         yield from near(dict.fromkeys(names, scale))
     for scale in SCALES[1:] if declared else ():
         yield from near({name: isqrt(scale) if name in declared else scale for name in names})
+
+
+def _machine(line: int) -> dict[str, int]:
+    return {"L": line, "Z": 64 * line, "P": 1, "K": 1}
 
 
 def _near(scales: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.analysis.cache.lower.bound import Lower
+from archline.analysis.cache.lower.segments import Lower
 from archline.analysis.cache.upper.cold import Everything
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cache.upper.split_outer import Phases

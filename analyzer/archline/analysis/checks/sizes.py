@@ -7,11 +7,11 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from archline.analysis.sampling import offsets_rules
+from archline.analysis.sampling import Allowed
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.checking.points import Free, Path, Requirement, Sampler
-from archline.language.evaluate import EvaluationError, evaluate_static, holds
+from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.model import Module
 
 SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
@@ -31,14 +31,13 @@ def points(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tupl
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
     at_least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    implied = offsets_rules(declared(module, algorithm))
+    known = Allowed.of(declared(module, algorithm), algorithm.where)
 
     def allowed(values: tuple[int, ...]) -> bool:
         point = dict(zip(names, values, strict=True))
         return (
             all(point[name] >= least for name, least in at_least.items())
-            and all(holds(fact, point) is not False for fact in algorithm.where)
-            and all(rule(point) for rule in implied)
+            and known(point)
             and (not algorithm.grid or prod(extents(algorithm, point)) == point["P"])
         )
 

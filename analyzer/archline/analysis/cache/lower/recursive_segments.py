@@ -24,7 +24,8 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import Turn, within
 from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
 from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of
-from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion, View, accesses, contiguous_dimension
+from archline.ir.recursive import recurses
+from archline.ir.tree import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
 from archline.language import syntax as s
 from archline.records import record
 
@@ -268,7 +269,7 @@ class _Ready:
     def _steps(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Step]:
         restore, between = self.body.facts.restore, list[Node]()
         for node in nodes:
-            if not _calls(node):
+            if not recurses(node):
                 between.append(node)
                 continue
             yield from self._piece(between, facts)
@@ -307,16 +308,6 @@ class _Ready:
         )
         if known:
             yield TouchedPart(tuple(group for array, group in known.items() if not array.local), tuple(stacks))
-
-
-def _calls(node: Node) -> bool:
-    match node:
-        case Recursion():
-            return True
-        case Loop(body=body):
-            return any(map(_calls, body))
-        case Access() | Choice():
-            return False
 
 
 def _apart(views: Sequence[View], facts: Facts) -> bool | None:

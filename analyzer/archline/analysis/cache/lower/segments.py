@@ -25,6 +25,7 @@ from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import Least, LeastPart
 from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
+from archline.analysis.cache.lower.hbl import AnyOrder, any_order
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
 from archline.ir.tree import Array, Chain, Loop, Node, accesses
@@ -332,18 +333,30 @@ def _tiled(inner: Loop, loop: Loop) -> bool:
     return union((inner.lo, inner.hi), turn, within(turn, loop.facts, 2)) is not None
 
 
+def lower_bound(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> Lower:
+    """The lower bound of the accesses of a whole program; `points` are sizes at which alternatives are compared."""
+    return Lower(windows_of(nodes, facts, points), any_order(nodes, facts))
+
+
 @record(eq=False)
-class WrittenOrder:
-    """io >= `at(point)` under optimal replacement, for the written serial order."""
+class Lower:
+    """io >= `at(point)` under optimal replacement; `orders` bounds it for any order of the iterations of a loop body.
+
+    `run` has the windows of the written serial order.
+    """
 
     run: WindowTree
+    orders: AnyOrder
 
     @cached_property
     def _counters(self) -> dict[Family, _Counter]:
         return {family: _Counter(family) for family in self.run.all()}
 
     def at(self, point: Mapping[str, int]) -> int:
-        """The bound at sizes, Z and L; Z >= L."""
+        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+        return max(self._in_written_order(point), self.orders.at(point))
+
+    def _in_written_order(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
         best = {family: counter.best(point, capacity) for family, counter in self._counters.items()}
         every = _fetched(self.run, best)

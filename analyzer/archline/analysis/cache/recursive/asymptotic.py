@@ -20,7 +20,15 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import beyond, real
-from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Recursions, Repeated, StraightLinePart
+from archline.analysis.cache.recursive.evaluate import (
+    Called,
+    Chosen,
+    Part,
+    Recursions,
+    Repeated,
+    StraightLinePart,
+    all_parts,
+)
 from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cache.recursive.square_root import Rooted
 from archline.analysis.cost import FEW_LINES
@@ -363,7 +371,7 @@ def _terms(expr: s.Expr) -> Iterator[s.Expr]:
 def _sizes(parts: Iterable[Part]) -> set[str]:
     """The names that tell how much parts without recursive calls fetch."""
     found: set[str] = set()
-    for part in parts:
+    for part in all_parts(parts):
         match part:
             case StraightLinePart(planner=planner):
                 for reference in planner.references:
@@ -371,23 +379,15 @@ def _sizes(parts: Iterable[Part]) -> set[str]:
                     found |= {name for value in values for name in reference.facts.restore(value).names}
             case Called(call=call):
                 found |= {name for value in call.sizes.values() for name in value.names}
-            case Repeated(loop=loop, parts=inner):
-                found |= loop.lo.names | loop.hi.names | _sizes(inner)
-            case Chosen(branches=branches):
-                found |= {name for _, inner in branches for name in _sizes(inner)}
+            case Repeated(loop=loop):
+                found |= loop.lo.names | loop.hi.names
+            case Chosen():
+                pass
     return found
 
 
 def _calls_itself(part: Part) -> bool:
-    match part:
-        case Called():
-            return True
-        case Chosen(branches=branches):
-            return any(_calls_itself(each) for _, parts in branches for each in parts)
-        case StraightLinePart():
-            return False
-        case Repeated():
-            return any(map(_calls_itself, part.parts))
+    return any(isinstance(each, Called) for each in all_parts((part,)))
 
 
 def _large(value: Poly) -> float:

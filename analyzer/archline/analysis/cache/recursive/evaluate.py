@@ -78,6 +78,19 @@ class Chosen:
 Part = StraightLinePart | Called | Repeated | Chosen
 
 
+def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Parts, and those that stand in them."""
+    for part in parts:
+        yield part
+        match part:
+            case Repeated(parts=inner):
+                yield from all_parts(inner)
+            case Chosen(branches=branches):
+                yield from all_parts(each for _, inner in branches for each in inner)
+            case StraightLinePart() | Called():
+                pass
+
+
 @dataclass(eq=False)
 class Solved:
     """The parts of a body, and the lines of all that a call may touch but what its own calls make."""
@@ -432,20 +445,18 @@ class _Evaluation:
 def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
     """The names on which it depends what parts do."""
     found: set[str] = set()
-    for part in parts:
+    for part in all_parts(parts):
         values: list[Poly] = []
         match part:
             case StraightLinePart(upper=upper):
                 found |= set(upper.names)
             case Called(call=call):
                 values = [*call.sizes.values(), ZERO if call.base is None else call.base]
-            case Repeated(loop=loop, parts=inner):
+            case Repeated(loop=loop):
                 values = [loop.lo, loop.hi]
-                found |= _mentioned(inner, facts)
             case Chosen(branches=branches):
-                for branch, inner in branches:
+                for branch, _ in branches:
                     values += [branch.possible, ZERO if branch.taken is None else branch.taken]
-                    found |= _mentioned(inner, facts)
         found |= {name for value in values for name in facts.restore(value).names}
     return frozenset(found)
 

@@ -16,7 +16,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import real
-from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Repeated, StraightLinePart
+from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Repeated, StraightLinePart, all_parts
 from archline.ir.tree import Recursion
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
@@ -104,7 +104,7 @@ class Rooted:
 
 def _chooses(parts: Iterable[Part]) -> bool:
     """Whether branches stand among parts."""
-    return any(isinstance(part, Chosen) or (isinstance(part, Repeated) and _chooses(part.parts)) for part in parts)
+    return any(isinstance(part, Chosen) for part in all_parts(parts))
 
 
 def _is_below(left: str, right: str, facts: Sequence[s.Fact]) -> bool:

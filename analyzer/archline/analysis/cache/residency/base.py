@@ -134,13 +134,14 @@ def _counters(references: tuple[Reference, ...]) -> frozenset[str]:
     return frozenset().union(*(each.counters for each in references))
 
 
-def known(unit: Resident) -> Resident:
-    """The unit; raises UnboundedError where it is not known what it holds or fetches."""
-    with of_its_own():
-        names = unit.space.names | unit.misses.names
-    if _counters(unit.references) & names:
-        raise UnboundedError
-    return unit
+def known(unit: Resident) -> Resident | None:
+    """The unit; None where it is not known what it holds or fetches."""
+    try:
+        with of_its_own():
+            names = unit.space.names | unit.misses.names
+    except UnboundedError:
+        return None
+    return None if _counters(unit.references) & names else unit
 
 
 @contextmanager

@@ -25,12 +25,12 @@ def as_one(unions: Unions, depth: int) -> Resident | None:
     try:
         with of_its_own():
             slides = depth > 0 and union.slides(chain[-1])
-        splitting = partial(classes_of, references, union.spread, chain)
-        loop = chain[-1] if depth else None
-        held, fit = partial(_held_together, depth, slides, unions=unions), partial(_slide_together, depth, slides)
-        return known(Resident(references, loop, held, splitting=splitting, fit=fit))
     except UnboundedError:
         return None
+    splitting = partial(classes_of, references, union.spread, chain)
+    loop = chain[-1] if depth else None
+    held, fit = partial(_held_together, depth, slides, unions=unions), partial(_slide_together, depth, slides)
+    return known(Resident(references, loop, held, splitting=splitting, fit=fit))
 
 
 def _held_together(
@@ -64,10 +64,7 @@ def continued(references: Sequence[Reference]) -> Resident | None:
         behind = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
         if not behind or end != still[0]:
             return None
-    try:
-        return known(Resident((row, after), chain[-1], partial(_in_a_row, len(chain)), fit=lambda _: True))
-    except UnboundedError:
-        return None
+    return known(Resident((row, after), chain[-1], partial(_in_a_row, len(chain)), fit=lambda _: True))
 
 
 def _in_a_row(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:

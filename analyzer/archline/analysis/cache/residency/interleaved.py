@@ -12,7 +12,7 @@ from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import Resident, known, share_a_row
-from archline.ir.factored import Product, UnboundedError
+from archline.ir.factored import Product
 from archline.ir.tree import contiguous_dimension
 
 
@@ -23,10 +23,7 @@ def interleaved(references: Sequence[Reference]) -> Resident | None:
     """
     if _way_of_turns(references) is None:
         return None
-    try:
-        return known(Resident(tuple(references), references[0].chain[-1], _in_turn))
-    except UnboundedError:
-        return None
+    return known(Resident(tuple(references), references[0].chain[-1], _in_turn))
 
 
 def by_turns(references: Sequence[Reference]) -> Resident | None:
@@ -35,10 +32,7 @@ def by_turns(references: Sequence[Reference]) -> Resident | None:
     changes = None if way is None else _changes(references, way)
     if changes is None:
         return None
-    try:
-        return known(Resident(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
-    except UnboundedError:
-        return None
+    return known(Resident(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
 
 
 def _way_of_turns(references: Sequence[Reference]) -> int | None:

@@ -8,7 +8,6 @@ it may pay to leave them all lines.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -16,11 +15,11 @@ from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
 from archline.analysis.cache.residency.base import Resident, known, never, shared
-from archline.ir.factored import Product, UnboundedError
+from archline.ir.factored import Product
 from archline.ir.tree import Loop
 
 
-def resumed(reference: Reference, own: Sequence[Resident], others: Sequence[Reference]) -> Iterator[Resident]:
+def resumed(reference: Reference, own: Sequence[Resident], others: Sequence[Reference]) -> Iterator[Resident | None]:
     """Those of a reference's own units that hold one line, given up in the loops inside if the data decides these."""
     chain = reference.chain
     inner = (each for each in others if len(each.chain) > len(chain) and shared((reference, each)) == chain)
@@ -30,8 +29,7 @@ def resumed(reference: Reference, own: Sequence[Resident], others: Sequence[Refe
         return
     for unit in own:
         if unit.loop in chain and not unit.scratch and unit.space == ONE:
-            with suppress(UnboundedError):
-                yield known(replace(unit, measure=partial(_measured, unit, scratch, loops), given_up=loops, fit=never))
+            yield known(replace(unit, measure=partial(_measured, unit, scratch, loops), given_up=loops, fit=never))
 
 
 def _measured(

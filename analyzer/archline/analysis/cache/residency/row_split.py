@@ -145,6 +145,12 @@ class Split:
     step: Poly
     before: bool
 
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """The steps and the end of `TURN`, what was fetched, and of each half what it holds, held and fetches."""
+        halves = (value for half in self.halves for value in (half.lines, half.instead, half.misses))
+        return self.step, self.last, self.fetched, *halves
+
 
 @dataclass(eq=False)
 class Splits:

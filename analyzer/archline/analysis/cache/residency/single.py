@@ -21,6 +21,13 @@ from archline.ir.tree import contiguous_dimension
 
 def alone(reference: Reference) -> Iterator[Resident]:
     """The ways to keep one reference: through any loop around it, throughout, or not at all."""
+    passed = one_line(reference), passing(reference)
+    scratch = known(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
+    yield from filter(None, (*_kept(reference), *passed, scratch))
+
+
+def _kept(reference: Reference) -> Iterator[Resident | None]:
+    """Those that keep the lines of its windows."""
     chain = reference.chain
     for depth in range(len(chain) + 1):
         splitting = partial(classes_of, [reference], reference.lines(depth).spread, chain[:depth])
@@ -28,14 +35,7 @@ def alone(reference: Reference) -> Iterator[Resident]:
             for start in _starts(reference, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
                 held, fit = partial(_held, depth, start), partial(_slide, depth, start)
-                with suppress(UnboundedError):
-                    yield known(Resident((reference,), loop, held, splitting=splitting, fit=fit))
-    try:
-        yield from one_line(reference)
-        yield from passing(reference)
-        yield known(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
-    except UnboundedError:
-        return
+                yield known(Resident((reference,), loop, held, splitting=splitting, fit=fit))
 
 
 def _starts(reference: Reference, depth: int) -> Iterator[int]:
@@ -134,16 +134,17 @@ def _moves_along(reference: Reference) -> bool:
     return entry is not None and slope_of(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
 
 
-def one_line(reference: Reference) -> Iterator[Resident]:
+def one_line(reference: Reference) -> Resident | None:
     """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
     chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
-        return
+        return None
     place = reference.place[along]
     assert place is not None
     rows = reference.lines(len(chain) - 1).apart
-    if len(reference.accesses) > 1 and not rows and slope_of(place[0], chain[-1].variable) == ONE:
-        yield known(Resident((reference,), chain[-1], _last_line))
+    if len(reference.accesses) == 1 or rows or slope_of(place[0], chain[-1].variable) != ONE:
+        return None
+    return known(Resident((reference,), chain[-1], _last_line))
 
 
 def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:

@@ -41,7 +41,7 @@ class Sweep:
     rows: tuple[Poly, ...]
 
 
-def sweeping(references: Sequence[Reference]) -> Iterator[Resident]:
+def sweeping(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """The ways to keep neighbours in several rows through a loop that moves rows."""
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
@@ -51,11 +51,8 @@ def sweeping(references: Sequence[Reference]) -> Iterator[Resident]:
     for depth in range(len(chain) - 1):
         sweep = _sweep(tuple(references), depth)
         if sweep is not None:
-            try:
-                measure, splitting = partial(_held, depth, sweep=sweep), partial(_classes, sweep)
-                yield known(Resident(sweep.references, chain[depth], measure, splitting=splitting))
-            except UnboundedError:
-                continue
+            measure, splitting = partial(_held, depth, sweep=sweep), partial(_classes, sweep)
+            yield known(Resident(sweep.references, chain[depth], measure, splitting=splitting))
 
 
 def beside(references: Sequence[Reference]) -> Resident | None:
@@ -69,10 +66,7 @@ def beside(references: Sequence[Reference]) -> Resident | None:
     if not moving[0].lines(len(chain)).slides:
         # It comes back to lines that it has left.
         return None
-    try:
-        return known(Resident(tuple(references), chain[-1], _passed_by))
-    except UnboundedError:
-        return None
+    return known(Resident(tuple(references), chain[-1], _passed_by))
 
 
 def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
@@ -102,10 +96,7 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
         return None
     if not _stays((row, *still)):
         return None
-    try:
-        return known(Resident((row, *still), chain[-2], _passed_up_to, fit=_stays))
-    except UnboundedError:
-        return None
+    return known(Resident((row, *still), chain[-2], _passed_up_to, fit=_stays))
 
 
 def _moving(references: Sequence[Reference], loop: Loop) -> list[Reference]:

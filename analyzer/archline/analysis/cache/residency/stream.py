@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from archline.algebra import atoms as a
@@ -10,17 +10,18 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident, known, rows_of
-from archline.ir.factored import Product, UnboundedError
+from archline.ir.factored import Product
 from archline.ir.layout import LINE
 from archline.ir.tree import contiguous_dimension
 
 
-def passing(reference: Reference) -> Iterator[Resident]:
+def passing(reference: Reference) -> Resident | None:
     """The line at which an integer of the data points that moves one way through a row."""
     depth = walked(reference)
-    if depth is not None:
-        loop = reference.chain[depth]
-        yield known(Resident((reference,), loop, partial(_passed, depth), passing=loop))
+    if depth is None:
+        return None
+    loop = reference.chain[depth]
+    return known(Resident((reference,), loop, partial(_passed, depth), passing=loop))
 
 
 def walking(references: Sequence[Reference]) -> Resident | None:
@@ -39,10 +40,7 @@ def walking(references: Sequence[Reference]) -> Resident | None:
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the loop to behind it, if something is accessed there.
     around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    try:
-        return known(Resident(tuple(references), around, partial(_passed_together, depth, words), passing=loop))
-    except UnboundedError:
-        return None
+    return known(Resident(tuple(references), around, partial(_passed_together, depth, words), passing=loop))
 
 
 def walked(reference: Reference) -> int | None:

@@ -28,7 +28,7 @@ from archline.analysis.cost import InFull
 from archline.ir.layout import LINE, whole
 from archline.ir.must import Followed
 from archline.ir.recursive import TooManyWaysError, calls, ways
-from archline.ir.tree import Access, Array, Choice, Loop, Node, Recursion
+from archline.ir.tree import Array, Node, accesses
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
@@ -301,31 +301,14 @@ def _body(module: Module, algorithm: s.Algorithm) -> FollowedBody | None:
 
 def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
     """Those that nodes access, or pass on to calls."""
-    for node in nodes:
-        match node:
-            case Access(array=array):
-                yield array
-            case Recursion(views=views):
-                yield from (view.array for view in views.values())
-            case Loop(body=body):
-                yield from _arrays(body)
-            case Choice():
-                pass
+    yield from (access.array for access, _ in accesses(tuple(nodes)))
+    yield from (view.array for call in calls(nodes) for view in call.views.values())
 
 
 def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
     """Whether nodes access an array, or pass it on to a call that does."""
-    for node in nodes:
-        match node:
-            case Access():
-                found = node.array is array
-            case Recursion(target=target, views=views):
-                claimed = claims.get(target, {})
-                found = any(view.array is array and bool(claimed.get(name)) for name, view in views.items())
-            case Loop(body=body):
-                found = _mentions(body, array, claims)
-            case _:
-                found = False
-        if found:
-            return True
-    return False
+    return any(access.array is array for access, _ in accesses(tuple(nodes))) or any(
+        view.array is array and bool(claims.get(call.target, {}).get(name))
+        for call in calls(nodes)
+        for name, view in call.views.items()
+    )

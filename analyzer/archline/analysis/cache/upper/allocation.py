@@ -26,9 +26,10 @@ from archline.analysis.cache.residency.reload import resumed
 from archline.analysis.cache.residency.row_split import Splits
 from archline.analysis.cache.residency.single import alone
 from archline.analysis.cache.upper.pareto import Choices, together
-from archline.analysis.cache.upper.plan import Mixture, Parting, Plan, Staying, Way
+from archline.analysis.cache.upper.plan import Plan, Way
 from archline.analysis.cache.upper.retained import Growing, growing
 from archline.analysis.cache.upper.reuse_groups import Cluster, by_array, clusterings
+from archline.analysis.cache.upper.spare import Mixed, Parted, Stays
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Chain, Loop
@@ -73,7 +74,7 @@ class Planner:
         """The plans worth telling, from those that need few lines to those that need many."""
         for each in self.references:
             units = tuple(alone(each))
-            self._alone[each] = (*units, *resumed(each, units, self.references))
+            self._alone[each] = (*units, *filter(None, resumed(each, units, self.references)))
         own = {each: _apart(units) for each, units in self._alone.items()}
         arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
         self._clusters = [
@@ -325,7 +326,7 @@ class Planner:
         for clusters in self._clusters:
             yield _all_beside(clusters, owner, self._parted, self._beside_rows)
 
-    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Resident]) -> Iterator[Staying]:
+    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Resident]) -> Iterator[Way]:
         """What may stay of windows that hold ever more or less, beside units that keep nothing of them."""
         for held in windows:
             # A unit of several references fetches what they share once.
@@ -337,7 +338,8 @@ class Planner:
             if fetching:
                 owners = dict.fromkeys(chain.from_iterable(fetching))
                 saving = tuple(chain.from_iterable(unit.references for unit in owners))
-                yield Staying(saving, held, len(fetching), self._regions_of(held.loop))
+                values = held.first, held.last, held.lines, held.saved
+                yield Way(saving, values, partial(Stays, times=len(fetching), regions=self._regions_of(held.loop)))
 
     def _fetches_less(self, unit: Resident, others: Sequence[Resident]) -> bool:
         """Whether a unit fetches less than others, by a tenth at least, at some sample."""
@@ -352,23 +354,24 @@ class Planner:
         """What may stay of each array."""
         return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
 
-    def _beside(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Mixture]:
+    def _beside(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Way]:
         """What spare lines could do for a cluster that these units hold."""
         fetched = sum((unit.misses for unit in fine), ZERO)
         for unit in _others(cluster, fine):
-            regions = self._regions_of(unit.loop, unit.given_up)
+            make = partial(Mixed, regions=self._regions_of(unit.loop, unit.given_up))
             for classes in unit.classes:
-                yield Mixture(cluster.references, fetched, unit.misses, *classes, regions)
+                yield Way(cluster.references, (fetched, unit.misses, *classes), make)
         for pin in cluster.pins:
-            kept = pin.lines * pin.windows
-            yield Mixture(cluster.references, fetched, kept, ONE, ZERO, pin.lines, self._regions_of(pin.loop))
+            values = fetched, pin.lines * pin.windows, ONE, ZERO, pin.lines
+            yield Way(cluster.references, values, partial(Mixed, regions=self._regions_of(pin.loop)))
 
-    def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Parting]:
+    def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Way]:
         """What they could do for some rows of it."""
         splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
         for unit in _others(cluster, fine):
             for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
-                yield Parting(split, tuple(self._regions_of(half.loop) for half in split.halves))
+                regions = tuple(self._regions_of(half.loop) for half in split.halves)
+                yield Way(split.references, split.values, partial(Parted, regions=regions, before=split.before))
 
 
 def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tuple[Way, ...], ...]:

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.analysis.cache.upper.plan import Plan, Way
 from archline.analysis.cache.upper.retained import TURN
-from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, ranked, used
+from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, ranked
 from archline.records import field, record
 
 NEAREST = 8
@@ -38,8 +38,8 @@ class Upper:
     @cached_property
     def names(self) -> frozenset[str]:
         """The symbols on which the bound depends, beside Z."""
-        ways = {way for plan in self.plans for group in plan.ways(True) for way in group}
-        values = {value for each in (*self.plans, *ways) for value in each.values}
+        values = {value for plan in self.plans for value in plan.values}
+        values |= {value for plan in self.plans for group in plan.ways(True) for way in group for value in way.values}
         return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {TURN})
 
 
@@ -71,7 +71,7 @@ class _Program:
 
     def _function(self, way: Way) -> Used:
         if way not in self._used:
-            self._used[way] = used(way, self.machine)
+            self._used[way] = way.used(self.machine)
         return self._used[way]
 
     def _spent(self, fitting: _Fitting, here: Here, parted: bool) -> Number:

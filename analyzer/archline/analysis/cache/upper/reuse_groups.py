@@ -64,21 +64,19 @@ def _cluster(
             alike = _grouped((each.place, each) for each in references)
             parts = alike if len(alike) > 1 else [[each] for each in references]
             clusters = tuple(_cluster(part, own, known) for part in parts)
-            known[key] = Cluster(tuple(references), tuple(joint(references)), clusters)
+            known[key] = Cluster(tuple(references), tuple(filter(None, joint(references))), clusters)
     return known[key]
 
 
-def joint(references: Sequence[Reference]) -> Iterator[Resident]:
+def joint(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """The ways to keep references to one array as one."""
     if len(references) > 1:
         unions = Unions(tuple(references))
         for depth in range(len(shared(references)) + 1):
-            unit = as_one(unions, depth)
-            if unit is not None:
-                yield unit
+            yield as_one(unions, depth)
         yield from sweeping(references)
-        ways = continued, walking, interleaved, by_turns, beside, up_to
-        yield from filter(None, (way(references) for way in ways))
+        for way in (continued, walking, interleaved, by_turns, beside, up_to):
+            yield way(references)
 
 
 def by_array(references: Sequence[Reference]) -> list[list[Reference]]:

@@ -12,7 +12,6 @@ from operator import itemgetter
 from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.upper.plan import Mixture, Parting, Staying, Way
 from archline.analysis.cache.upper.retained import TURN
 from archline.records import record
 
@@ -115,7 +114,11 @@ class _Known:
 
 @record(eq=False)
 class Mixed:
-    """Some classes of lines are kept otherwise: fetched are `fine` without that, and `coarse` with it for all."""
+    """Spare lines of a plan keep some classes of lines as another unit does, the others stay with units of the plan.
+
+    `values`: what the plan fetches and the other unit does, the lines of each class and beside all, and how many
+    classes there are. Of f classes, those that gain most, the share of what both fetch is f of all classes at least.
+    """
 
     references: frozenset[Reference]
     values: Functions
@@ -154,11 +157,14 @@ class Mixed:
 
 @record(eq=False)
 class Stays:
-    """What stays from one iteration of a loop to the next; `ends` are those of `TURN`."""
+    """Spare lines hold what stays from each iteration of a loop to the next: so many units need not fetch it.
+
+    `references` are all that those units hold. `values`: between which iterations `TURN` is, the lines that stay, and
+    what they save.
+    """
 
     references: frozenset[Reference]
-    ends: Functions
-    amounts: Functions
+    values: Functions
     times: int
     regions: tuple[int, ...]
 
@@ -184,28 +190,30 @@ class Stays:
 
     def _tried(self, here: Here) -> Iterator[tuple[int, Fraction]]:
         """Lines and what they save, for some iterations."""
-        first, last = map(ceil, here.at(self.ends))
+        first, last = map(ceil, here.at(self.values[:2]))
         steps = min(STEPS, last - first)
         for step in range(steps + 1) if steps > 0 else ():
-            lines, saved = here.at(self.amounts, first + (last - first) * step // steps)
+            lines, saved = here.at(self.values[2:], first + (last - first) * step // steps)
             if lines > 0 and saved > 0:
                 yield ceil(lines), Fraction(saved * self.times)
 
 
 @record(eq=False)
 class Parted:
-    """Some rows are kept by another unit: of each half what it holds and held before, and where, and its fetches.
+    """Some rows are kept by another unit than the others: `values` are those of the split.
 
-    `misses` are those of all rows without that, then those of the halves.
+    `regions`: where each half takes room. `before`: whether the other unit keeps those before `TURN`.
     """
 
     references: frozenset[Reference]
-    ends: Functions
-    held: Functions
-    instead: Functions
-    misses: Functions
+    values: Functions
     regions: tuple[tuple[int, ...], ...]
     before: bool
+
+    @property
+    def _misses(self) -> Functions:
+        """What was fetched of all rows, then what each half fetches."""
+        return self.values[2::3]
 
     def estimate(self, here: Here, spare: Sequence[Number]) -> float:
         """About what it saves."""
@@ -213,7 +221,7 @@ class Parted:
 
     def cap(self, here: Here) -> float:
         """About what it saves with any number of lines: no more than is fetched."""
-        return about(max(0, *here.at(self.misses[:1])))
+        return about(max(0, *here.at(self._misses[:1])))
 
     def saving(self, here: Here, spare: Sequence[Number]) -> Saving:
         """With as many rows as fit into spare lines."""
@@ -223,7 +231,7 @@ class Parted:
         return here.parted[key]
 
     def _most_rows(self, here: Here, spare: Sequence[Number]) -> Saving:
-        step, last = here.at(self.ends)
+        step, last = here.at(self.values[:2])
         most = ceil(last / Fraction(step))
 
         def turn(rows: int) -> Number:
@@ -233,7 +241,7 @@ class Parted:
         if not rows or not fit(taken := self._taken(here, turn(rows)), spare):
             return NOTHING
         # What is fetched is asked for once, what is held at each step of the search.
-        fetched, *halves = here.at(self.misses, turn(rows))
+        fetched, *halves = here.at(self._misses, turn(rows))
         saved = Fraction(fetched - sum(max(0, misses) for misses in halves))
         return Saving(taken, saved) if saved > 0 else NOTHING
 
@@ -242,7 +250,7 @@ class Parted:
         key = self, turn
         if key not in here.taken:
             # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
-            held, instead = here.at(self.held, turn), here.at(self.instead, turn)
+            held, instead = here.at(self.values[3::3], turn), here.at(self.values[4::3], turn)
             lines = [max(0, ceil(each)) - before for each, before in zip(held, instead, strict=True)]
             here.taken[key] = tuple(zip(lines, self.regions, strict=True))
         return here.taken[key]
@@ -259,20 +267,6 @@ def _greatest(most: int, holds: Callable[[int], bool]) -> int:
 
 Used = Mixed | Stays | Parted
 """A way to use spare lines, as a function of sizes."""
-
-
-def used(way: Way, machine: Machine) -> Used:
-    """A way as a function."""
-    references, functions = frozenset(way.references), machine.of(way.values)
-    match way:
-        case Mixture():
-            return Mixed(references, functions, way.regions)
-        case Staying():
-            return Stays(references, functions[:2], functions[2:], way.times, way.regions)
-        case Parting():
-            ends, (fetched, *halves) = functions[:2], functions[2:]
-            held, instead, misses = (tuple(halves[part::3]) for part in range(3))
-            return Parted(references, ends, held, instead, (fetched, *misses), way.regions, way.split.before)
 
 
 def about(value: Number) -> float:

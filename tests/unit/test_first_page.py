@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
@@ -14,8 +14,9 @@ from archline.algebra import atoms as a
 from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.report.costs.forms import cut
 from cli_support import cli
-from effort import long
+from effort import drawn, long
 from stdlib_targets import MODULES, TRIED, report
 
 N, M, L = (Poly.symbol(name) for name in "nmL")
@@ -202,3 +203,19 @@ def test_what_runs_nothing_in_parallel_has_no_parallelism(tmp_path: Path, body: 
     line = next(each for each in cli("cost", str(path), "--at", "n=10").out.splitlines() if "parallelism" in each)
     assert line.split(maxsplit=1)[1] == shown if shown == "1" else shown in line
     assert ("Theta(1)" in cli("cost", str(path)).out) == (shown == "1")
+
+
+@given(st.lists(st.tuples(st.sampled_from("+-"), st.integers(1, 10**6)), min_size=2, max_size=30), st.integers(14, 90))
+@settings(max_examples=drawn(50), deadline=None)
+def test_what_is_cut_off_a_form_is_told_by_its_signs(terms: list[tuple[str, int]], most: int) -> None:
+    """A lower bound is no lower bound without what it subtracts; arguments in parentheses have signs of their own."""
+    parts = [f"{sign} {number}*f(n + 1)" for sign, number in terms]
+    text = " ".join(["max(0, n - 1)", *parts])
+    shown = cut(text, most)
+    if len(text) <= most:
+        assert shown == text
+        return
+    rest = max(range(len(parts)), key=lambda each: len(" ".join(["max(0, n - 1)", *parts[:each]])) < most and each)
+    signs = {sign for sign, _ in terms[rest:]}
+    mark = "+-..." if len(signs) == 2 else f"{signs.pop()} ..."
+    assert shown == " ".join(["max(0, n - 1)", *parts[:rest], mark])

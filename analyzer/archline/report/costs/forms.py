@@ -11,8 +11,8 @@ from archline.algebra.polynomial import Poly
 
 FULL = 44
 """Characters of a form that is shown in full."""
-CUT = " + ..."
-"""What stands for more terms, which are shown with `--all`."""
+CUT = "..."
+"""What stands for more terms, behind their signs; they are shown with `--all`."""
 LEADING = "~: leading terms as all sizes grow"
 
 
@@ -26,12 +26,15 @@ def short_growth(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or the first of its terms, those of the highest degree."""
+    """The text, or the first of its terms, those of the highest degree, and the signs of the others."""
     if len(text) <= most:
         return text
-    ends = [each.start() for each in re.finditer(r" [+-] ", text[:most])]
+    ends = [each.start() for each in re.finditer(r" [+-] ", text)]
     whole = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
-    return text[: (whole or ends or [most])[-1]] + CUT
+    end = max((each for each in whole or ends if each < most), default=most)
+    # Without the terms that are subtracted a lower bound would be none.
+    signs = {text[each + 1] for each in whole or ends if each >= end}
+    return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{CUT}"
 
 
 def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> str:
@@ -40,7 +43,7 @@ def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> s
     if len(text) <= most:
         return text
     lead = lead_of(value)
-    short = text if lead is None else f"~ {write(lead)}"
+    short = f"~ {write(lead)}" if lead else text
     shown = min(short, text, key=len)
     return cut(shown, 2 * most)
 

@@ -69,7 +69,8 @@ def page(view: CostView, metric: str | None = None) -> Page:
     if case is not None:
         notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
     if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
-        notes.append((LEADING,) if view.on_grid else (f"{LEADING}{_slowly(rows)}, for ", Formula("L >= 2")))
+        with_lines = ("; of io, for ", Formula("L >= 2")) if io is not None and not view.on_grid else ()
+        notes.append((LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
     found = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
     known = view.communication

@@ -11,8 +11,8 @@ Path = tuple[str | int, ...]
 _CONSTANTS = {"times", "amount", "factor", "power"}
 _RULES = (
     "size", "log", "cache", "fact", "case", "log below power", "log of bounded", "order of logs", "compare", "least",
-    "log of size", "log below size", "min", "max", "floor", "ceil", "remainder", "log of quotient, above",
-    "log of quotient, below",
+    "log of size", "log below size", "min", "max", "floor", "ceil", "remainder", "exponential",
+    "size below exponential",
 )  # fmt: skip
 
 

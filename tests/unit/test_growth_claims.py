@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
+from archline.claims.growth import _merged
 from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
 
@@ -96,6 +101,20 @@ def test_fails_with_sizes_to_check(claim: str, body: str, told: str) -> None:
     assert found.outcome == "fails", found.reason
     assert told in found.reason
     assert "n = " in found.reason
+
+
+@settings(deadline=None)
+@given(
+    powers=st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 2)), min_size=1, max_size=3),
+    sign=st.sampled_from([1, -1]),
+    size=st.integers(1, 200),
+)
+def test_merged_logarithms_bound_a_term(powers: list[tuple[int, int]], sign: int, size: int) -> None:
+    term = N.scaled(sign)
+    for more, power in powers:
+        term = term * a.ceil_log2(N + more) ** power
+    exact = evaluate(term, {"n": size})
+    assert evaluate(_merged(term, False), {"n": size}) <= exact <= evaluate(_merged(term, True), {"n": size})
 
 
 @pytest.mark.parametrize(

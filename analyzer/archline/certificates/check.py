@@ -336,14 +336,6 @@ class Proofs:
                     _covered([set(product(small, large)) for small in low for large in high], cases)
                     for low, high in self._sides_of_fact(data["fact"])
                 )
-            case "log of quotient, above":
-                log = fm.monomial({data["log"]: "1"})
-                above, _ = _parts(log)
-                exhaustive = bool(above) and _covered([{(log, each)} for each in above], cases)
-            case "log of quotient, below":
-                log, of = fm.monomial({data["log"]: "1"}), fm.monomial({data["of"]: "1"})
-                above, below = _parts(log)
-                exhaustive = of in above and _covered([{(of, each)} for each in (log, *below)], cases)
             case _:
                 exhaustive = False
         require(exhaustive, "the cases are not all there are")
@@ -352,14 +344,6 @@ class Proofs:
 def _covered(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
     """Whether for each alternative, of which at least one holds, there is a case that assumes nothing else."""
     return all(any(alternative.issuperset(case) for case in cases) for alternative in alternatives)
-
-
-def _parts(log: Monomial) -> tuple[list[Monomial], list[Monomial]]:
-    """The logarithms of the atoms that a logarithm's argument multiplies, and that it divides by."""
-    of = fm.argument(log) or fm.ONE
-    above = [log for atom, by in of.powers if by.sign > 0 for log in fm.logs(fm.alone(atom))]
-    below = [log for atom, by in of.powers if by.sign < 0 for log in fm.logs(fm.alone(atom))]
-    return above, below
 
 
 def _sides(data: Data) -> Inequality:

@@ -17,8 +17,9 @@ from archline.algebra.division import divide_exactly
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_text
+from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
@@ -353,22 +354,32 @@ def _text(costs: Costs, value: Poly, upper: bool) -> str:
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     parts = []
+    merged = _merged(value, upper)
     # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
-    for monomial, coefficient in shortened(value, blocks=not upper).terms.items():
+    for monomial, coefficient in shortened(merged, blocks=not upper).terms.items():
         parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
     """An expression without differences that the value is at least, if one is proved for the integer sizes."""
-    return without_differences(costs, value, facts) or _text(costs, value, False)
+    return without_differences(costs, value, facts) or _below(costs, value, value, facts)
+
+
+def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> str:
+    """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
+    merged = _merged(part, False)
+    less = min(fmpq(0), merged.constant_term)
+    if less and merged != part and _at_least(value, ONE, facts):
+        part = (merged - less).scaled(1 / (1 - less))
+    return _text(costs, part, False)
 
 
 def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
     """An expression without differences that the value is at least, proved for the integer sizes."""
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
-        return _text(costs, value, False)
+        return _below(costs, value, value, facts)
     # A maximum is at least the mean of what it is the larger of, which tells of both.
     plain = uncapped(value, facts, upper=False)
     first = [] if plain == value else [plain]
@@ -377,7 +388,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
         for kept in (positive, _apart(positive, whole)):
             share = _share(value, kept, facts) if kept else None
             if share is not None:
-                return _text(costs, kept.scaled(share), False)
+                return _below(costs, kept.scaled(share), value, facts)
     whole = -without_blocks(-value, facts, floors=True)
     return None if whole == value else without_differences(costs, whole, facts)
 
@@ -461,6 +472,48 @@ def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
             return whole != inner and bounded_below(whole, facts)
     except TooComplexError:
         return False
+
+
+def _merged(value: Poly, upper: bool) -> Poly:
+    """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
+    total = ZERO
+    for monomial, coefficient in value.terms.items():
+        term = Poly.constant(coefficient)
+        reduced = False
+        for atom, power in monomial:
+            factor = Poly.of_atom(atom)
+            ends = _nearby(atom) if power > 0 else None
+            if ends is not None:
+                end = ends[upper == (coefficient > 0)]
+                less = end.constant_term < 0
+                # An end below 0 bounds no power, and no product with another such end.
+                if not less or (power == 1 and not reduced):
+                    factor, reduced = end, reduced or less
+            term = term * factor**power
+        total = total + term
+    return total
+
+
+def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
+    """Bounds of ceil(log2(e)) in ceil(log2(n)), n >= 1, for an e that lies between c*n - d and c*n + d'.
+
+    c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
+    """
+    if not isinstance(atom, a.CeilLog2):
+        return None
+    ends = []
+    for upper in (False, True):
+        value = bound_away(atom.argument, floor_by_number, Facts(), upper)
+        size = ZERO if value is None else value - value.constant_term
+        if value is None or len(size.terms) != 1:
+            return None
+        ((monomial, factor),) = size.terms.items()
+        if factor <= 0 or not all(isinstance(each, Symbol) and power > 0 for each, power in monomial):
+            return None
+        more = max(fmpq(0), value.constant_term if upper else -value.constant_term)
+        apart = a.ceil_log2(Poly.constant(factor + more if upper else (1 + more) / factor))
+        ends.append(a.ceil_log2(Poly({monomial: fmpq(1)})) + (apart if upper else -apart))
+    return ends[0], ends[1]
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:

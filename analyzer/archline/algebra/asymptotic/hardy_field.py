@@ -214,11 +214,6 @@ def compared(left: Value, right: Value) -> int:
     return added(left, negated(right)).sign
 
 
-def growth(value: Value) -> Scale:
-    """The scale of a value that is not zero."""
-    return value.leading.scale
-
-
 def rounded(value: Value, up: bool) -> Value:
     """Ceil or floor of a value that is not negative."""
     if not value.terms:

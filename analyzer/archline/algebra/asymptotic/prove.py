@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from archline.algebra.asymptotic.constants import UNITY, ZERO, Constant, exactly
+from archline.algebra.asymptotic.constants import ZERO, Constant, exactly
 from archline.algebra.asymptotic.counterexample import Divergence, Refuter
 from archline.algebra.asymptotic.direction_lp import (
     ENCLOSURE_BITS,
@@ -26,7 +26,7 @@ from archline.algebra.asymptotic.direction_lp import (
 )
 from archline.algebra.asymptotic.log_domain import Alternatives, Domain
 from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
-from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial, log_of
+from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -163,7 +163,6 @@ class Search:
         for each in self._domain.alternatives:
             if not any(all(value_of(row.gap, values) >= 0 for row in branch) for branch in each.branches):
                 yield _alternatives(each, depth)
-        yield from _log_quotients(rows, values, depth)
         yield from _log_orders(rows, values, depth)
 
 
@@ -191,27 +190,6 @@ def _comparison(left: Monomial, right: Monomial, depth: int) -> _Split:
 def _alternatives(fact: Alternatives, depth: int) -> _Split:
     branches = tuple(tuple(_assumed(row.small, row.large, depth) for row in branch) for branch in fact.branches)
     return fact.document, branches
-
-
-def _log_quotients(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
-    """log(P/N) <= C*max of log(p), and log(p) <= C*max(log(P/N), max of log(q)), for the sizes p of P and q of N."""
-    logs = set(rows.logs)
-    for atom in rows.logs:
-        assert atom.argument is not None
-        above = [log_of(each) for each, power in atom.argument.powers.items() if power.sign() > 0]
-        below = [log_of(each) for each, power in atom.argument.powers.items() if power.sign() < 0]
-        if not below:
-            continue
-        own = Monomial({atom: UNITY})
-        known = [each for each in above if each in logs]
-        if len(known) == len(above) and all(values.get(each, 0) < values.get(atom, 0) for each in above):
-            document = {"rule": "log of quotient, above", "log": atom.key}
-            yield document, tuple((_assumed(own, Monomial({each: UNITY}), depth),) for each in above)
-        for each in known:
-            if all(values.get(other, 0) < values.get(each, 0) for other in (atom, *below)):
-                document = {"rule": "log of quotient, below", "log": atom.key, "of": each.key}
-                larger = [Monomial({other: UNITY}) for other in (atom, *below)]
-                yield document, tuple((_assumed(Monomial({each: UNITY}), other, depth),) for other in larger)
 
 
 def _log_orders(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
+from itertools import product
 from typing import TypeAlias
 
 from archline.algebra.asymptotic.is_big_o import proves
@@ -28,8 +29,8 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     found = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
-    texts = list(dict.fromkeys(of_powers(each) for each in found or ()))
-    if not 0 < len(texts) <= MAX_TERMS:
+    texts = list(dict.fromkeys(of_powers(each) for each in found if each is not None))
+    if None in found or not 0 < len(texts) <= MAX_TERMS:
         return None
     exprs = [parse_expression(text) for text in texts]
     kept = list(range(len(exprs)))
@@ -50,54 +51,39 @@ def _is_share(expr: s.Expr) -> bool:
     )
 
 
-def _terms(expr: s.Expr) -> list[dict[str, Fraction]] | None:
-    """The monomials of a sum, multiplied out; a max is as good as a sum."""
+def _terms(expr: s.Expr) -> list[Powers | None]:
+    """The monomials that are added in a sum, multiplied out, a max as good as one; None for all else."""
     match expr:
         case s.Binary(op="+", left=left, right=right):
-            parts = [_terms(left), _terms(right)]
-        case s.Call(function="max", arguments=arguments):
-            parts = [_terms(each) for each in arguments]
-        case s.Binary(op="*", left=left, right=right):
-            first, second = _terms(left), _terms(right)
-            if first is None or second is None or len(first) * len(second) > MAX_TERMS:
-                return None
-            return [_times(a, b, 1) for a in first for b in second]
-        case s.Binary(op="/", left=left, right=right):
-            top, bottom = _terms(left), monomial(right)
-            return None if top is None or bottom is None else [_times(each, bottom, -1) for each in top]
-        case _:
-            only = monomial(expr)
-            return None if only is None else [only]
-    known = [each for each in parts if each is not None]
-    return [each for part in known for each in part] if len(known) == len(parts) else None
-
-
-def added_terms(expr: s.Expr) -> list[Powers]:
-    """The monomials that are added in a sum, multiplied out; what is subtracted, or is none, is left out."""
-    match expr:
-        case s.Binary(op="+", left=left, right=right):
-            return [*added_terms(left), *added_terms(right)]
+            return [*_terms(left), *_terms(right)]
         case s.Binary(op="-", left=left):
-            return added_terms(left)
+            return [*_terms(left), None]
+        case s.Call(function="max", arguments=arguments):
+            return [term for each in arguments for term in _terms(each)]
         case s.Binary(op="*", left=left, right=right):
-            return _distinct(_times(a, b, 1) for a in added_terms(left) for b in added_terms(right))
+            return _products(_terms(left), _terms(right), 1)
         case s.Binary(op="/", left=left, right=right):
-            bottom = monomial(right)
-            return [] if bottom is None else _distinct(_times(each, bottom, -1) for each in added_terms(left))
+            return _products(_terms(left), [monomial(right)], -1)
         case _:
-            only = monomial(expr)
-            return [] if only is None else [only]
+            return [monomial(expr)]
 
 
-def _distinct(terms: Iterable[Powers]) -> list[Powers]:
-    found: list[Powers] = []
-    for each in terms:
+def _products(left: list[Powers | None], right: list[Powers | None], sign: int) -> list[Powers | None]:
+    """Each times, or over, each, none twice; None where one of both is."""
+    found: list[Powers | None] = []
+    for a, b in product(left, right):
+        each = None if a is None or b is None else _times(a, b, sign)
         if each not in found:
             found.append(each)
     return found
 
 
-def _times(one: dict[str, Fraction], other: dict[str, Fraction], sign: int) -> dict[str, Fraction]:
+def added_terms(expr: s.Expr) -> list[Powers]:
+    """The monomials that are added in a sum, multiplied out; what is subtracted, or is none, is left out."""
+    return [each for each in _terms(expr) if each is not None]
+
+
+def _times(one: Powers, other: Powers, sign: int) -> Powers:
     powers = {name: one.get(name, Fraction(0)) + sign * other.get(name, Fraction(0)) for name in {**one, **other}}
     return {name: power for name, power in powers.items() if power}
 
@@ -119,7 +105,7 @@ def of_powers(powers: Mapping[str, Fraction]) -> str:
     return quotient_text(above, below)
 
 
-def monomial(expr: s.Expr) -> dict[str, Fraction] | None:
+def monomial(expr: s.Expr) -> Powers | None:
     """The powers of a product of names (and of logarithms, by their text); None for another expression."""
     match expr:
         case s.Integer(value=value) if value > 0:

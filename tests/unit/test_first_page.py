@@ -219,3 +219,25 @@ def test_what_is_cut_off_a_form_is_told_by_its_signs(terms: list[tuple[str, int]
     signs = {sign for sign, _ in terms[rest:]}
     mark = "+-..." if len(signs) == 2 else f"{signs.pop()} ..."
     assert shown == " ".join(["max(0, n - 1)", *parts[:rest], mark])
+
+
+def test_a_regime_that_growth_cannot_read_spoils_no_other(tmp_path: Path) -> None:
+    """The greatest common divisor of b and L stands in one condition; where fewer lines fit, a factor is proved."""
+    file = tmp_path / "tiles.algo"
+    file.write_text(
+        "algorithm f(A: real[n, n], B: real[n, m], C: inout real[n, m], b: size):\n"
+        "    for ii in 0..n step b:\n"
+        "        for jj in 0..m step b:\n"
+        "            for kk in 0..n step b:\n"
+        "                for i in ii..min(ii + b, n):\n"
+        "                    for j in jj..min(jj + b, m):\n"
+        "                        for k in kk..min(kk + b, n):\n"
+        "                            if k <= i:\n"
+        "                                C[i, j] += A[i, k]*B[k, j]\n"
+        "                            else:\n"
+        "                                C[i, j] += A[k, i]*B[k, j]\n",
+        encoding="utf-8",
+    )
+    page = " ".join(cli("cost", str(file), "--metric", "io").out.split())
+    assert "asymptotically optimal" in page or "within a factor" in page
+    assert "not an expression" not in page

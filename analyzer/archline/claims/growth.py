@@ -24,6 +24,7 @@ from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
+from archline.claims.verdict import TOO_LONG
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
@@ -292,7 +293,7 @@ def _sides(relation: str) -> tuple[str, ...]:
 
 def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> Decided:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
-    too_long = Decided("unknown", "the derived bounds have too many terms, or are nested too deeply, to compare")
+    too_long = Decided("unknown", TOO_LONG)
     if max(len(piece.lower), len(piece.upper)) > MAX_LENGTH:
         return too_long
     try:

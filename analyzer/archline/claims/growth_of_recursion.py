@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.effort import TooComplexError, budget
+from archline.claims.verdict import TOO_LONG
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
@@ -57,7 +58,7 @@ def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fa
                 return _by_scalings(recurrence, added, facts)
             return _by_solving(recurrence, added)
     except (TooComplexError, ArchlineError) as problem:
-        return BySolving(None, None, reason=str(problem))
+        return BySolving(None, None, reason=TOO_LONG if isinstance(problem, ArchlineError) else str(problem))
 
 
 def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:

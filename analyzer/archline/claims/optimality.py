@@ -88,8 +88,9 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
         search = _Search(costs, cost, scope, facts, least(costs, cost, known), _factors(cost.orderless, sizes))
         regimes = tuple(search.regimes())
         floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
-    except ArchlineError as problem:
-        regimes, floors = (OptimalityRegime("", None, problem.diagnostics[0].message),), ()
+    except ArchlineError:
+        # A finding about the text of a form, which nobody wrote.
+        regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
     return Attained(tuple(map(format_fact, under)), regimes, floors)
 
 
@@ -101,6 +102,9 @@ def _told(
         count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
         text = growth_of(costs, count, sizes, facts, known) or costs.text(count)
         yield per_line(text if re.fullmatch(r"[\w^*]+", text) else f"({text})", power)
+
+
+UNREAD = "its form is none that growth is read off"
 
 
 @dataclass(eq=False)
@@ -151,7 +155,10 @@ class _Search:
     def _of_alternative(self, when: str, each: Alternative) -> OptimalityRegime:
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
-        return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
+        try:
+            return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
+        except ArchlineError:
+            return OptimalityRegime(when, None, UNREAD)
 
     def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
         """What is known where an alternative fits; the growth prover knows no common divisors."""

@@ -11,6 +11,7 @@ from archline.language import syntax as s
 from archline.records import record
 
 Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
+TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to compare"
 
 
 @record

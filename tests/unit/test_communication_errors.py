@@ -302,3 +302,18 @@ def test_success_is_a_line_of_the_report(tmp_path: Path) -> None:
     assert "  messages: checked up to P = 32\n" in outcome.out
     # The second time it comes from the cache.
     assert cli("check", str(file)).out == outcome.out
+
+
+def test_sizes_are_tried_that_the_assumptions_allow(tmp_path: Path) -> None:
+    """An eighth of n goes at multiples of 8 only."""
+    path = tmp_path / "eighths.algo"
+    path.write_text(
+        "algorithm f(x: inout local real[n]) on grid(r: P):\n"
+        "    local a: real[n/8] = 0\n"
+        "    local b: real[n/8] = 1\n"
+        "    exchange a to ((r + 1)%P) into b from ((r + P - 1)%P)\n"
+        "    x[0] += b[0]\n"
+    )
+    outcome = cli("check", str(path))
+    assert "assuming 8 divides n" in outcome.out
+    assert "messages: checked up to P = 32\n" in outcome.out

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 
+from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import at
 from archline.analysis.checks.sizes import extents as extents_of
 from archline.analysis.sampling import Allowed
@@ -25,6 +26,7 @@ from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.source import Span
+from archline.language.substitution import divisions_of_runs
 from archline.records import record, replace
 
 LARGEST, LONG = 32, 8
@@ -231,7 +233,9 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     names = (*signature.size_names, *signature.indices)
     of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
     chosen = [name for name in names if name in of_axes]
-    allowed = Allowed.of(declared(module, algorithm), algorithm.where)
+    # Where an assumption does not hold, nothing is claimed of runs.
+    facts = (*algorithm.where, *divisions_of_runs(algorithm), *assumed_facts(module, algorithm))
+    allowed = Allowed.of(declared(module, algorithm), facts)
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
         divisors = [each for each in range(1, processors + 1) if processors % each == 0]
@@ -242,12 +246,14 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
                 shapes.setdefault(extents, point)
         ordered = sorted(shapes, key=lambda each: (sum(each), each))
         for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= LONG else ()))):
-            points = list(islice(_sizes(module, algorithm, shapes[shape], allowed), MAX_POINTS))
+            points = list(islice(_sizes(module, algorithm, facts, shapes[shape], allowed), MAX_POINTS))
             yield sorted(points, key=lambda each: (sum(map(abs, each.values())), *each.values()))
 
 
-def _sizes(module: Module, algorithm: s.Algorithm, shape: Point, allowed: Allowed) -> Iterator[Point]:
-    """Small values of the other sizes, that the `where` allows."""
+def _sizes(
+    module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], shape: Point, allowed: Allowed
+) -> Iterator[Point]:
+    """Small values of the other sizes, that the facts allow."""
     signature = module.signatures[algorithm]
     visits = 0
 
@@ -257,7 +263,7 @@ def _sizes(module: Module, algorithm: s.Algorithm, shape: Point, allowed: Allowe
             yield point
             return
         name, *rest = left
-        for value in _candidates(algorithm, name, signature.at_least.get(name), point):
+        for value in _candidates(facts, name, signature.at_least.get(name), point):
             visits += 1
             extended = {**point, name: value}
             if visits < MAX_VISITS and allowed(extended):
@@ -267,15 +273,15 @@ def _sizes(module: Module, algorithm: s.Algorithm, shape: Point, allowed: Allowe
     ordered: list[str] = []
     while left:
         # A size that a fact gives by others comes after them.
-        free = (each for each in left if all(set(left) & s.names(by) <= {each} for by in _given(algorithm, each)))
+        free = (each for each in left if all(set(left) & s.names(by) <= {each} for by in _given(facts, each)))
         ordered.append(next(free, left[0]))
         left.remove(ordered[-1])
     return search(shape, ordered)
 
 
-def _given(algorithm: s.Algorithm, name: str) -> Iterator[s.Expr]:
+def _given(facts: tuple[s.Fact, ...], name: str) -> Iterator[s.Expr]:
     """What the size equals, or is a multiple of."""
-    for fact in algorithm.where:
+    for fact in facts:
         match fact:
             case s.Divides(divisor=given, value=s.Name(id=found)) if found == name:
                 yield given
@@ -286,13 +292,13 @@ def _given(algorithm: s.Algorithm, name: str) -> Iterator[s.Expr]:
                 continue
 
 
-def _candidates(algorithm: s.Algorithm, name: str, least: int | None, point: Point) -> list[int]:
+def _candidates(facts: tuple[s.Fact, ...], name: str, least: int | None, point: Point) -> list[int]:
     """Values to try: small ones, multiples of P, and of what facts name; for an index the first and last processor."""
     processors = point["P"]
     if least is None:
-        return sorted({0, 1, processors - 1}) if name in s.names(algorithm.where) else [0]
+        return sorted({0, 1, processors - 1}) if name in s.names(facts) else [0]
     found = {least, least + 1, 2, 3, processors, processors + 1, 2 * processors, processors**2}
-    for given in _given(algorithm, name):
+    for given in _given(facts, name):
         try:
             value = evaluate_static(given, point)
         except EvaluationError:

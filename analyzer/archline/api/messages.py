@@ -233,9 +233,10 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     names = (*signature.size_names, *signature.indices)
     of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
     chosen = [name for name in names if name in of_axes]
-    # Where an assumption does not hold, nothing is claimed of runs.
-    facts = (*algorithm.where, *divisions_of_runs(algorithm), *assumed_facts(module, algorithm))
-    allowed = Allowed.of(declared(module, algorithm), facts)
+    # Every run divides so; runs that other assumptions exclude are to be seen refused.
+    certain = (*algorithm.where, *divisions_of_runs(algorithm))
+    allowed = Allowed.of(declared(module, algorithm), certain)
+    facts = (*certain, *assumed_facts(module, algorithm))
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
         divisors = [each for each in range(1, processors + 1) if processors % each == 0]

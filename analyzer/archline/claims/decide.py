@@ -233,15 +233,25 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     for fact in ensures.when:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     first = _compared(ensures, costs, cost, scope.facts, facts)
-    if first.outcome == "fails" or ensures.relation == "O" or (first.outcome == "holds" and not _may_vanish(cost)):
+    empty = costs.index_range is not None and costs.index_range.least < 1
+    if first.outcome == "fails" or not (
+        empty or (ensures.relation != "O" and (first.outcome != "holds" or _may_vanish(cost)))
+    ):
         return first
     known = points(algorithm, scope, costs, ensures, branches=False)
     small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
-    zero = (each for each in small if (_claimed(ensures, each) or 0) > 0 and _is_zero(cost, each))
-    place = next((each for each in zero if _has_runs(algorithm, scope, each)), None)
-    if place is not None:
-        reason = "the cost is 0 and the claim is not; a `when` leaves such sizes out"
-        return Verdict(ensures, "fails", reason, place)
+    for place in small:
+        ends, claimed = _ends(cost, place), _claimed(ensures, place)
+        if ends is None or claimed is None:
+            continue
+        zero = ""
+        if ensures.relation != "Omega" and claimed == 0 < ends[0] and _is_empty(costs.index_range, place):
+            zero, other = "claim", "cost"
+        elif ensures.relation != "O" and claimed > 0 >= ends[first.outcome != "holds"]:
+            zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
+        if zero and _has_runs(algorithm, scope, place):
+            reason = f"the {zero} is 0 and the {other} is not; a `when` leaves such sizes out"
+            return Verdict(ensures, "unknown" if zero == "lower bound" else "fails", reason, place)
     if first.outcome == "holds":
         return first
     zeros = list(takewhile(lambda each: _claimed(ensures, each) == 0 and _is_zero(cost, each), small))
@@ -253,6 +263,14 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
+    """Whether a range of two indices is empty, where growth in their distance says nothing, and no logarithm is 0."""
+    if indices is None or indices.low not in point or indices.high not in point:
+        return False
+    sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
+    return point[indices.low] == point[indices.high] and min(sizes, default=2) >= 2
 
 
 def _has_runs(algorithm: s.Algorithm, scope: Scope, point: Mapping[str, int]) -> bool:
@@ -277,11 +295,16 @@ def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
     return Fraction(claimed.lo if isinstance(claimed, Enclosure) else claimed)
 
 
-def _is_zero(cost: Cost, point: Mapping[str, int]) -> bool:
+def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:
     try:
-        return ends_at(cost, point)[1] <= 0
+        return ends_at(cost, {"Z": 1, "L": 1, **point})
     except EvaluationError:
-        return False
+        return None
+
+
+def _is_zero(cost: Cost, point: Mapping[str, int]) -> bool:
+    ends = _ends(cost, point)
+    return ends is not None and ends[1] <= 0
 
 
 def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:

@@ -140,11 +140,13 @@ class Refuter:
 
 def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
     zero, one, two, three = map(fmpq, range(4))
-    kinds = ((one,), (two,), (zero, one), (zero, zero, one), (three,), (zero, two))
-    for count in range(1, len(names) + 1):
-        for growing in itertools.combinations(names, count):
-            for chosen in itertools.product(kinds, repeat=count):
-                yield dict(zip(growing, chosen, strict=True))
+    plain: tuple[tuple[fmpq, ...], ...] = ((one,), (two,), (zero, one), (zero, zero, one))
+    rare: tuple[tuple[fmpq, ...], ...] = ((three,), (zero, two))
+    for kinds, fewest in ((plain + rare, 1), (plain, 2), (plain + rare, 2)):
+        for count in range(fewest, 2 if fewest == 1 else len(names) + 1):
+            for growing in itertools.combinations(names, count):
+                for chosen in itertools.product(kinds, repeat=count):
+                    yield dict(zip(growing, chosen, strict=True))
 
 
 def _levels(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:

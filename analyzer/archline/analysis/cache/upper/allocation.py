@@ -26,7 +26,7 @@ from archline.analysis.cache.residency.reload import resumed
 from archline.analysis.cache.residency.row_split import Splits
 from archline.analysis.cache.residency.single import alone
 from archline.analysis.cache.upper.pareto import Choices, together
-from archline.analysis.cache.upper.plan import Plan, Way
+from archline.analysis.cache.upper.plan import Plan, Spending
 from archline.analysis.cache.upper.retained import Growing, growing
 from archline.analysis.cache.upper.reuse_groups import Cluster, by_array, clusterings
 from archline.analysis.cache.upper.spare import Mixed, Parted, Stays
@@ -66,8 +66,8 @@ class Planner:
     _kept: dict[Cluster, Choices] = field(default_factory=dict)
     _held: dict[tuple[tuple[Resident, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
-    _mixed: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
-    _parted: dict[_Held, tuple[Way, ...]] = field(default_factory=dict)
+    _mixed: dict[_Held, tuple[Spending, ...]] = field(default_factory=dict)
+    _parted: dict[_Held, tuple[Spending, ...]] = field(default_factory=dict)
     _splits: dict[int, Splits] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
@@ -276,7 +276,7 @@ class Planner:
         needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
         return Plan(units, needs, total(unit.misses for unit in units), *self._spending(units))
 
-    def _spending(self, units: tuple[Resident, ...]) -> Iterator[Callable[[], tuple[tuple[Way, ...], ...]]]:
+    def _spending(self, units: tuple[Resident, ...]) -> Iterator[Callable[[], tuple[tuple[Spending, ...], ...]]]:
         """What finds ways to use spare lines, for all rows and for some."""
         for finding in (self._mixtures, self._partings):
             yield partial(_within_budget, partial(finding, units))
@@ -313,20 +313,20 @@ class Planner:
             if _holds(loop, region) and not any(_holds(each, region) for each in given_up)
         )
 
-    def _mixtures(self, units: tuple[Resident, ...]) -> Iterator[tuple[Way, ...]]:
+    def _mixtures(self, units: tuple[Resident, ...]) -> Iterator[tuple[Spending, ...]]:
         """For each array what spare lines could do for all rows alike."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
             staying = self._staying(self._growing[id(clusters[0].references[0].array)], owner)
             yield (*_all_beside(clusters, owner, self._mixed, self._beside), *staying)
 
-    def _partings(self, units: tuple[Resident, ...]) -> Iterator[tuple[Way, ...]]:
+    def _partings(self, units: tuple[Resident, ...]) -> Iterator[tuple[Spending, ...]]:
         """For each array what spare lines could do for some rows."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         for clusters in self._clusters:
             yield _all_beside(clusters, owner, self._parted, self._beside_rows)
 
-    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Resident]) -> Iterator[Way]:
+    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Resident]) -> Iterator[Spending]:
         """What may stay of windows that hold ever more or less, beside units that keep nothing of them."""
         for held in windows:
             # A unit of several references fetches what they share once.
@@ -339,7 +339,7 @@ class Planner:
                 owners = dict.fromkeys(chain.from_iterable(fetching))
                 saving = tuple(chain.from_iterable(unit.references for unit in owners))
                 values = held.first, held.last, held.lines, held.saved
-                yield Way(saving, values, partial(Stays, times=len(fetching), regions=self._regions_of(held.loop)))
+                yield Spending(saving, values, partial(Stays, times=len(fetching), regions=self._regions_of(held.loop)))
 
     def _fetches_less(self, unit: Resident, others: Sequence[Resident]) -> bool:
         """Whether a unit fetches less than others, by a tenth at least, at some sample."""
@@ -354,27 +354,27 @@ class Planner:
         """What may stay of each array."""
         return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
 
-    def _beside(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Way]:
+    def _beside(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Spending]:
         """What spare lines could do for a cluster that these units hold."""
         fetched = sum((unit.misses for unit in fine), ZERO)
         for unit in _others(cluster, fine):
             make = partial(Mixed, regions=self._regions_of(unit.loop, unit.given_up))
             for classes in unit.classes:
-                yield Way(cluster.references, (fetched, unit.misses, *classes), make)
+                yield Spending(cluster.references, (fetched, unit.misses, *classes), make)
         for pin in cluster.pins:
             values = fetched, pin.lines * pin.windows, ONE, ZERO, pin.lines
-            yield Way(cluster.references, values, partial(Mixed, regions=self._regions_of(pin.loop)))
+            yield Spending(cluster.references, values, partial(Mixed, regions=self._regions_of(pin.loop)))
 
-    def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Way]:
+    def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Spending]:
         """What they could do for some rows of it."""
         splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
         for unit in _others(cluster, fine):
             for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
                 regions = tuple(self._regions_of(half.loop) for half in split.halves)
-                yield Way(split.references, split.values, partial(Parted, regions=regions, before=split.before))
+                yield Spending(split.references, split.values, partial(Parted, regions=regions, before=split.before))
 
 
-def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tuple[Way, ...], ...]:
+def _within_budget(finding: Callable[[], Iterator[tuple[Spending, ...]]]) -> tuple[tuple[Spending, ...], ...]:
     """Ways to use spare lines, none where they are too large to find: the plan's own bound holds without them."""
     try:
         with budget(MAX_MIXING, own=True):
@@ -386,11 +386,11 @@ def _within_budget(finding: Callable[[], Iterator[tuple[Way, ...]]]) -> tuple[tu
 def _all_beside(
     clusters: Iterable[Cluster],
     owner: Mapping[int, Resident],
-    known: dict[_Held, tuple[Way, ...]],
-    find: Callable[[Cluster, tuple[Resident, ...]], Iterable[Way]],
-) -> tuple[Way, ...]:
+    known: dict[_Held, tuple[Spending, ...]],
+    find: Callable[[Cluster, tuple[Resident, ...]], Iterable[Spending]],
+) -> tuple[Spending, ...]:
     """What is found beside the units that hold clusters, where these hold nothing else; each is looked for once."""
-    found: list[Way] = []
+    found: list[Spending] = []
     for cluster in clusters:
         fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
         if sum(len(unit.references) for unit in fine) == len(cluster.references):

@@ -11,7 +11,7 @@ from archline.algebra.effort import late
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
-from archline.analysis.cache.upper.plan import Plan, Way
+from archline.analysis.cache.upper.plan import Plan, Spending
 from archline.analysis.cache.upper.retained import TURN
 from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, ranked
 from archline.records import field, record
@@ -49,7 +49,7 @@ class _Program:
 
     plans: Sequence[Plan]
     machine: Machine
-    _used: dict[Way, Used] = field(default_factory=dict, repr=False)
+    _used: dict[Spending, Used] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _ready(self) -> list[tuple[Plan, Functions]]:
@@ -69,7 +69,7 @@ class _Program:
         parted = (self._spent(each, here, True) for _, each in nearest if not late() and any(each.plan.partings))
         return floor(min([nearest[0][0], *parted]))
 
-    def _function(self, way: Way) -> Used:
+    def _function(self, way: Spending) -> Used:
         if way not in self._used:
             self._used[way] = way.used(self.machine)
         return self._used[way]

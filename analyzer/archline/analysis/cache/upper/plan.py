@@ -14,7 +14,7 @@ from archline.records import record
 
 
 @record(eq=False)
-class Way:
+class Spending:
     """A way to use spare lines for references; `make` has it from their set and its expressions as functions."""
 
     references: tuple[Reference, ...]
@@ -37,8 +37,8 @@ class Plan:
     units: tuple[Resident, ...]
     needs: tuple[Poly, ...]
     misses: Poly
-    mixing: Callable[[], Iterable[tuple[Way, ...]]] = tuple
-    parting: Callable[[], Iterable[tuple[Way, ...]]] = tuple
+    mixing: Callable[[], Iterable[tuple[Spending, ...]]] = tuple
+    parting: Callable[[], Iterable[tuple[Spending, ...]]] = tuple
 
     @property
     def values(self) -> tuple[Poly, ...]:
@@ -46,16 +46,16 @@ class Plan:
         return self.misses, *self.needs
 
     @cached_property
-    def mixtures(self) -> tuple[tuple[Way, ...], ...]:
+    def mixtures(self) -> tuple[tuple[Spending, ...], ...]:
         """For each array what spare lines could do for all rows alike."""
         return tuple(self.mixing())
 
     @cached_property
-    def partings(self) -> tuple[tuple[Way, ...], ...]:
+    def partings(self) -> tuple[tuple[Spending, ...], ...]:
         """For each array what they could do for some rows; found later, as it takes far longer."""
         return tuple(self.parting())
 
-    def ways(self, parted: bool) -> Iterator[tuple[Way, ...]]:
+    def ways(self, parted: bool) -> Iterator[tuple[Spending, ...]]:
         """For each array what spare lines could do, for some rows too or not."""
         for alike, some in zip_longest(self.mixtures, self.partings if parted else (), fillvalue=()):
             yield alike + some

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import archline as al
 from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, passed_bounds
 from archline.analysis.metrics.recursion import Derivation
 from archline.api.algorithms import Algorithm, loads
@@ -465,3 +466,19 @@ def test_programs_that_run_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)
     assert not any(misplaced_accesses(module, algorithm) for algorithm in module.algorithms.values())
     assert not any(list(passed_bounds(module, algorithm)) for algorithm in module.algorithms.values())
+
+
+def test_bounds_that_contradict_each_other_are_none() -> None:
+    """Each call halves a range by a `where` that fails at its end: no run satisfies what the calls assume."""
+    text = (
+        "algorithm f(lo: index, hi: index, t: inout real[1]):\n"
+        "    where lo < hi\n"
+        "    ensures flops <= -3\n"
+        "    if hi - lo >= 1:\n"
+        "        t[0] += 1.0\n"
+        "        f(lo, (lo + hi)//2, t)\n"
+        "        f((lo + hi)//2 + 1, hi, t)\n"
+    )
+    cost = al.loads(text)["f"].cost()
+    assert cost.flops.status == cost.work.status == "unknown"
+    assert [verdict.outcome for verdict in cost.ensures] == ["unknown"]

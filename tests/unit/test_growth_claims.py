@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import archline as al
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -145,3 +146,27 @@ def test_declared_costs_are_named() -> None:
     found = decided("work is Theta(n^2)", "for i in 0..n:\n    costs n work")
     assert found.outcome == "holds"
     assert "given what costs at line" in found.reason
+
+
+def test_an_empty_range_of_indices_is_one_of_its_sizes() -> None:
+    text = (
+        "algorithm f(lo: index, hi: index, x: inout real[1]):\n"
+        "    where lo <= hi\n"
+        "    ensures work is O(hi - lo)\n"
+        "    ensures work is O(hi - lo) when lo < hi\n"
+        "    ensures work is O(hi - lo + 1)\n"
+        "    x[0] = 1.0\n"
+    )
+    assert [verdict.outcome for verdict in al.loads(text)["f"].cost().ensures] == ["fails", "holds", "holds"]
+
+
+def test_a_lower_bound_that_is_0_somewhere_proves_nothing_there() -> None:
+    text = (
+        "algorithm f(x: inout real[n]):\n"
+        "    where n is power of 2\n"
+        "    ensures io is Omega(1)\n"
+        "    ensures io is Omega(1) when n >= 2\n"
+        "    for d in 0..log2(n):\n"
+        "        x[0] += 1.0\n"
+    )
+    assert [verdict.outcome for verdict in al.loads(text)["f"].cost().ensures] == ["fails", "holds"]

@@ -12,7 +12,7 @@ from functools import cache, lru_cache, partial
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.index_range import index_range
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs, cost_of
@@ -213,6 +213,11 @@ def _within_budget(
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
     """The cost with what the recurrence says beside its bounds; the outermost call adds 1 where calls count."""
+    facts = declared(statements.module, algorithm).facts
+    if cost.upper is not None and any(facts.positive(each - cost.upper) for each in (ZERO, cost.lower or ZERO)):
+        # Both follow from what its calls assume, which no run satisfies then.
+        reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
+        return cost_of(cost.metric, Unknown(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)

@@ -234,6 +234,10 @@ class Poly:
 
     __rmul__ = __mul__
 
+    def positive_terms(self) -> Poly:
+        """The terms with positive coefficients."""
+        return Poly({monomial: coefficient for monomial, coefficient in self.terms.items() if coefficient > 0})
+
     def scaled(self, factor: Number) -> Poly:
         """The polynomial times a constant."""
         constant = factor if isinstance(factor, fmpq) else rational(factor)

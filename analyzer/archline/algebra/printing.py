@@ -274,7 +274,7 @@ def _forms(atom: Atom) -> list[Poly]:
 
 def _of_positive_part(argument: Poly) -> list[Poly]:
     """max(0, x - y) as x - min(x, y) and as max(x, y) - y."""
-    above = Poly({m: c for m, c in argument.terms.items() if c > 0})
+    above = argument.positive_terms()
     below = above - argument
     if not above or not below:
         return []

@@ -398,7 +398,7 @@ def _smoothed(atom: Atom) -> Poly | None:
     match atom:
         case a.PositivePart():
             # max(0, 2 - n) is no more than 2.
-            return _smooth(Poly({monomial: each for monomial, each in atom.argument.terms.items() if each > 0}))
+            return _smooth(atom.argument.positive_terms())
         case a.Floor():
             return _smooth(atom.argument)
         case _:

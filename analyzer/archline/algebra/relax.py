@@ -305,6 +305,6 @@ def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
 
 def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:
     """max(0, e) is at most the positive terms of e, where those are nonnegative."""
-    positive = Poly({m: c for m, c in atom.argument.terms.items() if c > 0})
+    positive = atom.argument.positive_terms()
     rest = atom.argument - positive
     return positive if facts.nonnegative(positive) and facts.nonnegative(-rest) else None

@@ -31,7 +31,7 @@ def real(value: Poly) -> Poly:
 
 def beyond(value: Poly) -> Poly:
     """No less, without rounding: what is subtracted may be rounded down, and is left away first."""
-    added = Poly({monomial: coefficient for monomial, coefficient in value.terms.items() if coefficient > 0})
+    added = value.positive_terms()
 
     def unrounded(atom: Atom) -> Poly | None:
         match atom:

@@ -385,7 +385,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
     plain = uncapped(value, facts, upper=False)
     first = [] if plain == value else [plain]
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
-        positive = Poly({monomial: coefficient for monomial, coefficient in whole.terms.items() if coefficient > 0})
+        positive = whole.positive_terms()
         for kept in (positive, _apart(positive, whole)):
             share = _share(value, kept, facts) if kept else None
             if share is not None:

@@ -75,7 +75,7 @@ def _all(facts: Facts, known: list[Poly], value: Poly) -> bool:
 def _condition(value: Poly) -> str:
     """`n >= m + 1` for n - m - 1, which is at least 0."""
     value = value.scaled(1 / a.content(value))
-    above = Poly({monomial: coefficient for monomial, coefficient in value.terms.items() if coefficient > 0})
+    above = value.positive_terms()
     below = above - value
     return f"{to_text(below)} <= {to_text(above)}" if above.is_constant else f"{to_text(above)} >= {to_text(below)}"
 

@@ -89,7 +89,7 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
         regimes = tuple(search.regimes())
         floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
     except ArchlineError:
-        # A finding about the text of a form, which nobody wrote.
+        # The diagnostic speaks of the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
     return Attained(tuple(map(format_fact, under)), regimes, floors)
 
@@ -104,7 +104,7 @@ def _told(
         yield per_line(text if re.fullmatch(r"[\w^*]+", text) else f"({text})", power)
 
 
-UNREAD = "its form is none that growth is read off"
+UNREAD = "its growth cannot be read from its form"
 
 
 @dataclass(eq=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from archline.algebra.asymptotic import hardy_field
@@ -142,11 +142,18 @@ def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]
     zero, one, two, three = map(fmpq, range(4))
     plain: tuple[tuple[fmpq, ...], ...] = ((one,), (two,), (zero, one), (zero, zero, one))
     rare: tuple[tuple[fmpq, ...], ...] = ((three,), (zero, two))
-    for kinds, fewest in ((plain + rare, 1), (plain, 2), (plain + rare, 2)):
-        for count in range(fewest, 2 if fewest == 1 else len(names) + 1):
+
+    def curves(kinds: Sequence[tuple[fmpq, ...]], counts: Iterable[int]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
+        for count in counts:
             for growing in itertools.combinations(names, count):
                 for chosen in itertools.product(kinds, repeat=count):
                     yield dict(zip(growing, chosen, strict=True))
+
+    several = range(2, len(names) + 1)
+    yield from curves(plain + rare, (1,))
+    yield from curves(plain, several)
+    # The rest: curves of plain kinds alone are not counted as trials again.
+    yield from (each for each in curves(plain + rare, several) if not set(each.values()).isdisjoint(rare))
 
 
 def _levels(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:

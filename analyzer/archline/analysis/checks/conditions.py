@@ -86,7 +86,7 @@ class Assumption:
             case "least":
                 shown = _relation(first, self.order)
             case "equal":
-                shown = f"{to_text(more := _positive(first), self.order)} == {to_text(more - first, self.order)}"
+                shown = f"{to_text(more := first.positive_terms(), self.order)} == {to_text(more - first, self.order)}"
             case "divides":
                 shown = f"{to_text(first, self.order)} divides {to_text(others[0], self.order)}"
             case "power":
@@ -99,7 +99,7 @@ class Assumption:
         return shown if len(shown) <= MAX_LENGTH else ""
 
 
-def told(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
+def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
     """Assumptions of an algorithm as reports say them: those without a form by their lines, of a kind together."""
     forms: dict[str, None] = {}
     others: dict[tuple[str, str], list[Assumption]] = {}
@@ -117,13 +117,9 @@ def told(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def _positive(value: Poly) -> Poly:
-    return Poly({each: number for each, number in value.terms.items() if number > 0})
-
-
 def _relation(value: Poly, order: tuple[str, ...]) -> str:
     """`n <= m` for m - n, which is at least 0."""
-    more = _positive(value)
+    more = value.positive_terms()
     less = more - value
     rest = less.constant_term
     if not less - rest:

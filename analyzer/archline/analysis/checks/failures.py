@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumptions, told
+from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumption_texts, assumptions
 from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.ir.call_invariants import inherited
@@ -37,7 +37,8 @@ ENDLESS = Rule(
         f(x)                     # write: f(x[0..n//2]), under a condition such as `if n > 1:`
     ```
 
-    Some size becomes smaller in every recursive call, or the header says what does: `decreases n + m, k`.
+    Some size becomes smaller in every recursive call, or an index changes, or the header says what decreases:
+    `decreases n + m, k`.
     """,
 )
 OUTSIDE = Rule(
@@ -155,7 +156,7 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     found = _by_a_bound(module, algorithm, found)
     failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
     found = _independent(module, algorithm, found)
-    return _Examined(failures, told(found, algorithm.name), _facts(found), True)
+    return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True)
 
 
 def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
@@ -172,7 +173,7 @@ def _independent(module: Module, algorithm: s.Algorithm, found: list[Assumption]
             found = [replace(one, kind="equal") if one is each else one for one in found if one is not other]
     for each in reversed(found):
         others = [one for one in found if one is not each]
-        # Whether a division goes is told by another one: several facts rewrite a size in one way.
+        # One divisibility fact at a time: together they rewrite a size in one way only.
         given = [[one] for one in others if one.kind == "divides"] if each.kind == "divides" else [others]
         if any(_implies(module, algorithm, _facts(some), each) for some in given):
             found = others

@@ -162,7 +162,7 @@ def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
     least = first(len(BELOW), lambda which: facts.nonnegative(argument + BELOW[which]))
     if least is not None:
         yield argument + BELOW[least]
-    added = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    added = argument.positive_terms()
     if added != argument and facts.nonnegative(added) and facts.nonnegative(added - argument):
         yield added
     symbol = a.symbol_of(argument - argument.constant_term)
@@ -175,7 +175,7 @@ def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
 
 def _beside(argument: Poly, facts: Facts) -> Iterator[Poly]:
     """max(0, x - y) for logarithms x and y is at most z - y where another one, z, is at least both."""
-    high = Poly({monomial: number for monomial, number in argument.terms.items() if number > 0})
+    high = argument.positive_terms()
     low = high - argument
     both = a.symbol_of(high), a.symbol_of(low)
     if any(name is None or name.isidentifier() for name in both):

@@ -617,7 +617,7 @@ algorithm guarded(x: real[n], y: inout real[n], n: size, m: size):
 
 
 @given(st.integers(1, 3), st.sampled_from("+-*"), st.integers(1, 9), st.integers(1, 5))
-@settings(max_examples=drawn(6), deadline=None)
+@settings(max_examples=drawn(8, 2), deadline=None)
 def test_exact_forms_that_are_equal_are_equal_in_growth(c: int, op: str, n: int, m: int) -> None:
     """Two ways to count one sum: `equal` where runs count the same, whatever growth says of a form that may be 0."""
     module = al.loads(COUNTED.format(c=c, op=op))

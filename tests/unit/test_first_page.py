@@ -221,6 +221,7 @@ def test_what_is_cut_off_a_form_is_told_by_its_signs(terms: list[tuple[str, int]
     assert shown == " ".join(["max(0, n - 1)", *parts[:rest], mark])
 
 
+@long
 def test_a_regime_that_growth_cannot_read_spoils_no_other(tmp_path: Path) -> None:
     """The greatest common divisor of b and L stands in one condition; where fewer lines fit, a factor is proved."""
     file = tmp_path / "tiles.algo"

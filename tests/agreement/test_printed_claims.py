@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import archline as al
 from archline.language.loader import load_text
 from archline.report.view import contract_text
 from effort import EFFORT
@@ -69,3 +70,42 @@ def test_formulas_that_pages_use():
     module = load_text(FORMULAS)
     algorithm = module.algorithms["product"]
     assert [each.outcome for each in decide(module, algorithm, derive(module, algorithm))] == ["holds"] * 3
+
+
+# Loops and recursions that do nothing at the least sizes, where logarithms and ranges are 0
+DOUBLED = "where n is power of 2\n    for i in 0..log2(n):\n        "
+HALVED = "if n > 1:\n        f(x[0..n//2])\n        "
+RANGE = "x: in real[n], lo: index, hi: index"
+HALVES = "if hi - lo > 1:\n        let m = (lo + hi)//2\n        f(x, lo, m)"
+AT_LEAST_SIZES = {
+    "a line": ("x: inout real[n]", DOUBLED + "x[0] += x[n - 1]"),
+    "a plane": ("x: inout real[n]", DOUBLED + "for j in 0..n:\n            x[j] += 1.0"),
+    "shrinking": ("x: inout real[n]", DOUBLED + "for j in 0..n//2^i:\n            x[j] += 1.0"),
+    "no iteration": ("x: inout real[n]", "for i in 0..n - 1:\n        x[i] += 1.0"),
+    "two sizes": ("x: inout real[n, m]", "for i in 1..n:\n        for j in 1..m:\n            x[i, j] += 1.0"),
+    "empty": ("x: inout real[n]", "where n >= 0\n    for i in 1..n:\n        x[i] += 1.0"),
+    "doubling": (
+        "x: inout real[n]",
+        "where n is power of 2\n    local i: int = 1\n    while i < n at most log2(n) times:\n        x[0] += x[i - 1]\n        i = 2*i",
+    ),
+    "recursion": ("x: inout real[n]", HALVED + "for i in 0..n:\n            x[i] += 1.0"),
+    "logarithms": ("x: inout real[n]", HALVED + "for i in 0..log2(n):\n            x[i % n] += 1.0"),
+    "range": (RANGE, f"where 0 <= lo, lo <= hi, hi <= n\n    {HALVES}\n        f(x, m, hi)"),
+    "half a range": (RANGE, f"where 0 <= lo, lo <= hi, hi <= n\n    {HALVES}"),
+}
+
+
+@pytest.mark.parametrize("name", AT_LEAST_SIZES)
+def test_at_least_sizes(name, tmp_path):
+    parameters, body = AT_LEAST_SIZES[name]
+    file = tmp_path / "program.algo"
+    file.write_text(f"algorithm f({parameters}):\n    {body}\n")
+    check(f"{file}::f")
+
+
+def test_what_a_page_prints_of_a_loop_that_may_be_empty(tmp_path):
+    file = tmp_path / "program.algo"
+    file.write_text(f"algorithm f(x: inout real[n]):\n    {DOUBLED}for j in 0..n:\n            x[j] += 1.0\n")
+    # The loop over i has no iteration at n = 1, and x is read in full from n = 2 on.
+    rows = {row.metric: row.growth for row in al.algorithm(f"{file}::f").cost().view().rows}
+    assert rows["io"] == "O(n*log2(n)/L + log2(n)), Omega(n/L + 1) where n >= 2"

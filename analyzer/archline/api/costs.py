@@ -26,6 +26,7 @@ from archline.api.settings import Given, Names, Point, checked_point, unplaced
 from archline.claims.decide import decide
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
+from archline.claims.printed_growth import printed_growth
 from archline.claims.published import Published, published
 from archline.claims.verdict import Verdict
 from archline.execution.results import Counts
@@ -486,7 +487,7 @@ class CostReport:
         """How a cost grows, as its metric's `growth` has it."""
         if cost.metric not in self._growths:
             costs = self._costs if cost.metric == "io" else self._derived
-            self._growths[cost.metric] = growth(self._module, self._node, costs, cost).text
+            self._growths[cost.metric] = printed_growth(self._module, self._node, costs, cost)
         return self._growths[cost.metric]
 
     @cached_property
@@ -554,7 +555,7 @@ class CostReport:
         if not case.when:
             return None
         costs = replace(case.costs, metrics={**case.costs.metrics, "io": self._costs["io"]})
-        view = cost_view(self._node, costs, growth=lambda cost: growth(case.module, case.node, costs, cost).text)
+        view = cost_view(self._node, costs, growth=lambda cost: printed_growth(case.module, case.node, costs, cost))
         return replace(view, case_when=case.when)
 
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:

@@ -11,6 +11,7 @@ from archline.api.costs import CostReport
 from archline.claims.any_order_growth import above_one, least, per_line
 from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
+from archline.claims.printed_growth import printed_growth
 from archline.energy.growth import Growth
 from archline.energy.results import Ends, SymbolicMetric
 from archline.ir.scope import declared
@@ -99,7 +100,7 @@ class InSizes:
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
         cost, write = self.cost(metric), self.report.write
-        growth = None if metric in ON_REQUEST else growth_of(self.module, self.node, self._costs, cost).text
+        growth = None if metric in ON_REQUEST else printed_growth(self.module, self.node, self._costs, cost)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
@@ -19,7 +19,7 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
-from archline.analysis.checks.failures import assumed_facts, refusal
+from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.guards import guard
 from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at, whole_ends_at
 from archline.analysis.metrics.time import margins, time_on
@@ -40,6 +40,7 @@ from archline.claims.growth import (
 )
 from archline.claims.growth_of_cost import Growth, follows, growth, solved_recurrence
 from archline.claims.growth_of_recursion import Piece
+from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
 from archline.ir.indicators import excluded
 from archline.ir.layout import LINE, ONE_LINE
@@ -57,8 +58,6 @@ from archline.language.substitution import facts_in_sizes, processors_of, substi
 from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
-SMALL = 100
-"""How many of the smallest sizes are looked at for a cost of 0."""
 LEAST_RISE = 1.5
 PROVED = "proved for all sizes"
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -233,28 +232,16 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     for fact in ensures.when:
         scope = scope.with_facts(with_fact(scope.facts, fact, scope))
     first = _compared(ensures, costs, cost, scope.facts, facts)
-    empty = costs.index_range is not None and costs.index_range.least < 1
-    if first.outcome == "fails" or not (
-        empty or (ensures.relation != "O" and (first.outcome != "holds" or _may_vanish(cost)))
-    ):
+    proved = first.outcome == "holds"
+    if first.outcome == "fails" or not may_vanish(ensures, costs, cost, scope, proved):
         return first
-    known = points(algorithm, scope, costs, ensures, branches=False)
-    small = [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
-    for place in small:
-        ends, claimed = _ends(cost, place), _claimed(ensures, place)
-        if ends is None or claimed is None:
-            continue
-        zero = ""
-        if ensures.relation != "Omega" and claimed == 0 < ends[0] and _is_empty(costs.index_range, place):
-            zero, other = "claim", "cost"
-        elif ensures.relation != "O" and claimed > 0 >= ends[first.outcome != "holds"]:
-            zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
-        if zero and _has_runs(algorithm, scope, place):
-            reason = f"the {zero} is 0 and the {other} is not; a `when` leaves such sizes out"
-            return Verdict(ensures, "unknown" if zero == "lower bound" else "fails", reason, place)
-    if first.outcome == "holds":
+    zero = zero_of_one_side(ensures, algorithm, costs, cost, scope, proved)
+    if zero is not None:
+        return Verdict(ensures, "fails" if zero.certain else "unknown", zero.reason, zero.point)
+    if proved:
         return first
-    zeros = list(takewhile(lambda each: _claimed(ensures, each) == 0 and _is_zero(cost, each), small))
+    small = small_points(ensures, algorithm, costs, scope)
+    zeros = list(takewhile(lambda each: both_zero(ensures, cost, each), small))
     if not zeros or len(zeros[-1]) != 1:
         return first
     ((name, size),) = zeros[-1].items()
@@ -263,48 +250,6 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
-
-
-def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
-    """Whether a range of two indices is empty, where growth in their distance says nothing, and no logarithm is 0."""
-    if indices is None or indices.low not in point or indices.high not in point:
-        return False
-    sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
-    return point[indices.low] == point[indices.high] and min(sizes, default=2) >= 2
-
-
-def _has_runs(algorithm: s.Algorithm, scope: Scope, point: Mapping[str, int]) -> bool:
-    """Whether some run may end at a point, which then tells against a claim."""
-    return refusal(scope.module, algorithm, point) is None
-
-
-def _may_vanish(cost: Cost) -> bool:
-    """Whether a lower bound has logarithms: growth reads log2(w), which is 0 at 1, as log2(2 + w)."""
-    return cost.lower is not None and any(
-        isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
-        for atom in cost.lower.atoms()
-    )
-
-
-def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
-    """The least that is claimed at a point; None where it has no value."""
-    try:
-        claimed = evaluate_claim(ensures.bound, point)
-    except (UndefinedError, OverflowError, ZeroDivisionError):
-        return None
-    return Fraction(claimed.lo if isinstance(claimed, Enclosure) else claimed)
-
-
-def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:
-    try:
-        return ends_at(cost, {"Z": 1, "L": 1, **point})
-    except EvaluationError:
-        return None
-
-
-def _is_zero(cost: Cost, point: Mapping[str, int]) -> bool:
-    ends = _ends(cost, point)
-    return ends is not None and ends[1] <= 0
 
 
 def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -548,7 +493,7 @@ def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: 
             claimed = as_fractions(static_value(ensures.bound, scope.with_facts(facts)))
             claims = [_Claim(ensures, costs, each, claimed, facts, scope) for each in _implied(cost, facts)]
             proved = next((each for each in claims if each.proved), claims[0])
-            return proved.verdict(points(algorithm, scope, costs, ensures), partial(_has_runs, algorithm, scope))
+            return proved.verdict(points(algorithm, scope, costs, ensures), partial(has_runs, algorithm, scope))
     except NotStaticError as problem:
         return Verdict(ensures, "unknown", f"the claim: {problem.reason}")
     except TooComplexError as problem:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import reduce
 from itertools import islice, product, takewhile
+from typing import Literal
 
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import holds
@@ -45,18 +46,23 @@ from archline.recurrences.exact.base_cases import uncapped
 
 
 @record
-class Under:
-    """Where a condition holds, a cost is O of an expression, and Theta of it if the bound is `tight`."""
+class Order:
+    """Where a condition holds, at all sizes if there is none, a cost is O, Omega or Theta of an expression."""
 
-    condition: str
+    relation: Literal["O", "Omega", "Theta"]
     growth: str
-    tight: bool
+    condition: str = ""
+
+    @property
+    def tight(self) -> bool:
+        """Whether it bounds the cost from both sides."""
+        return self.relation == "Theta"
 
     @property
     def text(self) -> str:
         """`Theta(...) where ...`, or `O(...) where ...`."""
         where = f" where {self.condition}" if self.condition else ""
-        return f"{'Theta' if self.tight else 'O'}({self.growth}){where}"
+        return f"{self.relation}({self.growth}){where}"
 
 
 @record
@@ -69,8 +75,8 @@ class Growth:
 
     upper: str | None
     lower: str | None
-    under: tuple[Under, ...] = ()
-    tight: Under | None = None
+    under: tuple[Order, ...] = ()
+    tight: Order | None = None
 
     def ends(self, given: Set[str]) -> tuple[list[str], list[str]]:
         """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
@@ -87,15 +93,20 @@ class Growth:
         return self.upper is not None and self.upper == self.lower
 
     @property
-    def text(self) -> str | None:
+    def orders(self) -> tuple[Order, ...]:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
         if self.under and self.upper is None:
-            return ", ".join(each.text for each in self.under)
+            return self.under
         if self.known:
-            return f"Theta({self.upper})"
+            return (Order("Theta", str(self.upper)),)
         upper = None if self.tight is not None and self.tight.growth == self.upper else self.upper
-        known = [f"{name}({each})" for name, each in (("O", upper), ("Omega", self.lower)) if each is not None]
-        return ", ".join([*known, *([self.tight.text] if self.tight is not None else [])]) or None
+        known = [each for each in (upper and Order("O", upper), self.lower and Order("Omega", self.lower)) if each]
+        return (*known, *([self.tight] if self.tight is not None else []))
+
+    @property
+    def text(self) -> str | None:
+        """All of these."""
+        return ", ".join(each.text for each in self.orders) or None
 
 
 LEAST = (2, 3, 4)
@@ -152,7 +163,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
     if solved is not None and solved.pieces:
         last = solved.pieces[-1]
         if found.tight is None and last.upper == last.lower:
-            return replace(found, tight=Under(last.condition, last.upper, tight=True))
+            return replace(found, tight=Order("Theta", last.upper, last.condition))
     if solved is None or solved.upper is None:
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:
@@ -164,7 +175,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
     if solved.least > 1:
         if found.tight is not None or solved.lower != solved.upper:
             return replace(found, upper=upper)
-        return replace(found, upper=upper, tight=Under(f"{solved.size} >= {solved.least}", solved.lower, tight=True))
+        return replace(found, upper=upper, tight=Order("Theta", solved.lower, f"{solved.size} >= {solved.least}"))
     return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
 
 
@@ -218,7 +229,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 
 def _from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
-) -> Under | None:
+) -> Order | None:
     """Theta of a cost that may vanish at the least sizes: all are raised, then each is let go that need not be."""
     assert cost.lower is not None
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
@@ -248,7 +259,7 @@ def _from_sizes(
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [f"{bounds[0][0]} >= {start}"] if start > 1 else []
-        return Under(" and ".join(raised), str(found.upper), tight=True)
+        return Order("Theta", str(found.upper), " and ".join(raised))
     return None
 
 
@@ -276,13 +287,13 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
         return Growth(None, None)
     scope = declared(module, algorithm)
     scope = scope.with_facts(with_all(scope.facts, facts, scope))
-    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Under]()
+    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Order]()
     for condition, each in found:
         if not in_any_cache(costs, cost, (condition, each), facts, scope):
             return Growth(None, None)
         domain = None if below is None else domain_of((*facts, *facts_of(condition)))
         tight = below is not None and domain is not None and follows(each, below, domain)
-        under.append(Under(" and ".join((*filter(None, (condition,)), *tall)), each, tight))
+        under.append(Order("Theta" if tight else "O", each, " and ".join((*filter(None, (condition,)), *tall))))
     return Growth(None, None, tuple(under))
 
 
@@ -294,8 +305,8 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
     """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
-    upper, lower, under, domain = None, None, tuple[Under, ...](), domain_of(facts)
-    tight: Under | None = None
+    upper, lower, under, domain = None, None, tuple[Order, ...](), domain_of(facts)
+    tight: Order | None = None
     for search in _searches(costs, cost, sizes, facts, known):
         found = search.growth()
         if found.known:
@@ -400,8 +411,8 @@ class _Search:
             return Growth(smallest, smallest)
         if nowhere and len(groups) == 1 and " or " not in (where := shown(groups[smallest])):
             # It is 0 elsewhere.
-            return replace(found, upper=smallest, tight=Under(where, smallest, tight=True))
-        return replace(found, under=tuple(Under(shown(part), each, tight=True) for each, part in groups.items()))
+            return replace(found, upper=smallest, tight=Order("Theta", smallest, where))
+        return replace(found, under=tuple(Order("Theta", each, shown(part)) for each, part in groups.items()))
 
     def _less(self, one: str, other: str) -> bool:
         """Whether the first grows less than the second at all sizes, and not the other way round."""

@@ -25,17 +25,23 @@ def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures]
     # Most claims that fail do so at large sizes as well, and one question finds them out.
     if not proved(_guarded(ensures, MOST, sizes).ensures):
         return None
-    candidates = (_guarded(ensures, least, names) for least, names in _guards(sizes))
+    candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
     return next((each for each in candidates if proved(each.ensures)), None)
 
 
-def _guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The least number and the sizes of each guard to try: one of them, then all."""
     for least in range(LEAST, MOST + 1):
         yield from ((least, (name,)) for name in sizes)
     yield from ((least, sizes) for least in (LEAST, MOST))
 
 
+def at_least(least: int, names: Sequence[str]) -> list[str]:
+    """The facts of a guard."""
+    return [f"{name} >= {least}" for name in names]
+
+
 def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
-    facts = parse_facts(", ".join(f"{name} >= {least}" for name in names))
+    facts = parse_facts(", ".join(at_least(least, names)))
     fails_where = " or ".join(f"{name} < {least}" for name in names)
     return Guarded(replace(ensures, when=(*ensures.when, *facts)), fails_where)

@@ -152,8 +152,10 @@ class CoefficientProgram:
                 continue
             there = coordinates(self._function, tuple([number(each, point) for each in call.arguments]))
             gains = [gain - times * value for gain, value in zip(gains, self._numbers(there), strict=True)]
+        # What has no value at the point leaves the program as it is.
+        limit = rational(-sign * number(step.forcing, point))
         self._rows.append([rational(-sign * gain) for gain in gains])
-        self._limits.append(rational(-sign * number(step.forcing, point)))
+        self._limits.append(limit)
 
     def limit(self, point: Point, value: Fraction) -> None:
         """The bound is one at a point where the function is known."""

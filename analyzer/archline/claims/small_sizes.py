@@ -1,0 +1,109 @@
+"""Growth at the least sizes: where one of cost and claim is 0 and the other is not, of which logarithms say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import islice
+
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.index_range import IndexRange
+from archline.algebra.polynomial import Atom
+from archline.analysis.checks.failures import refusal
+from archline.analysis.cost import Cost, Costs, ends_at
+from archline.analysis.sampling import points
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.evaluate import Enclosure
+from archline.language.evaluate import EvaluationError as UndefinedError
+from archline.language.evaluate import evaluate as evaluate_claim
+from archline.records import record
+
+SMALL = 100
+"""How many of the smallest sizes are looked at for a cost of 0."""
+
+
+@record
+class Zero:
+    """Sizes at which one side of a claim is 0 alone; not `certain` where it is the lower bound of the cost."""
+
+    reason: str
+    point: Mapping[str, int]
+    certain: bool
+
+
+def may_vanish(claim: s.Ensures, costs: Costs, cost: Cost, scope: Scope, proved: bool) -> bool:
+    """Whether zeros are to be looked for: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as full."""
+    empty = costs.index_range is not None and costs.index_range.least < 1
+    return empty or (claim.relation != "O" and (not proved or _logarithm_may_vanish(cost, scope)))
+
+
+def _logarithm_may_vanish(cost: Cost, scope: Scope) -> bool:
+    if cost.lower is None or not any(map(_is_logarithm, cost.lower.atoms_within())):
+        return False
+    return not scope.facts.positive(cost.lower.substitute(scope.facts.rewrites))
+
+
+def _is_logarithm(atom: Atom) -> bool:
+    return isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
+
+
+def small_points(claim: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> list[Mapping[str, int]]:
+    """The least sizes that a claim speaks of."""
+    known = points(algorithm, scope, costs, claim, branches=False)
+    return [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
+
+
+def zero_of_one_side(
+    claim: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope, proved: bool
+) -> Zero | None:
+    """Small sizes that tell against a claim of growth, or against its proof."""
+    for place in small_points(claim, algorithm, costs, scope):
+        ends, claimed = _ends(cost, place), _claimed(claim, place)
+        if ends is None or claimed is None:
+            continue
+        zero = ""
+        if claim.relation != "Omega" and claimed == 0 < ends[0] and _is_empty(costs.index_range, place):
+            zero, other = "claim", "cost"
+        elif claim.relation != "O" and claimed > 0 >= ends[not proved]:
+            zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
+        if zero and has_runs(algorithm, scope, place):
+            reason = f"the {zero} is 0 and the {other} is not; a `when` leaves such sizes out"
+            return Zero(reason, place, zero != "lower bound")
+    return None
+
+
+def both_zero(claim: s.Ensures, cost: Cost, point: Mapping[str, int]) -> bool:
+    """Whether cost and claim are 0 at a point."""
+    ends = _ends(cost, point)
+    return _claimed(claim, point) == 0 and ends is not None and ends[1] <= 0
+
+
+def has_runs(algorithm: s.Algorithm, scope: Scope, point: Mapping[str, int]) -> bool:
+    """Whether some run may end at a point, which then tells against a claim."""
+    return refusal(scope.module, algorithm, point) is None
+
+
+def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
+    """Whether a range of two indices is empty, where growth in their distance says nothing, and no logarithm is 0."""
+    if indices is None or indices.low not in point or indices.high not in point:
+        return False
+    sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
+    return point[indices.low] == point[indices.high] and min(sizes, default=2) >= 2
+
+
+def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
+    """The least that is claimed at a point; None where it has no value."""
+    try:
+        claimed = evaluate_claim(ensures.bound, point)
+    except (UndefinedError, OverflowError, ZeroDivisionError):
+        return None
+    return Fraction(claimed.lo if isinstance(claimed, Enclosure) else claimed)
+
+
+def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:
+    try:
+        return ends_at(cost, {"Z": 1, "L": 1, **point})
+    except EvaluationError:
+        return None

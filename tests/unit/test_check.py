@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import junitparser
 import pytest
 
 import archline as al
@@ -75,7 +76,7 @@ def test_every_verdict_has_its_place_in_front(here: Path) -> None:
     path = write(here / "p.algo", PAIRS.format("flops == n*(n - 1)\n    ensures flops == n^2"))
     lines = cli("check", path).out.splitlines()
     assert f"{path}:2: holds  flops == n*(n - 1)" in lines
-    assert f"{path}:3: fails  flops == n^2" in lines
+    assert f"{path}:3: fails  flops == n^2  [AL601]" in lines
     assert lines[-1] == "1 claim holds, 1 fails"
 
 
@@ -223,18 +224,55 @@ def test_github(here: Path) -> None:
     lines = result.out.splitlines()
     assert [line.split("::")[1].partition(",title")[0] for line in lines] == [
         "error file=a%25b.algo,line=2,col=5",
-        "notice file=b.algo,line=2,col=5",
+        "warning file=b.algo,line=2,col=5",
         "notice file=d.algo,line=16,col=9",
         "error file=c.algo,line=3,col=9",
     ]
     assert lines[0].endswith("::pairs: fails: flops == n^2%0Aderived: n^2 - n%0Aat n = 1: derived 0, claimed == 1")
     assert "title=AL301%3A race between" in lines[-1]
-    assert "file=b.algo" not in all_kinds(here, "github").out
+    assert "warning file=b.algo" in all_kinds(here, "github").out
+
+
+SHAPES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "log": ({"version": "text", "runs": "run[]"}, {"$schema": "text"}),
+    "run": ({"tool": "tool"}, {"results": "result[]", "columnKind": "text"}),
+    "tool": ({"driver": "component"}, {}),
+    "component": ({"name": "text"}, {"version": "text", "rules": "rule[]"}),
+    "rule": ({"id": "text"}, {"shortDescription": "message"}),
+    "message": ({"text": "text"}, {}),
+    "result": (
+        {"message": "message"},
+        {"ruleId": "text", "ruleIndex": "number", "level": "text", "locations": "location[]", "partialFingerprints": "texts"},
+    ),
+    "location": ({}, {"physicalLocation": "place"}),
+    "place": ({"artifactLocation": "artifact"}, {"region": "region"}),
+    "artifact": ({}, {"uri": "text", "uriBaseId": "text"}),
+    "region": ({}, dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), "number")),
+}  # fmt: skip
+"""What objects of SARIF 2.1.0 (OASIS, appendix C) must have, and what else this program may write in them."""
+
+
+def shaped(value: Any, shape: str) -> None:
+    """Assert that a value of SARIF has the properties that its kind has, and no others."""
+    if shape.endswith("[]"):
+        assert isinstance(value, list)
+        for each in value:
+            shaped(each, shape[:-2])
+    elif shape in SHAPES:
+        required, allowed = SHAPES[shape]
+        assert required.keys() <= value.keys() <= required.keys() | allowed.keys(), (shape, value)
+        for name, each in value.items():
+            shaped(each, (required | allowed)[name])
+    elif shape == "texts":
+        assert all(isinstance(each, str) for each in value.values())
+    else:
+        assert isinstance(value, {"text": str, "number": int}[shape]), (shape, value)
 
 
 def test_sarif(here: Path) -> None:
     document = json.loads(all_kinds(here, "sarif", "--strict").out)
     assert document["version"] == "2.1.0"
+    shaped(document, "log")
     (run,) = document["runs"]
     driver = run["tool"]["driver"]
     assert driver["name"] == "archline"
@@ -243,7 +281,7 @@ def test_sarif(here: Path) -> None:
     found = []
     for result in run["results"]:
         assert result["message"]["text"]
-        assert result["level"] in ("error", "note")
+        assert result["level"] in ("error", "warning", "note")
         assert ids[result["ruleIndex"]] == result["ruleId"]
         (location,) = result["locations"]
         physical = location["physicalLocation"]
@@ -253,8 +291,8 @@ def test_sarif(here: Path) -> None:
         assert region.get("endColumn", 99) > region["startColumn"]
         found.append((result["level"], result["ruleId"], physical["artifactLocation"]["uri"]))
     assert found == [
-        ("error", "claim-fails", "a%25b.algo"),
-        ("note", "claim-not-decided", "b.algo"),
+        ("error", "AL601", "a%25b.algo"),
+        ("warning", "AL602", "b.algo"),
         ("note", "AL504", "d.algo"),
         ("error", "AL301", "c.algo"),
     ]
@@ -267,6 +305,18 @@ def test_sarif_without_findings_or_without_a_file(here: Path) -> None:
     (run,) = json.loads(cli("check", str(ROOT / "no.algo"), "--format", "sarif").out)["runs"]
     (result,) = run["results"]
     assert result["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": (ROOT / "no.algo").as_uri()}}
+
+
+def test_junit_loads_in_a_reader(here: Path) -> None:
+    write(here / "p.algo", PAIRS.format("flops == n^2\n    ensures flops >= 0"))
+    write(here / "u.algo", UNKNOWN)
+    (here / "found.xml").write_text(cli("check", ".", "--format", "junit").out, "utf-8")
+    cases = [case for suite in junitparser.JUnitXml.fromfile("found.xml") for case in suite]
+    assert [(case.classname, case.name, [type(each) for each in case.result]) for case in cases] == [
+        ("pairs", "flops == n^2", [junitparser.Failure]),
+        ("pairs", "flops >= 0", []),
+        ("chosen", "flops == n", [junitparser.Skipped]),
+    ]
 
 
 def test_junit(here: Path) -> None:

@@ -306,7 +306,9 @@ def test_check_fails_with_a_counterexample(tmp_path: Path) -> None:
     path = program(tmp_path, text)
     result = cli("check", path)
     assert result.code == 1
-    assert re.search(r"fails  flops == n\n\s+derived: n - 1\n\s+at n = 1: derived 0, claimed == 1", result.out)
+    assert re.search(
+        r"fails  flops == n  \[AL601\]\n\s+derived: n - 1\n\s+at n = 1: derived 0, claimed == 1", result.out
+    )
     assert "1 claim fails" in result.out
     failing = json.loads(cli("check", path, "--format", "json").out)["targets"][0]["algorithms"][0]["ensures"][0]
     assert failing["outcome"] == "fails"

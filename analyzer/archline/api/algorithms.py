@@ -142,11 +142,18 @@ class Algorithm:
         """The checked module it is part of."""
         return self._module
 
-    def assuming(self, where: str | None) -> Algorithm:
-        """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError."""
+    def assuming(self, where: str | None, *, fitting: bool = False) -> Algorithm:
+        """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError.
+
+        With `fitting`, those about other sizes than the algorithm's are left out.
+        """
         if not where:
             return self
         before, facts = self._added, parse_facts(where, "where")
+        if fitting:
+            # On a grid P is the number of processors.
+            own = {*self.sizes, *(["P"] if self._node.grid else [])}
+            facts = tuple(fact for fact in facts if s.names(fact) <= own)
         added = Added(before.module, before.node, (*before.facts, *facts))
         narrowed = Algorithm(*with_where(self._module, self._node, facts), added)
         _require_sizes(narrowed, facts)
@@ -156,6 +163,11 @@ class Algorithm:
     def executed(self) -> tuple[model.Module, s.Algorithm]:
         """What is run: under the facts that hold in all of its calls."""
         return self._added.derived
+
+    @property
+    def further_facts(self) -> tuple[s.Fact, ...]:
+        """The facts that it was given besides those of its own."""
+        return self._added.facts
 
     @property
     def of_first_call(self) -> tuple[s.Fact, ...]:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from archline.api import result_cache
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.format_expressions import format_fact
 from archline.language.source import Source, is_path, recorded
+from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
-from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract
+from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract, relative
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -31,18 +33,27 @@ Outcome = CheckView | tuple[Diagnostic, ...]
 class Task:
     """A target to check, under further facts, with the certificates of growth that holds or without.
 
-    `source` is the program itself where it was read from standard input; its outcome is not cached.
+    `source` is the program itself where it was read from standard input; its outcome is not cached. With `fitting`,
+    an algorithm takes those facts that are about its sizes alone.
     """
 
     target: str
     where: str | None = None
     certificates: bool = False
     source: Source | None = None
+    fitting: bool = False
 
     @property
     def asked(self) -> object:
         """What its outcome is kept for."""
-        return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
+        return (
+            "check",
+            self.target,
+            is_path(self.target.partition("::")[0]),
+            self.where,
+            self.certificates,
+            self.fitting,
+        )
 
     def known(self) -> CheckView | None:
         """What was decided of it before."""
@@ -141,10 +152,16 @@ def _outcome(task: Task, cached: bool) -> Outcome:
 
 def _decided(task: Task) -> CheckView:
     """What a target ensures. Raises ArchlineError."""
-    subjects = [each.assuming(task.where) for each in _algorithms(task)]
+    subjects = [each.assuming(task.where, fitting=task.fitting) for each in _algorithms(task)]
     found = tuple(_group(each, task.certificates) for each in subjects)
     whole = "::" not in task.target
-    return CheckView(task.target, found, claims(subjects[0].module.program) if whole and subjects else ())
+    if not subjects:
+        return CheckView(task.target, (), ())
+    program = subjects[0].module.program
+    ignored = suppressions(program, {each.name for each in found}, whole=whole)
+    return CheckView(
+        task.target, found, claims(program) if whole else (), relative(program.source.path), tuple(ignored)
+    )
 
 
 def _algorithms(task: Task) -> Sequence[Algorithm]:
@@ -175,12 +192,23 @@ def _group(subject: Algorithm, certificates: bool) -> Group:
     contracts = tuple(contract(each, certificates) for each in report.ensures)
     holds = any(each.outcome == "holds" for each in contracts)
     stopped = stop(subject) if holds else None
-    return Group(subject.name, contracts, stopped, messages.text if messages else "", report.needed)
+    assumptions = (*map(format_fact, subject.further_facts), *report.needed)
+    return Group(subject.name, contracts, stopped, messages.text if messages else "", assumptions)
 
 
 def _view(data: Any) -> CheckView:
     """What was decided, from JSON. Raises LookupError, TypeError or AttributeError where it is nothing of the kind."""
-    return CheckView(data["target"], tuple(map(_kept_group, data["algorithms"])), tuple(map(_kept, data["claims"])))
+    ignored = (
+        Suppression(**{**each, "codes": tuple(each["codes"]), "claims": tuple(each["claims"])})
+        for each in data["suppressions"]
+    )
+    return CheckView(
+        data["target"],
+        tuple(map(_kept_group, data["algorithms"])),
+        tuple(map(_kept, data["claims"])),
+        data["path"],
+        tuple(ignored),
+    )
 
 
 def _kept_group(data: Any) -> Group:

@@ -1,7 +1,8 @@
-"""Decide what algorithms ensure: each claim holds, fails, or is unknown; claims of files are not decided yet.
+"""Decide what algorithms ensure and files claim: each claim holds, fails (AL601), or is not decided (AL602).
 
-A target is also a folder (all its `.algo` files, in folders inside too) or `-`, a program on standard input. Exits
-with 1 where a claim fails; with --strict also where one is not decided.
+A target is also a folder (all its `.algo` files, in folders inside too) or `-`, a program on standard input; without
+one, the `paths` of the project's configuration. Exits with 1 where a claim fails; with --strict also where one is not
+decided, or a comment `# archline: ignore CODE` ignores nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from itertools import chain
 from archline.cli import options as shared
 from archline.report.checks import formats
 
+CONFIGURED = {"paths": "targets", "select": "select", "ignore": "ignore"}
+"""Which options the project's configuration fills in, by its keys."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    shared.add_target(parser, many=True)
+    shared.add_target(parser, many=True, required=False)
     shared.add_where(parser)
-    parser.add_argument("--strict", action="store_true", help="exit with 1 where a claim is not decided, too")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, such as AL602, too")
+    for option, effect in (("select", "make these findings only"), ("ignore", "make none of these findings")):
+        parser.add_argument(
+            f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes, or how they start, such as AL6"
+        )
     parser.add_argument("--certificates", action="store_true", help="show the proofs of growth that holds")
     parser.add_argument(
         "-j",
@@ -36,31 +44,48 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api import rules
     from archline.api.checks import Task, outcomes
+    from archline.api.configuration import FINDING_CODES, unknown_codes
     from archline.language.diagnostics import ArchlineError, Diagnostic, error
+    from archline.report.findings import found as findings
     from archline.report.layout import terminal_width
     from archline.report.view import CheckReport, CheckView
 
     if options.certificates and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--certificates` is for `--format text` and `json`")
+    for code in unknown_codes([*(options.select or ()), *(options.ignore or ())]):
+        raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
+    project = options.configuration
+    # Facts of the command line are about all algorithms, those of the project about the ones that have their sizes.
+    where, fitting = (project.where, True) if options.where is None else (options.where, False)
     # A file that several use is reported once.
     problems: dict[str, Diagnostic] = {}
     views: list[CheckView] = []
     tasks: list[Task] = []
-    for target in dict.fromkeys(chain.from_iterable(map(shared.programs, options.targets))):
+    for target in dict.fromkeys(
+        chain.from_iterable(shared.programs(each, project.excludes) for each in options.targets)
+    ):
         try:
             source = shared.standard_input() if target == "-" else None
         except ArchlineError as problem:
             problems |= {each.render(): each for each in problem.diagnostics}
         else:
-            tasks.append(Task(target, options.where, options.certificates, source))
+            tasks.append(Task(target, where or None, options.certificates, source, fitting))
     for found in outcomes(tasks, options.jobs, cached=not options.no_cache):
         if isinstance(found, CheckView):
             views.append(found)
         else:
             problems |= {each.render(): each for each in found}
-    report = CheckReport(tuple(views), tuple(problems.values()), options.strict, options.certificates)
+    report = CheckReport(
+        tuple(views),
+        tuple(problems.values()),
+        options.strict,
+        options.certificates,
+        tuple(options.select or ("AL",)),
+        tuple(options.ignore or ()),
+        root=project.root,
+    )
     renderer = import_module(f"archline.report.checks.{options.format}")
     sys.stdout.write(renderer.render(report, terminal_width()))
     if problems:
         raise ArchlineError(report.problems)
-    return 1 if any(map(report.wrong, report.all)) else 0
+    return 1 if findings(report).failing(report.strict) else 0

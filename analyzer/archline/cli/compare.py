@@ -13,6 +13,9 @@ from archline.cli import options as shared
 
 FORMATS = ("text", "json", "latex", "markdown", "csv")
 
+CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
+"""Which options the project's configuration fills in, by its keys."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from archline import __version__
+from archline.cli.options import add_configuration, configure
 
 FINE, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -94,7 +95,13 @@ def _run(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     command.configure(chosen)
-    result = command.execute(chosen.parse_args(arguments[1:]))
+    configured = hasattr(command, "CONFIGURED")
+    if configured:
+        add_configuration(chosen)
+    options = chosen.parse_args(arguments[1:])
+    if configured:
+        configure(chosen, options, command.CONFIGURED)
+    result = command.execute(options)
     assert isinstance(result, int)
     return result
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from archline.api.algorithms import Algorithm
     from archline.api.running import Processors, Run
     from archline.api.settings import Given
@@ -20,11 +22,17 @@ if TYPE_CHECKING:
 MODELS = "ice, roofline (+cap, +cache), linear (+overlap) or balance"
 
 
-def add_target(parser: argparse.ArgumentParser, *, many: bool) -> None:
-    """TARGET, or TARGET..."""
+def require(parser: argparse.ArgumentParser, *options: str) -> None:
+    """Options that the command line gives, or the project's configuration."""
+    parser.set_defaults(required=(*(parser.get_default("required") or ()), *options))
+
+
+def add_target(parser: argparse.ArgumentParser, *, many: bool, required: bool = True) -> None:
+    """TARGET, or TARGET...; where none is `required`, the project's configuration may name them."""
     text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`"
     if many:
-        parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
+        require(parser, *([] if required else ["targets"]))
+        parser.add_argument("targets", nargs="+" if required else "*", metavar="TARGET", help=text)
     else:
         parser.add_argument("target", metavar="TARGET", help=text)
 
@@ -37,10 +45,10 @@ def add_energy_targets(parser: argparse.ArgumentParser, more: str = "") -> None:
 
 def add_machines(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """--machine NAME, which may be given several times, and --parameter NAME=VALUE."""
+    require(parser, *(["machines"] if required else []))
     parser.add_argument(
         "--machine",
         action="append",
-        required=required,
         default=[],
         dest="machines",
         metavar="NAME",
@@ -139,6 +147,32 @@ def add_no_cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache of earlier results")
 
 
+def add_configuration(parser: argparse.ArgumentParser) -> None:
+    """--config FILE and --isolated."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
+        "--config", metavar="FILE", help="read `[tool.archline]` of this file, not of the nearest pyproject.toml"
+    )
+    either.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
+
+
+def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, taken: Mapping[str, str]) -> None:
+    """Fill in what the command line does not say with what the project's configuration says: options by its keys.
+
+    Raises ArchlineError (AL440).
+    """
+    from archline.api.configuration import read
+
+    options.configuration = read(options.config, isolated=options.isolated)
+    for key, option in taken.items():
+        value = getattr(options.configuration, key)
+        if value and not getattr(options, option):
+            setattr(options, option, list(value) if isinstance(value, tuple) else value)
+    for option, shown in (("machines", "--machine"), ("targets", "TARGET")):
+        if option in taken.values() and option in parser.get_default("required") and not getattr(options, option):
+            parser.error(f"the following arguments are required: {shown}")
+
+
 def add_time_limit(parser: argparse.ArgumentParser) -> None:
     """--time-limit SECONDS."""
     parser.add_argument(
@@ -169,7 +203,8 @@ def prints(make: Callable[[argparse.Namespace], str]) -> Callable[[argparse.Name
                 from archline.api import result_cache
                 from archline.report.layout import terminal_width
 
-                asked = sorted(vars(options).items()), terminal_width()
+                said = {name: value for name, value in vars(options).items() if name != "configuration"}
+                asked = sorted(said.items()), terminal_width()
                 text = result_cache.kept(asked, targets, lambda: make(options))
             reached = Clock.late
         finally:
@@ -181,6 +216,11 @@ def prints(make: Callable[[argparse.Namespace], str]) -> Callable[[argparse.Name
         return 0
 
     return execute
+
+
+def listed(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def natural(text: str) -> int:
@@ -318,14 +358,15 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     return run_matrix(subject, Path(options.matrix), at, block=options.block, **common)
 
 
-def programs(target: str) -> list[str]:
-    """The programs of a folder and of those inside, sorted; any other target is one itself."""
+def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:
+    """The programs of a folder and of those inside, sorted, without those excluded; any other target is one itself."""
     from pathlib import Path
 
     if not os.path.isdir(target):
         return [target]
+    found = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
     # A folder without programs is reported as one that is read.
-    return sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file()) or [target]
+    return found or [target]
 
 
 def standard_input() -> Source:

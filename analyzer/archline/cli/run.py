@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 PATHS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
 
+CONFIGURED = {"cache": "cache"}
+"""Which options the project's configuration fills in, by its keys."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""

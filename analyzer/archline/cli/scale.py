@@ -12,6 +12,9 @@ from fractions import Fraction
 
 from archline.cli import options as shared
 
+CONFIGURED = {"machine": "machines"}
+"""Which options the project's configuration fills in, by its keys."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""

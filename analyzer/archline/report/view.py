@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from archline.claims.verdict import Verdict
     from archline.language.diagnostics import Diagnostic
     from archline.language.source import Span
+    from archline.language.suppressions import Suppression
     from archline.report.communication import CommunicationView
     from archline.report.paths import ExecutedPath
 
@@ -165,6 +166,14 @@ def relative(path: str) -> str:
     return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
 
 
+def from_root(path: str, root: Path) -> str:
+    """A path of a place from a project's root, where it is inside; absolute elsewhere, empty if there is none."""
+    if not path:
+        return ""
+    whole = Path.cwd() / path
+    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)
+
+
 def shown_place(place: str) -> str:
     """`path:line` with the path from the library's folder, `stdlib/dense/lu.algo:3`, or from the current one."""
     path, _, line = place.rpartition(":")
@@ -294,6 +303,9 @@ class CheckView:
     target: str
     algorithms: tuple[Group, ...]
     claims: tuple[Contract, ...]
+    path: str = ""
+    """The file, as places name it."""
+    suppressions: tuple[Suppression, ...] = ()
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -302,25 +314,59 @@ class CheckView:
 
 
 @record
+class Change:
+    """What became of a cost that a baseline has, or an entry of it that nothing needs: the rule's code, and where.
+
+    The `line` is that of the algorithm's header, of an entry that in the baseline; 0 where there is none.
+    """
+
+    code: str
+    path: str
+    line: int
+    algorithm: str
+    message: str
+
+
+@record
+class Accepted:
+    """An entry of a baseline, at its `line`, that takes over the finding of a code about a claim of an algorithm."""
+
+    code: str
+    path: str
+    algorithm: str
+    claim: str
+    baseline: str
+    line: int
+
+
+@record
 class CheckReport:
     """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
 
-    `strict`: what is not decided counts as a finding; `certificates`: the proofs of growth that holds are shown.
+    `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings of a
+    code that starts with one of `select` are made, but for those of `ignore`. `changes` and what is `accepted`
+    are those of a baseline, if one was `compared`. Tools name files by their path from `root`.
     """
 
     targets: tuple[CheckView, ...]
     problems: tuple[Diagnostic, ...] = ()
     strict: bool = False
     certificates: bool = False
+    select: tuple[str, ...] = ("AL",)
+    ignore: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+    compared: bool = False
+    root: Path = field(default_factory=Path.cwd)
 
     @property
     def all(self) -> tuple[Contract, ...]:
         """Every contract and claim of every target."""
         return tuple(contract for view in self.targets for group in view.groups for contract in group.contracts)
 
-    def wrong(self, contract: Contract) -> bool:
-        """Whether a contract is a finding."""
-        return contract.outcome == "fails" or (self.strict and contract.outcome != "holds")
+    def selected(self, code: str) -> bool:
+        """Whether findings of a code are made."""
+        return code.startswith(self.select) and not code.startswith(self.ignore)
 
 
 @record

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from archline.report.findings import Finding, findings
-from archline.report.view import CheckReport
+from pathlib import Path
 
-COMMANDS = {"error": "error", "note": "notice"}
+from archline.report.findings import ERROR, NOTE, WARNING, Finding, found
+from archline.report.view import CheckReport, from_root
+
+COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 
 
 def render(report: CheckReport, width: int) -> str:
     """A command a finding, nothing where there is none."""
-    return "".join(f"{_command(each)}\n" for each in findings(report))
+    return "".join(f"{_command(each, report.root)}\n" for each in found(report).findings)
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: Finding, root: Path) -> str:
     place = finding.place
     known = {
-        "file": finding.path,
+        "file": finding.path and from_root(finding.path, root),
         "line": finding.line,
         "col": place and place.column,
-        "title": f"{finding.rule}: {finding.title}",
+        "title": f"{finding.code}: {finding.title}",
     }
     properties = ",".join(f"{name}={_property(str(value))}" for name, value in known.items() if value)
     return f"::{COMMANDS[finding.level]} {properties}::{_data(finding.message)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from archline.report import json
+from archline.report.findings import Finding, found
 from archline.report.view import CheckReport, Contract, Stop
 
 
@@ -13,8 +14,13 @@ def render(report: CheckReport, width: int) -> str:
     if report.problems and not report.targets:
         return ""
 
-    def found(contract: Contract) -> dict[str, Any]:
-        more = {"certificates": list(contract.certificates)} if report.certificates else {}
+    every = found(report)
+
+    def shown(contract: Contract) -> dict[str, Any]:
+        code, ignored = every.of(contract)
+        more: dict[str, Any] = {"code": code, "ignored": ignored} if code else {}
+        if report.certificates:
+            more["certificates"] = list(contract.certificates)
         return {**json.contract(contract), **more}
 
     targets = [
@@ -23,18 +29,30 @@ def render(report: CheckReport, width: int) -> str:
             "algorithms": [
                 {
                     "algorithm": each.name,
-                    "ensures": list(map(found, each.contracts)),
+                    "ensures": list(map(shown, each.contracts)),
                     "assumptions": list(each.assumptions),
                     **_stop(each.stop),
                     **({"messages": each.messages} if each.messages else {}),
                 }
                 for each in view.algorithms
             ],
-            "claims": list(map(found, view.claims)),
+            "claims": list(map(shown, view.claims)),
         }
         for view in report.targets
     ]
-    return json.render({"version": json.VERSION, "targets": targets})
+    return json.render({"version": json.VERSION, "targets": targets, "findings": list(map(_finding, every.findings))})
+
+
+def _finding(each: Finding) -> dict[str, Any]:
+    """What counts, also what is about no claim."""
+    return {
+        "code": each.code,
+        "level": each.level,
+        "message": each.message,
+        "path": each.path,
+        "line": each.line,
+        "algorithm": each.algorithm,
+    }
 
 
 def _stop(stop: Stop | None) -> dict[str, Any]:

@@ -1,0 +1,185 @@
+"""`[tool.archline]` in `pyproject.toml`: what a project's commands take where the command line does not say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.source import Source, Span
+from archline.records import record
+
+NAME = "pyproject.toml"
+CONFIGURATION = Rule(
+    "AL440",
+    "configuration that cannot be used",
+    """
+    The table `[tool.archline]` of the nearest `pyproject.toml` holds what the command line does not say. Its keys are
+    those of this example, each of them optional; paths are from the folder of the file:
+
+        [tool.archline]
+        paths = ["sketches"]                 # check, diff: the targets
+        exclude = ["drafts", "*_old.algo"]   # left out of folders
+        select = ["AL6"]                     # codes of findings, or how they start
+        ignore = ["AL602"]
+        where = "n >= 2"                     # check, diff: facts about sizes, in the algorithms that have these
+        baseline = "costs.baseline"          # check
+        sizes = ["n=1024, P=16"]             # diff: where costs are compared in numbers
+        tolerance = "2%"                     # check, diff: how far a cost may rise
+        cache = "Z=32768, L=8"               # energy, compare, run
+        machine = "xeon-e5-2650l-v3"         # energy, compare, scale
+        model = "ice"                        # energy, compare
+
+    `--config FILE` takes another file, `--isolated` none.
+    """,
+)
+
+
+@record
+class Configuration:
+    """What a project says: empty texts and no entries where it says nothing. `root` is the folder of its `file`.
+
+    `root` is that of the repository where there is one: the paths that tools take start there.
+    """
+
+    root: Path
+    file: Path | None = None
+    paths: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    where: str = ""
+    baseline: str = ""
+    sizes: tuple[str, ...] = ()
+    tolerance: str = ""
+    cache: str = ""
+    machine: tuple[str, ...] = ()
+    model: str = ""
+
+    def excludes(self, path: Path) -> bool:
+        """Whether a file, found in a folder, is left out: by a name of the path below the project, or by the path."""
+        base = self.root if self.file is None else self.file.parent
+        whole = path.resolve()
+        below = whole.relative_to(base) if whole.is_relative_to(base) else whole
+        names = (*below.parts, *(Path(*below.parts[:count]).as_posix() for count in range(1, len(below.parts) + 1)))
+        return any(fnmatchcase(name, pattern.rstrip("/")) for pattern in self.exclude for name in names)
+
+
+FINDING_CODES = "findings are AL601 to AL605"
+LISTS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
+PATHS = ("paths", "baseline")
+"""Keys whose values are paths from the folder of the file."""
+
+
+def read(config: str | None = None, *, isolated: bool = False) -> Configuration:
+    """The configuration of the file `config`, else of the nearest `pyproject.toml` with a `[tool.archline]` above.
+
+    Raises ArchlineError (AL440) for what cannot be read, unknown keys, and values of another kind.
+    """
+    here = Path.cwd()
+    if isolated:
+        return Configuration(_repository(here) or here)
+    candidates = [Path(config)] if config is not None else [each / NAME for each in (here, *here.parents)]
+    for file in candidates:
+        if config is None and not file.is_file():
+            continue
+        source = _source(file)
+        # Most projects have none, and need no parser of TOML for that.
+        table = _table(source) if config is not None or "archline" in source.text else None
+        if table is not None:
+            return _configuration(table, source, file.resolve())
+    return Configuration(_repository(here) or here)
+
+
+def _repository(folder: Path) -> Path | None:
+    """The nearest folder above that git knows."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def _source(file: Path) -> Source:
+    try:
+        return Source(str(file), file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise error(CONFIGURATION, f"there is no file `{file}`", path=str(file)) from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8"
+        raise error(CONFIGURATION, f"`{file}` cannot be read: {reason}", path=str(file)) from None
+
+
+def _table(source: Source) -> Mapping[str, Any] | None:
+    """The table `[tool.archline]`, or None."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as problem:
+        line = re.search(r"line (\d+)", str(problem))
+        message = f"`{source.path}` is not TOML: {problem}"
+        raise error(CONFIGURATION, message, path=source.path, line=int(line[1]) if line else None) from None
+    tool = document.get("tool")
+    found = tool.get("archline") if isinstance(tool, dict) else None
+    if found is not None and not isinstance(found, dict):
+        raise error(CONFIGURATION, "`archline` in `[tool]` is not a table", path=source.path)
+    return found
+
+
+def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Configuration:
+    known = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "file")]
+    problems: list[Diagnostic] = []
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            hint = did_you_mean(key, known) or f"the keys are {', '.join(known)}"
+            problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _place(source, key), hint=hint))
+        elif (texts := _texts(key, value)) is None:
+            kind = "a text, or a list of texts" if key in LISTS else "a text"
+            problems.append(Diagnostic(CONFIGURATION, f"`{key}` is not {kind}", _place(source, key)))
+        else:
+            if key in PATHS:
+                texts = tuple(_from_here(file.parent / each) for each in texts)
+            elif key == "machine":
+                texts = tuple(_from_here(file.parent / each) if each.endswith(".toml") else each for each in texts)
+            values[key] = ", ".join(texts) if key not in LISTS or key == "where" else texts
+    for key in ("select", "ignore"):
+        for code in unknown_codes(values.get(key, ())):
+            message = f"no finding has a code that starts with `{code}`"
+            problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint=FINDING_CODES))
+    if problems:
+        raise ArchlineError(problems)
+    return Configuration(_repository(file.parent) or file.parent, file, **values)
+
+
+def unknown_codes(codes: Sequence[str]) -> list[str]:
+    """Those with which the code of no finding starts."""
+    from archline.report.findings import RULES
+
+    return [code for code in codes if not any(known.startswith(code) for known in RULES)]
+
+
+def _texts(key: str, value: object) -> tuple[str, ...] | None:
+    """The texts of a value; None where it is of another kind."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list) and key in LISTS and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    return None
+
+
+def _from_here(path: Path) -> str:
+    """A path from the current folder, where it is inside."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _place(source: Source, key: str) -> Span:
+    """Where a key of the table stands."""
+    inside = False
+    for number, line in enumerate(source.lines, 1):
+        if (head := re.match(r"\s*\[+\s*([^\]]*?)\s*\]", line)) is not None:
+            inside = head[1].replace(" ", "").replace('"', "") == "tool.archline"
+        elif inside and (found := re.match(rf"\s*[\"']?({re.escape(key)})[\"']?\s*[.=]", line)) is not None:
+            return Span(source, number, found.start(1) + 1, number, found.end(1) + 1)
+    return Span(source, 1, 1, 1, 1)

@@ -1,0 +1,60 @@
+"""Rules of what a check finds in valid programs: AL601 to AL605, each of which can be ignored."""
+
+from archline.language.diagnostics import Rule
+
+FAILS = Rule(
+    "AL601",
+    "a claim about a cost fails",
+    """
+    An `ensures` or a `claim` is false: at the sizes that are shown the derived cost is not what is claimed, or the
+    growth is refuted in the direction that is shown. Either the algorithm changed or the claim is wrong:
+
+        algorithm pairs(x: real[n], y: inout real[n]):
+            ensures flops == n^2
+            for i in 0..n:
+                for j in 0..i:
+                    y[i] += x[j]*x[i]
+
+    Here `flops == n*(n - 1)` holds. A claim that is known to fail, and stays for now, is ignored on its line:
+    `# archline: ignore AL601`.
+    """,
+)
+NOT_DECIDED = Rule(
+    "AL602",
+    "a claim about a cost is not decided",
+    """
+    An `ensures` or a `claim` is neither proved nor refuted; the reason says what is missing. It is a warning, and
+    fails a check with `--strict`. It may be ignored by a comment on the line of the claim, or for a whole algorithm on
+    the line of its header:
+
+        algorithm chosen(x: inout real[n]):  # archline: ignore AL602
+            ensures flops == n
+
+    The comment names the codes, with commas between several.
+    """,
+)
+GREW = Rule(
+    "AL603",
+    "a cost grew",
+    """
+    A derived cost is larger than the one that the baseline has (`archline check --baseline FILE`). If that is meant,
+    write the baseline again with `--write-baseline FILE`, and commit it with the change.
+    """,
+)
+BECAME_UNKNOWN = Rule(
+    "AL604",
+    "a cost became unknown",
+    """
+    The baseline has a cost that can no longer be derived; the reason says why. Where that is meant, write the baseline
+    again with `--write-baseline FILE`.
+    """,
+)
+UNNEEDED = Rule(
+    "AL605",
+    "nothing needs this entry",
+    """
+    A comment `# archline: ignore CODE` ignores nothing: no such finding is made at its line, or it names no code of a
+    finding (AL601 to AL604). Or an entry of the baseline is about an algorithm that is no more, or accepts a
+    finding that is no longer made. Remove it, so that it does not hide what comes later.
+    """,
+)

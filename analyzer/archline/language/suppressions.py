@@ -1,0 +1,74 @@
+"""Comments `# archline: ignore AL602`: which findings of a check its author has seen and accepts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+
+from archline.language import syntax as s
+from archline.records import record
+
+_COMMENT = re.compile(r"#\s*archline:\s*ignore\b\s*(.*)", re.IGNORECASE)
+_BETWEEN = re.compile(r"[,\s]+")
+
+
+@record
+class Suppression:
+    """What the comment at a line and column ignores: findings of `codes` in claims that start at the lines `claims`.
+
+    Behind the header of an algorithm it ignores those of the whole `algorithm`, which is else empty.
+    """
+
+    codes: tuple[str, ...]
+    line: int
+    column: int
+    claims: tuple[int, ...] = ()
+    algorithm: str = ""
+
+    def covers(self, code: str, algorithm: str, line: int) -> bool:
+        """Whether a finding in an algorithm, empty for claims of the file, at a line is ignored."""
+        return code in self.codes and (line in self.claims or (self.algorithm != "" and self.algorithm == algorithm))
+
+
+def suppressions(program: s.Program, algorithms: Container[str], *, whole: bool) -> tuple[Suppression, ...]:
+    """Those of a program, in order; without `whole` only those that stand in one of the `algorithms`."""
+    return tuple(_found(program, algorithms, whole))
+
+
+def _found(program: s.Program, algorithms: Container[str], whole: bool) -> Iterator[Suppression]:
+    for comment in program.comments:
+        match = _COMMENT.fullmatch(comment.text)
+        if match is None:
+            continue
+        codes = tuple(code.upper() for code in _BETWEEN.split(match[1]) if code)
+        item = next((each for each in reversed(program.items) if each.span.line <= comment.line), None)
+        inside = isinstance(item, s.Algorithm) and item.name in algorithms
+        if not (whole or inside):
+            continue
+        found = Suppression(codes, comment.line, comment.column)
+        yield found if comment.alone or item is None else _behind(found, item)
+
+
+def _behind(comment: Suppression, item: s.Item) -> Suppression:
+    """The comment with the claims, or the algorithm, that its line is about."""
+    match item:
+        case s.Algorithm(name=name, ensures=ensures):
+            if claims := _at(comment.line, ensures):
+                return Suppression(comment.codes, comment.line, comment.column, claims)
+            # All that follows the header stands on lines of its own.
+            first = min(each.span.line for each in (*item.where, *ensures, *item.decreases, *item.body))
+            header = name if comment.line < first else ""
+            return Suppression(comment.codes, comment.line, comment.column, algorithm=header)
+        case s.Claim():
+            return Suppression(comment.codes, comment.line, comment.column, _at(comment.line, (item,)))
+        case _:
+            return comment
+
+
+def _at(line: int, claims: Iterable[s.Ensures | s.Claim]) -> tuple[int, ...]:
+    """The first lines of those that a line belongs to: a claim ends with its last formula, before the next line."""
+    return tuple(
+        each.span.line
+        for each in claims
+        if each.span.line <= line <= max(part.span.end_line for part in s.nodes(each) if part is not each)
+    )

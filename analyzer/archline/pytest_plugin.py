@@ -1,0 +1,143 @@
+"""A plugin of pytest: each claim of a collected `.algo` file is a test, `sums.algo::total::flops == n`.
+
+A claim that fails is a test that fails, one that is not decided is skipped, or fails with `--archline-strict`. Nothing
+of archline is imported before a file is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from archline.language import syntax as s
+    from archline.report.findings import Found
+    from archline.report.view import Contract
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--archline-strict."""
+    group = parser.getgroup("archline")
+    group.addoption(
+        "--archline-strict", action="store_true", help="claims of algorithms that are not decided fail, too"
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile | None:
+    """A program, unless the project's configuration excludes it."""
+    if file_path.suffix != ".algo":
+        return None
+    from archline.api.configuration import read
+
+    project = read()
+    if project.excludes(file_path) and file_path not in _asked(parent.config):
+        return None
+    collected: AlgoFile = AlgoFile.from_parent(parent, path=file_path)
+    return collected
+
+
+def _asked(config: pytest.Config) -> set[Path]:
+    """The paths that the command line names."""
+    return {config.invocation_params.dir / each.partition("::")[0] for each in config.args}
+
+
+class NotHeldError(Exception):
+    """A claim that fails, or is not decided where that counts: what is shown of it."""
+
+
+class AlgoFile(pytest.File):
+    """A file of algorithms, whose claims are decided when the first of them is asked for."""
+
+    _found: Found | None = None
+    _claims: dict[tuple[str, int], Contract]
+
+    def collect(self) -> Iterator[AlgorithmNode | ClaimItem]:
+        """Each algorithm, and a test for each claim of the file."""
+        from archline.api.algorithms import load
+        from archline.language import syntax as s
+        from archline.language.diagnostics import ArchlineError
+        from archline.report.view import claim_text
+
+        try:
+            program = load(self.path).module.program
+        except ArchlineError as problem:
+            raise self.CollectError(str(problem)) from None
+        for item in program.items:
+            if isinstance(item, s.Algorithm):
+                yield AlgorithmNode.from_parent(self, name=item.name, node=item)
+            elif isinstance(item, s.Claim):
+                yield ClaimItem.from_parent(self, name=claim_text(item), line=item.span.line)
+
+    def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
+        """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
+        from archline.api.checks import Task, outcomes
+        from archline.api.configuration import read
+        from archline.language.diagnostics import ArchlineError
+        from archline.report.findings import found
+        from archline.report.view import CheckReport, CheckView
+
+        if self._found is None:
+            project = read()
+            (view,) = outcomes([Task(str(self.path), project.where or None, fitting=True)], 1)
+            if not isinstance(view, CheckView):
+                raise ArchlineError(view)
+            report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
+            self._found = found(report)
+            contracts = (one for each in view.groups for one in each.contracts)
+            self._claims = {(one.text, one.place.line): one for one in contracts}
+        claim = self._claims[text, line]
+        return claim, *self._found.of(claim)
+
+
+class AlgorithmNode(pytest.Collector):
+    """An algorithm, with a test for each `ensures`."""
+
+    def __init__(self, *, node: s.Algorithm, **named: Any) -> None:
+        super().__init__(**named)
+        self._ensures = node.ensures
+
+    def collect(self) -> Iterator[ClaimItem]:
+        """A test for each `ensures`."""
+        from archline.report.view import contract_text
+
+        for each in self._ensures:
+            yield ClaimItem.from_parent(self, name=contract_text(each), line=each.span.line)
+
+
+class ClaimItem(pytest.Item):
+    """A claim about a cost."""
+
+    def __init__(self, *, line: int, **named: Any) -> None:
+        super().__init__(**named)
+        self._line = line
+
+    def runtest(self) -> None:
+        """Decide it."""
+        from archline.report.contracts import reasons
+
+        program = self.getparent(AlgoFile)
+        assert program is not None
+        claim, code, ignored = program.contract(self.name, self._line)
+        if not code:
+            return
+        text = "\n".join([f"{claim.place}: {claim.outcome}: {claim.text}  [{code}]", *reasons(claim)])
+        if ignored:
+            pytest.skip(f"{code} is ignored")
+        if claim.outcome != "fails" and not self.config.getoption("archline_strict"):
+            pytest.skip(text)
+        raise NotHeldError(text)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What archline says of it, without a traceback of its own code."""
+        from archline.language.diagnostics import ArchlineError
+
+        if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The place of the claim."""
+        return self.path, self._line - 1, self.name

@@ -142,7 +142,11 @@ algorithm f(x: real[n], y: real):
 algorithm f(x: real[n]):
     ensures energy <= n #! AL208
     costs n reads #! AL208
-claim time(f) is O(n)
+claim time(f) is O(n) #! AL262
+claim work(f, n = 2*n) <= power(f) on "gtx-580@double"
+claim work(f, k = 2) <= n #! AL201
+claim work(f, n = 2, n = 3) <= n #! AL262
+claim work(f) <= log2(2, n = 3) #! AL262
 ---
 algorithm f(x: inout real[n], k: int):
     x[0] = x[0]/n #! AL221

@@ -315,13 +315,17 @@ def test_check_fails_with_a_counterexample(tmp_path: Path) -> None:
     assert failing["at"] == {"n": "1"}
 
 
-def test_check_lists_claims(tmp_path: Path) -> None:
-    text = 'algorithm f(x: inout real[n]):\n    x[0] = 1\n\nclaim "small": work(f) <= n\nclaim span(f) is O(n)\n'
+def test_check_decides_claims(tmp_path: Path) -> None:
+    text = (
+        "algorithm f(x: inout real[n]):\n    x[0] = 1\n\n"
+        'claim "small": work(f) <= n\nclaim span(f) is O(n)\nclaim work(f) <= n/2 at n = 8 where n >= 4\n'
+    )
     result = cli("check", program(tmp_path, text))
     assert result.code == 0
-    assert 'not decided yet  claim "small": work(f) <= n' in result.out
-    assert "not decided yet  claim span(f) is O(n)" in result.out
-    assert "2 claims are not decided yet" in result.out
+    assert 'holds  claim "small": work(f) <= n\n' in result.out
+    assert "holds  claim span(f) is O(n)\n" in result.out
+    assert "holds  claim work(f) <= n/2 where n >= 4 at n = 8\n" in result.out
+    assert "3 claims hold" in result.out
 
 
 def test_check_goes_on_after_a_broken_target(tmp_path: Path) -> None:

@@ -13,15 +13,16 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 from archline.api import result_cache
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.format_expressions import format_fact
 from archline.language.source import Source, is_path, recorded
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
-from archline.report.view import CheckView, Contract, Group, Place, Stop, claims, contract, relative
+from archline.report.view import CheckView, Contract, Group, Place, Stop, contract, relative
 
 if TYPE_CHECKING:
-    from archline.api.algorithms import Algorithm
+    from archline.api.algorithms import Algorithm, Module
 
 PATIENCE = 2.0
 """Seconds after which an idle process looks whether its parent is still there."""
@@ -152,29 +153,38 @@ def _outcome(task: Task, cached: bool) -> Outcome:
 
 def _decided(task: Task) -> CheckView:
     """What a target ensures. Raises ArchlineError."""
-    subjects = [each.assuming(task.where, fitting=task.fitting) for each in _algorithms(task)]
+    module, name = _module(task)
+    names = list(module) if name is None else [name]
+    subjects = [module[each].assuming(task.where, fitting=task.fitting) for each in names]
     found = tuple(_group(each, task.certificates) for each in subjects)
-    whole = "::" not in task.target
-    if not subjects:
-        return CheckView(task.target, (), ())
-    program = subjects[0].module.program
-    ignored = suppressions(program, {each.name for each in found}, whole=whole)
-    return CheckView(
-        task.target, found, claims(program) if whole else (), relative(program.source.path), tuple(ignored)
-    )
+    program = module.module.program
+    ignored = suppressions(program, set(names), whole=name is None)
+    decided = _claims(module, task) if name is None else ()
+    return CheckView(task.target, found, decided, relative(program.source.path), tuple(ignored))
 
 
-def _algorithms(task: Task) -> Sequence[Algorithm]:
-    from archline.api.algorithms import algorithms, loads
+def _module(task: Task) -> tuple[Module, str | None]:
+    """The module of a task, and the algorithm where its target names one."""
+    from archline.api.algorithms import Module, loads
     from archline.language import input_rules
     from archline.language.diagnostics import error
+    from archline.language.loader import load_target
 
     if task.source is not None:
-        module = loads(task.source.text, task.source.path)
-        return [module[name] for name in module]
+        return loads(task.source.text, task.source.path), None
     if os.path.isdir(task.target):
         raise error(input_rules.DIRECTORY, f"the folder `{task.target}` has no `.algo` file", path=task.target)
-    return algorithms(task.target)
+    module, node = load_target(task.target)
+    return Module(module), None if node is None else node.name
+
+
+def _claims(module: Module, task: Task) -> tuple[Contract, ...]:
+    """The verdicts on the claims of a file; what decides them is imported where there are some."""
+    if not any(isinstance(each, s.Claim) for each in module.module.program.items):
+        return ()
+    from archline.api.claims import claims
+
+    return claims(module.module, task.where, certificates=task.certificates)
 
 
 def _group(subject: Algorithm, certificates: bool) -> Group:
@@ -220,4 +230,5 @@ def _kept_group(data: Any) -> Group:
 
 
 def _kept(data: Any) -> Contract:
-    return Contract(**{**data, "place": Place(**data["place"]), "certificates": tuple(data["certificates"])})
+    tuples = {name: tuple(data[name]) for name in ("certificates", "assumptions")}
+    return Contract(**{**data, **tuples, "place": Place(**data["place"])})

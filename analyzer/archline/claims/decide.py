@@ -63,11 +63,14 @@ PROVED = "proved for all sizes"
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdict, ...]:
-    """The verdict on every `ensures` of the algorithm, in order."""
+def decide(
+    module: Module, algorithm: s.Algorithm, costs: Costs, ensures: Sequence[s.Ensures] | None = None
+) -> tuple[Verdict, ...]:
+    """The verdict on every `ensures` of the algorithm, in order, or on those that are given."""
+    ensures = algorithm.ensures if ensures is None else ensures
     scope = declared(module, algorithm)
     facts = assumed_facts(module, algorithm)
-    written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in algorithm.ensures]
+    written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
     found = [_decide(each, algorithm, costs, scope) for each in written]
     by_cases = ByCases(module, algorithm, _decide)
     found = [
@@ -76,7 +79,7 @@ def decide(module: Module, algorithm: s.Algorithm, costs: Costs) -> tuple[Verdic
     ]
     found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
     found = [replace(each, reason=blamed(each.reason)) if each.outcome == "unknown" else each for each in found]
-    return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, algorithm.ensures, strict=True))
+    return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, ensures, strict=True))
 
 
 def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:

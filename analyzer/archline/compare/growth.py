@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import is_number, quotient
+from archline.claims.growth import counterexample
+from archline.claims.verdict import Outcome
 from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -83,6 +85,46 @@ def relation(one: Growth, other: Growth) -> Relation:
             pass
     both = isinstance(at_most, Refuted) and isinstance(at_least, Refuted) and one.tight and other.tight
     return Relation(UNKNOWN, ratio, *texts, bound="incomparable" if both else "", facts=known)
+
+
+@record
+class Half:
+    """Whether one quantity is O of another, or Omega: the outcome, why, and the proofs where it holds."""
+
+    outcome: Outcome
+    reason: str
+    proofs: tuple[Proved, ...] = ()
+
+
+def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> Half:
+    """Whether the first is O (or Omega) of the second where the facts hold, by their growths."""
+    less, more = (one, other) if side == "O" else (other, one)
+    try:
+        domain = Domain(facts)
+    except ArchlineError as problem:
+        return Half("unknown", problem.diagnostics[0].message)
+    proof = _asked(less.upper, more.lower, domain)
+    if isinstance(proof, Proved):
+        return Half("holds", "proved for all sizes", (proof,))
+    refuted = _asked(less.lower, more.upper, domain)
+    if isinstance(refuted, Refuted):
+        return Half("fails", counterexample(refuted, side))
+    return Half("unknown", "what is known of their growth does not decide it")
+
+
+def together(halves: Mapping[str, Half]) -> Half:
+    """The verdict on a claim of both halves, or of one: of two it is said which is open."""
+    for side, each in halves.items():
+        if each.outcome == "fails":
+            return replace(each, reason=f"{side} is refuted: {each.reason}" if len(halves) > 1 else each.reason)
+    undecided = {side: each for side, each in halves.items() if each.outcome != "holds"}
+    proofs = tuple(proof for each in halves.values() for proof in each.proofs)
+    if not undecided:
+        return replace(next(iter(halves.values())), proofs=proofs)
+    side, first = next(iter(undecided.items()))
+    known = [f"{name} is proved, " for name in halves if name not in undecided]
+    reason = f"{''.join(known)}{' and '.join(undecided)} is open: {first.reason}" if len(halves) > 1 else first.reason
+    return Half("unknown", reason)
 
 
 def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain) -> Verdict | None:

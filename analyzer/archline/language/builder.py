@@ -114,6 +114,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         self._source = source
         self._offset = offset
         self._depth: dict[s.Node, int] = {}
+        self.sized: Span | None = None
+        """Where sizes of an algorithm are set, in something else than a claim."""
 
     # Positions and limits
     def _span(self, at: Meta | Token) -> Span:
@@ -167,14 +169,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     @v_args(meta=True)
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
-        name, arguments = children
-        arguments = arguments or ()
-        return self._deepen(s.Call(str(name), arguments, span=self._span(meta)), *arguments)  # type: ignore[no-any-return]
+        name, parts = children
+        sizes = tuple((each[0], each[1]) for each in parts or () if isinstance(each, tuple))
+        arguments = tuple(each for each in parts or () if not isinstance(each, tuple))
+        node = s.Call(str(name), arguments, sizes, span=self._span(meta))
+        self.sized = node.span if sizes else self.sized
+        return self._deepen(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
 
     def arguments(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    exprs = names = facts = parameters = axes = amounts = settings = arguments
+    exprs = names = facts = parameters = axes = amounts = settings = parts = arguments
 
     @v_args(meta=True)
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
@@ -381,20 +386,31 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     @v_args(meta=True)
     def claim(self, meta: Meta, children: list[Any]) -> s.Claim:
-        title, left, relation, right, where, machine, at = children
-        return self._claim(meta, title, left, str(relation), right, where, machine, at)
+        title, left, relation, right, *conditions = children
+        found: dict[str, Any] = {}
+        for name, value, span in conditions:
+            if name in found:
+                raise error(rules.UNEXPECTED, f"a claim has one `{name}`", span=span, hint="join them with commas")
+            found[name] = value
+        self.sized = None
+        title, where, on, at = _unquoted(title), found.get("where", ()), found.get("on"), found.get("at", ())
+        return s.Claim(title, left, str(relation), right, where, on, at, span=self._span(meta))
 
     @v_args(meta=True)
-    def growth_claim(self, meta: Meta, children: list[Any]) -> s.Claim:
-        return self._claim(meta, *children)
+    def claim_where(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
+        return "where", children[0], self._span(meta)
 
-    def _claim(
-        self, meta: Meta, title: Any, left: Any, relation: str, right: Any, where: Any, machine: Any, at: Any
-    ) -> s.Claim:
-        settings = tuple((name, value) for name, value, _ in at or ())
-        return s.Claim(
-            _unquoted(title), left, relation, right, where or (), _unquoted(machine), settings, span=self._span(meta)
-        )
+    @v_args(meta=True)
+    def claim_on(self, meta: Meta, children: list[Any]) -> tuple[str, s.On, Span]:
+        machine, _, model = children
+        return "on", s.On(str(_unquoted(machine)), model, span=self._span(meta)), self._span(meta)
+
+    @v_args(meta=True)
+    def claim_at(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
+        return "at", tuple((name, value) for name, value, _ in children[0]), self._span(meta)
+
+    def model(self, children: list[Any]) -> str:
+        return "".join(map(str, children))
 
     def setting(self, children: list[Any]) -> tuple[str, Any, Span]:
         return str(children[0]), children[1], self._span(children[0])

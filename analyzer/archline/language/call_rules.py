@@ -89,13 +89,16 @@ BAD_QUANTITY = Rule(
 )
 BAD_CLAIM = Rule(
     "AL262",
-    "claim about no algorithm",
+    "claim about no cost of an algorithm",
     """
     A claim compares costs of algorithms of the file or of the files it uses; each side is a formula, one at
-    least with a form such as `io(matmul_co)`.
+    least with a form such as `io(matmul_co)`. It may set sizes of an algorithm. Energy, time, power and energy_delay
+    are those on a machine, by its name or the path of its file, and by a model.
 
     ```
     claim io(matmul_co) is O(io(matmul_basic) + p) where Z >= L^2
+    claim work(matmul_co, n = 2*n) <= 3*work(matmul_co)
+    claim energy(matmul_co) <= energy(matmul_basic) on "gtx-580@double" with roofline at n = 512, m = 512, p = 512
     ```
     """,
 )

@@ -54,6 +54,11 @@ def format_facts(facts: Iterable[s.Fact]) -> str:
     return ", ".join(format_fact(fact) for fact in facts)
 
 
+def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:
+    """Sizes with their values: `n = 64`."""
+    return [f"{name} = {format_expression(value)}" for name, value in values]
+
+
 def format_type(type_: s.Type) -> str:
     """A type's canonical text, without the layout where it is the default."""
     match type_:
@@ -119,8 +124,9 @@ def _atom(expr: s.Expr, *, tight: bool) -> str:
             return text
         case s.Name(id=name):
             return name
-        case s.Call(function=function, arguments=arguments):
-            return f"{function}({format_list(arguments)})"
+        case s.Call(function=function, arguments=arguments, sizes=sizes):
+            parts = [*map(format_expression, arguments), *settings(sizes)]
+            return f"{function}({', '.join(parts)})"
         case s.Element(array=array, subscripts=subscripts):
             return f"{array}[{', '.join(_subscript(each, tight=tight) for each in subscripts)}]"
         case s.Reshape(base=base, shape=shape):

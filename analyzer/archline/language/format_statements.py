@@ -16,6 +16,7 @@ from archline.language.format_expressions import (
     format_facts,
     format_list,
     format_type,
+    settings,
     summand,
 )
 from archline.records import record
@@ -56,7 +57,7 @@ def units(item: s.Item) -> Iterator[Unit]:
         case s.Extern():
             yield _extern(item)
         case s.Claim():
-            yield Unit(0, _claim(item), key="claim")
+            yield Unit(0, format_claim(item), key="claim")
         case s.Algorithm():
             yield _header(item)
             if item.doc is not None:
@@ -140,16 +141,21 @@ def _ensures(clause: s.Ensures) -> str:
     return f"ensures {clause.subject} {clause.relation} {format_expression(clause.bound)}{when}"
 
 
-def _claim(claim: s.Claim) -> str:
+def format_claim(claim: s.Claim) -> str:
+    """A claim's canonical text, all of it."""
     title = f'"{claim.title}": ' if claim.title is not None else ""
     if claim.relation[0].isalpha():
         right = f"is {claim.relation}({format_expression(claim.right)})"
     else:
         right = f"{claim.relation} {summand(claim.right)}"
-    where = f" where {format_facts(claim.where)}" if claim.where else ""
-    machine = f' on "{claim.machine}"' if claim.machine is not None else ""
-    settings = ", ".join(f"{name} = {format_expression(value)}" for name, value in claim.at)
-    return f"claim {title}{summand(claim.left)} {right}{where}{machine}" + (f" at {settings}" if settings else "")
+    parts = [f"claim {title}{summand(claim.left)} {right}"]
+    if claim.where:
+        parts.append(f"where {format_facts(claim.where)}")
+    if claim.on is not None:
+        parts.append(f'on "{claim.on.machine}"' + (f" with {claim.on.model}" if claim.on.model else ""))
+    if claim.at:
+        parts.append(f"at {', '.join(settings(claim.at))}")
+    return " ".join(parts)
 
 
 def _amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:

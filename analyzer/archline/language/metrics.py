@@ -155,6 +155,8 @@ METRICS = _registry(
     ),
     Metric("energy", "J", "energy", claimed=True),
     Metric("time", "s", "time", claimed=True),
+    Metric("power", "W", "average power: energy over time", claimed=True),
+    Metric("energy_delay", "J*s", "energy times time", claimed=True),
 )  # fmt: skip
 
 
@@ -164,7 +166,9 @@ def names(choice: Callable[[Metric], bool]) -> tuple[str, ...]:
 
 
 DECLARABLE = names(lambda each: each.declared)
-CLAIMABLE = names(lambda each: each.claimed)
+CLAIMABLE = names(lambda each: each.claimed or each.derived is not Derived.NEVER)
+ON_MACHINE = names(lambda each: each.claimed and not each.declared)
+"""Those that take a machine, and a model."""
 EXECUTED = names(lambda each: each.executed)
 DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
 ON_REQUEST = names(lambda each: each.derived is Derived.ON_REQUEST)

@@ -102,7 +102,8 @@ UNKNOWN_METRIC = Rule(
     "unknown metric",
     """
     The metrics are flops, work, span, io, words, messages, memory, node_words, node_messages and
-    node_memory; an `ensures` also `time(P)`, the time on P processors, and claims time and energy.
+    node_memory, and on request comparisons, calls and accesses; an `ensures` also `time(P)`, the time on P processors.
+    Claims have energy, time, power and energy_delay too, on a machine.
 
     ```
     ensures reads <= n       # write: ensures io <= n

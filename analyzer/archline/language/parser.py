@@ -137,7 +137,11 @@ def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any
     """What the text parses to, or the Diagnostic that says why it does not. `first`: its line in the source."""
     builder = TreeBuilder(source, first - 1)
     try:
-        return builder.transform(_grammar().parse(text, start=start))
+        found = builder.transform(_grammar().parse(text, start=start))
+        if builder.sized is not None:
+            hint = "work(f, n = 2*n) says so in a `claim`"
+            return Diagnostic(rules.UNEXPECTED, "no size is set here", builder.sized, hint=hint)
+        return found
     except UnexpectedInput as problem:
         return _syntax_diagnostic(source, first, text, problem)
     except DedentError:

@@ -21,8 +21,9 @@ def rewritten(expr: s.Expr, change: Callable[[s.Expr], s.Expr | None]) -> s.Expr
             return replace(expr, operand=rewritten(operand, change))
         case s.Binary(left=left, right=right):
             return replace(expr, left=rewritten(left, change), right=rewritten(right, change))
-        case s.Call(arguments=arguments):
-            return replace(expr, arguments=tuple(rewritten(each, change) for each in arguments))
+        case s.Call(arguments=arguments, sizes=sizes):
+            changed = tuple((name, rewritten(value, change)) for name, value in sizes)
+            return replace(expr, arguments=tuple(rewritten(each, change) for each in arguments), sizes=changed)
         case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
             return expr
 

@@ -70,10 +70,14 @@ class Binary(Node):
 
 @tree
 class Call(Node):
-    """An intrinsic, an extern, or an algorithm with a result; in a claim also `metric(algorithm)`."""
+    """An intrinsic, an extern, or an algorithm with a result.
+
+    In a claim also `metric(algorithm, size = value, ...)`, which sets `sizes` of that algorithm.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
+    sizes: tuple[tuple[str, Expr], ...] = ()
 
 
 @tree
@@ -493,15 +497,23 @@ class Extern(Node):
 
 
 @tree
+class On(Node):
+    """`on "machine" with model`."""
+
+    machine: str
+    model: str | None
+
+
+@tree
 class Claim(Node):
-    """`claim "title": left relation right where facts on "machine" at name = value, ...`."""
+    """`claim "title": left relation right where facts on "machine" with model at name = value, ...`."""
 
     title: str | None
     left: Expr
     relation: str
     right: Expr
     where: tuple[Fact, ...]
-    machine: str | None
+    on: On | None
     at: tuple[tuple[str, Expr], ...]
 
 

@@ -72,5 +72,5 @@ TOP_LEVEL = Rule(
 NO_ALGORITHM = Rule(
     "AL109",
     "no algorithm in the file",
-    "The file has no `algorithm`, so there is nothing to derive, run or check in it.",
+    "The file has no `algorithm` and no `claim`, so there is nothing to derive, run or check in it.",
 )

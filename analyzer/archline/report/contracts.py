@@ -40,12 +40,13 @@ AT_MOST = ", at most "
 
 def reasons(contract: Contract) -> list[str]:
     """Why a contract fails or is not decided, and the guard under which it holds."""
+    assuming = [f"assuming {', '.join(contract.assumptions)}"] if contract.assumptions else []
     if contract.outcome not in ("fails", "unknown"):
-        return []
+        return assuming
     at = f"at {point_text(contract.point)}: " if contract.point else ""
     shown = AT_MOST.join(cut(each, MAX_DERIVED) for each in contract.derived.split(AT_MOST))
     lines = [f"derived: {shown}"] if shown else []
     lines.append(at + contract.reason)
     if contract.suggestion:
         lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")
-    return lines
+    return lines + assuming

@@ -145,8 +145,9 @@ def contract(contract: Contract) -> dict[str, Any]:
         "at": None if contract.point is None else point(contract.point),
         "place": str(contract.place),
     }
-    more = {"derived": contract.derived, "fails_where": contract.fails_where, "suggestion": contract.suggestion}
-    return found | {key: text for key, text in more.items() if text}
+    more: dict[str, Any] = {"derived": contract.derived, "fails_where": contract.fails_where}
+    more |= {"suggestion": contract.suggestion, "assumptions": list(contract.assumptions)}
+    return found | {key: value for key, value in more.items() if value}
 
 
 def run(view: RunView) -> dict[str, Any]:

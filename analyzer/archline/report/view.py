@@ -190,7 +190,7 @@ class Contract:
 
     `certificates` prove growth that holds, where they are asked for. Of a failing or unknown one, `derived` is the cost
     as text, if it is known; if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a
-    `when` under which it is proved to hold.
+    `when` under which it is proved to hold. A claim of a file has `assumptions` of its own.
     """
 
     text: str
@@ -202,6 +202,7 @@ class Contract:
     derived: str = ""
     suggestion: str = ""
     fails_where: str = ""
+    assumptions: tuple[str, ...] = ()
 
 
 @record
@@ -458,24 +459,6 @@ def contract(verdict: Verdict, certificates: bool = False) -> Contract:
         contract_text(verdict.guarded.ensures) if verdict.guarded else "",
         verdict.guarded.fails_where if verdict.guarded else "",
     )
-
-
-def claims(program: s.Program) -> tuple[Contract, ...]:
-    """The claims of a file, none of which is decided in this version."""
-    reason = "claims are not decided in this version"
-    return tuple(
-        Contract(claim_text(item), "not decided yet", reason, None, Place.of(item.span))
-        for item in program.items
-        if isinstance(item, s.Claim)
-    )
-
-
-def claim_text(claim: s.Claim) -> str:
-    """A claim, by its title where it has one."""
-    left, right = format_expression(claim.left), format_expression(claim.right)
-    comparison = claim.relation in ("==", "<=", ">=", "<", ">", "!=")
-    text = f"{left} {claim.relation} {right}" if comparison else f"{left} is {claim.relation}({right})"
-    return f'claim "{claim.title}": {text}' if claim.title else f"claim {text}"
 
 
 def contract_text(ensures: s.Ensures) -> str:

@@ -12,7 +12,7 @@ from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule, counted
-from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE
+from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.model import Kind
 from archline.language.source import Span
 from archline.records import record
@@ -112,6 +112,10 @@ class Formulas:
         name, arguments = expr.function, expr.arguments
         if self.algorithms is not None and name in CLAIMABLE:
             return self._cost(expr, self.algorithms)
+        if expr.sizes:
+            message = f"`{name}` has no sizes that can be set"
+            self.findings.add(rules.BAD_CLAIM, message, expr.span, "a cost of an algorithm has: `work(f, n = 2*n)`")
+            return None
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
             hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE])
@@ -129,7 +133,7 @@ class Formulas:
         match expr.arguments:
             case (s.Name(id=name),):
                 if name in library.visible:
-                    return Kind.REAL
+                    return self._with_sizes(expr, library.visible[name], library)
                 if name not in library.lost and library.complete:
                     hint = self.findings.closest(name, library.visible)
                     message = f"unknown algorithm `{name}`"
@@ -138,6 +142,26 @@ class Formulas:
                 message = f"`{expr.function}(...)` takes the name of an algorithm"
                 self.findings.add(rules.BAD_CLAIM, message, expr.span)
         return None
+
+    def _with_sizes(self, expr: s.Call, algorithm: s.Algorithm, library: Library) -> Kind | None:
+        """A cost at sizes that the claim sets, each once."""
+        settable = _settable(algorithm, library)
+        for place, (name, value) in enumerate(expr.sizes):
+            if name not in settable:
+                hint = self.findings.closest(name, settable) or "they are " + ", ".join(settable)
+                message = f"`{name}` is no size of `{algorithm.name}`"
+                self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
+            elif name in dict(expr.sizes[:place]):
+                self.findings.add(rules.BAD_CLAIM, f"`{name}` is set twice", value.span)
+            self._arithmetic([value])
+        return Kind.REAL
+
+
+def _settable(algorithm: s.Algorithm, library: Library) -> list[str]:
+    """The names that a claim may set in a cost of an algorithm; P of a grid whose extents are in terms of it."""
+    signature = library.signatures[algorithm]
+    symbols = [name for name in MACHINE_SYMBOLS if name != "P" or "P" in s.names(algorithm.grid)]
+    return [*signature.size_names, *signature.indices, *symbols]
 
 
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
@@ -224,12 +248,18 @@ def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> N
 
 def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim: s.Claim) -> None:
     """Check a claim: metrics of algorithms in sight, in their sizes, machine symbols and cost symbols."""
-    named = [name for side in (claim.left, claim.right) for name in _algorithms(side)]
+    costs = costs_in(claim)
+    named = [each.arguments[0].id for each in costs if isinstance(each.arguments[0], s.Name)]
     known = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
-    for name in named:
+    for name, cost in zip(named, costs, strict=True):
+        given = dict(cost.sizes)
+        known.update(s.names(tuple(given.values())))
         if name in library.visible:
             signature = library.signatures[library.visible[name]]
-            known.update(signature.size_names, signature.indices)
+            known.update({*signature.size_names, *signature.indices} - given.keys())
+        if cost.function in ON_MACHINE and claim.on is None:
+            message = f"the {cost.function} of an algorithm is that on a machine"
+            findings.add(rules.BAD_CLAIM, message, cost.span, 'say which: on "gtx-580@double" (`archline machines`)')
 
     def why_not(expr: s.Name) -> Reason:
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
@@ -243,7 +273,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         return
     if not all(name in library.visible for name in named):
         # The unknown algorithm is reported; its sizes are not known, so no name is.
-        known.update(leaf.id for side in (claim.left, claim.right) for leaf in _names(side))
+        known.update(s.names((claim.left, claim.right)))
         known.update(name for name, _ in claim.at)
     known_names = known.__contains__
     formulas = Formulas(findings, facts, known_names, why_not, library)
@@ -259,19 +289,10 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         plain.quantity(amount)
 
 
-def _algorithms(expr: s.Expr) -> list[str]:
-    """The algorithms whose costs a side of a claim mentions."""
-    match expr:
-        case s.Call(function=function, arguments=(s.Name(id=name),)) if function in CLAIMABLE:
-            return [name]
-        case s.Call(arguments=arguments):
-            return [name for each in arguments for name in _algorithms(each)]
-        case s.Binary(left=left, right=right):
-            return _algorithms(left) + _algorithms(right)
-        case s.Unary(operand=operand):
-            return _algorithms(operand)
-        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
-            return []
+def costs_in(claim: s.Claim) -> list[s.Call]:
+    """The costs of algorithms that a claim speaks of, `metric(algorithm)`, from the left to the right."""
+    calls = (each for each in s.nodes((claim.left, claim.right)) if isinstance(each, s.Call))
+    return [each for each in calls if each.function in CLAIMABLE and [*map(type, each.arguments)] == [s.Name]]
 
 
 def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:

@@ -39,7 +39,8 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     complete = used is not None
     modules = used or {}
     algorithms, externs = _definitions(program, modules, findings)
-    if not algorithms and not syntax and not findings.diagnostics:
+    about = algorithms or any(isinstance(each, s.Claim) for each in program.items)
+    if not about and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
     shared = _collectives(program, resolve, modules)

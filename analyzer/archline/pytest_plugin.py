@@ -59,7 +59,7 @@ class AlgoFile(pytest.File):
         from archline.api.algorithms import load
         from archline.language import syntax as s
         from archline.language.diagnostics import ArchlineError
-        from archline.report.view import claim_text
+        from archline.language.format_statements import format_claim
 
         try:
             program = load(self.path).module.program
@@ -69,7 +69,7 @@ class AlgoFile(pytest.File):
             if isinstance(item, s.Algorithm):
                 yield AlgorithmNode.from_parent(self, name=item.name, node=item)
             elif isinstance(item, s.Claim):
-                yield ClaimItem.from_parent(self, name=claim_text(item), line=item.span.line)
+                yield ClaimItem.from_parent(self, name=format_claim(item), line=item.span.line)
 
     def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
         """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""

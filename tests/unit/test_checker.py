@@ -145,7 +145,7 @@ algorithm f(x: real[n]):
 claim time(f) is O(n) #! AL262
 claim work(f, n = 2*n) <= power(f) on "gtx-580@double"
 claim work(f, k = 2) <= n #! AL201
-claim work(f, n = 2, n = 3) <= n #! AL262
+claim work(f, n = 2, n = 3) <= 5 #! AL262
 claim work(f) <= log2(2, n = 3) #! AL262
 ---
 algorithm f(x: inout real[n], k: int):

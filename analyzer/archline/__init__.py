@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from archline.api.comparisons import Compared, compare
     from archline.api.costs import CostReport, Metric
     from archline.api.energies import Energy, energy
+    from archline.api.fitting import FitReport, fit
     from archline.api.growth import Order, order
     from archline.api.plots import IoPlot, plot_io
     from archline.api.recurrences import Solution, recurrence
@@ -30,6 +31,7 @@ _HOMES = {
     "CostReport": "archline.api.costs",
     "Diagnostic": "archline.language.diagnostics",
     "Energy": "archline.api.energies",
+    "FitReport": "archline.api.fitting",
     "IoPlot": "archline.api.plots",
     "Machine": "archline.energy.machines",
     "Metric": "archline.api.costs",
@@ -40,6 +42,7 @@ _HOMES = {
     "algorithm": "archline.api.algorithms",
     "compare": "archline.compare",
     "energy": "archline.energy",
+    "fit": "archline.api.fitting",
     "load": "archline.api.algorithms",
     "loads": "archline.api.algorithms",
     "machine": "archline.energy.machines",
@@ -58,6 +61,7 @@ __all__ = [
     "CostReport",
     "Diagnostic",
     "Energy",
+    "FitReport",
     "IoPlot",
     "Machine",
     "Metric",
@@ -69,6 +73,7 @@ __all__ = [
     "algorithm",
     "compare",
     "energy",
+    "fit",
     "load",
     "loads",
     "machine",

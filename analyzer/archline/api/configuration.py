@@ -174,12 +174,9 @@ def _from_here(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _place(source: Source, key: str) -> Span:
-    """Where a key of the table stands."""
-    inside = False
-    for number, line in enumerate(source.lines, 1):
-        if (head := re.match(r"\s*\[+\s*([^\]]*?)\s*\]", line)) is not None:
-            inside = head[1].replace(" ", "").replace('"', "") == "tool.archline"
-        elif inside and (found := re.match(rf"\s*[\"']?({re.escape(key)})[\"']?\s*[.=]", line)) is not None:
-            return Span(source, number, found.start(1) + 1, number, found.end(1) + 1)
-    return Span(source, 1, 1, 1, 1)
+def _place(source: Source, key: str) -> Span | None:
+    """Where the value of a key of the table stands."""
+    # Most files are right, and need no places.
+    from archline.energy.machine_files import Places
+
+    return Places(source).span(("tool", "archline", key))

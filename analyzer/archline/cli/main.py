@@ -32,6 +32,7 @@ COMMANDS = {
     "plot": "plot io against the size of the cache",
     "energy": "time, energy and power on machines, by models from the literature",
     "compare": "compare algorithms: growth, energy, which takes less and how sure",
+    "fit": "fit a machine's parameters to measured energies",
     "scale": "where time and energy scale perfectly on more and more processors",
     "order": "compare the growth of two expressions",
 }

@@ -142,3 +142,34 @@ TARGET = Rule(
     takes, such as `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"` or `"ice:work=3*n^3,span=n,io=n^3/L"`.
     """,
 )
+MEASUREMENTS = Rule(
+    "AL467",
+    "measurements that cannot be read",
+    """
+    Measurements are CSV: a header with the names of the columns, then a run a row, numbers in SI units. For the
+    roofline these are `flops`, `bytes`, `seconds` and `joules`, and if you like `precision` (single, double or half);
+    for ICE `work`, `span`, `io` (cache lines) and `joules`. Other columns are left alone, and so are lines that begin
+    with `#`.
+
+        flops,bytes,seconds,joules,precision
+        2.0e11,1.6e9,1.03,174.2,double
+    """,
+)
+NOT_DETERMINED = Rule(
+    "AL468",
+    "parameters that the measurements do not determine",
+    """
+    Two columns of the measurements are nearly proportional: flops and seconds, for example, where all runs are bound by
+    computation. Then any share of the energy can go to either, and a fit gives numbers that mean nothing. The message
+    names the two parameters and what to measure besides. Runs over a wide range of flops a byte, from far below to far
+    above the balance of the machine, determine all of them.
+    """,
+)
+COUNTERS = Rule(
+    "AL469",
+    "no energy counters",
+    """
+    Energy is read from the files of Linux's powercap (RAPL, `/sys/class/powercap/intel-rapl:*/energy_uj`), which root
+    alone may read since 2020 (CVE-2020-8694), or from NVML for GPUs of NVIDIA.
+    """,
+)

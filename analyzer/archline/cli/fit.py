@@ -1,0 +1,30 @@
+"""Fit a machine's parameters to measured energies, with their errors; what the runs do not determine is refused.
+
+FILE is CSV with a header: flops, bytes, seconds, joules and if you like precision; for ice work, span, io, joules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from archline.cli import options as shared
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("file", metavar="FILE", help="measurements in SI units, a run a row")
+    parser.add_argument("--model", metavar="MODEL", default="roofline", help="roofline or ice (default: roofline)")
+    parser.add_argument("--out", metavar="FILE", help="write a machine, a new `.toml` file, that the model can use")
+    shared.add_format(parser, ("text", "json"))
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api.fitting import fit
+
+    found = fit(options.file, options.model)
+    if options.out is not None:
+        found.write(options.out)
+    sys.stdout.write(found.to_json() if options.format == "json" else str(found))
+    return 0

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ SUM = """algorithm total(x: real[n], t: inout real[1]):
     ensures flops == {}
     for i in 0..n:
         t[0] += x[i]
+"""
+LONG = """algorithm total(x: real[n], t: inout real[1], m: size):
+    ensures flops <= 4*n
+    for i in 0..n:
+        if i < min(m + 1, n - 2):
+            t[0] += x[i]
+    for i in 0..n:
+        if i < min(m + 2, n - 3):
+            t[0] += x[i]
+    for i in 0..n:
+        if i < min(m + 3, n - 4):
+            t[0] += x[i]
 """
 USING = """use helper
 
@@ -125,15 +138,16 @@ def test_a_page_is_made_anew_once_a_file_that_it_read_changes(here: Path, monkey
 
 
 def test_a_page_says_that_the_time_was_up_and_is_not_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (here / "sum.algo").write_text(SUM.format("n"))
+    (here / "sum.algo").write_text(LONG)
     whole = cli("cost", "sum.algo", "--no-cache")
-    assert "Theta(n)" in whole.out
-    clock = iter((0, *[9] * 10_000))
-    monkeypatch.setattr(effort, "process_time", lambda: next(clock))
+    assert "Theta(min(n, m))" in whole.out
+    assert "1 claim holds" in whole.out
+    monkeypatch.setattr(effort, "process_time", count(0, 9).__next__)
     short = cli("cost", "sum.algo", "--time-limit", "5")
     assert "the time limit of 5 s was reached" in short.out
-    assert "Theta(n)" not in short.out
-    assert "1 claim holds" in short.out
+    assert "Theta(min(n, m))" not in short.out
+    assert "unknown: flops <= 4*n: the time limit was reached" in short.out
+    assert "the time limit was reached" in cli("check", "sum.algo", "--time-limit", "5").out
     assert not (here / "cache" / "archline" / "results").exists()
     assert cli("cost", "sum.algo") == whole
 

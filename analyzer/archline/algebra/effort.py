@@ -5,10 +5,14 @@ Answers do not depend on the machine but where a command has a time limit and sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from sys import maxsize
 from time import process_time
+from typing import TypeVar
+
+T = TypeVar("T")
 
 EVERY = 64
 """After about so many term products the clock is read."""
@@ -33,32 +37,35 @@ class Clock:
 
 
 def allow(seconds: float) -> None:
-    """Let what only sharpens answers take so long from now on; 0 for as long as it needs."""
-    Clock.until, Clock.late = process_time() + seconds if seconds else None, False
+    """Let what only sharpens answers take so long from now on; 0 for as long as it needs, and nothing is left out."""
+    Clock.until = process_time() + seconds if seconds else None
+    Clock.late = Clock.late and bool(seconds)
 
 
 def late() -> bool:
     """Whether the time is up: what only sharpens an answer is left out then, which the command says."""
-    if Clock.until is None or process_time() < Clock.until:
+    effort = _current.get()
+    until = Clock.until if effort is None or effort.until is None else effort.until
+    if until is None or process_time() < until:
         return False
     Clock.late = True
     return True
 
 
 class Effort:
-    """The term products that are left of a limit; what has its own may also run out of time."""
+    """The term products that are left of a limit; what only sharpens an answer also ends when its time is up."""
 
-    __slots__ = ("left", "timed")
+    __slots__ = ("left", "until")
 
-    def __init__(self, left: int, timed: bool) -> None:
-        self.left, self.timed = left, timed
+    def __init__(self, left: int, until: float | None) -> None:
+        self.left, self.until = left, until
 
     def spend(self, amount: int) -> None:
         """Count work. Raises OutOfBudgetError when the limit is used up."""
         self.left -= amount
         if self.left < 0:
             raise OutOfBudgetError("its closed form is too large to derive")
-        if self.timed and self.left % EVERY < amount and late():
+        if self.until is not None and self.left % EVERY < amount and late():
             raise OutOfBudgetError(OUT_OF_TIME)
 
 
@@ -78,12 +85,16 @@ def budget(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[N
     """Limit the work of the block to about so many term products; raises OutOfBudgetError beyond.
 
     A limit around it holds as well, except for a block with its `own`: what such a block finds does not depend on what
-    was derived before; it sharpens an answer that there is without, and ends where the time of a command is up. The
-    block's work `counts` for the limit around it or not.
+    was derived before; it sharpens an answer that there is without, and ends after half of the time that a command has
+    left, so that what follows has some too. The block's work `counts` for the limit around it or not.
     """
     outer = _current.get()
     limit = terms if outer is None or own else min(outer.left, terms)
-    inner = Effort(limit, own)
+    until = None if outer is None else outer.until
+    if own and until is None and Clock.until is not None:
+        now = process_time()
+        until = now + max(0.0, Clock.until - now) / 2
+    inner = Effort(limit, until)
     token = _current.set(inner)
     try:
         yield
@@ -91,3 +102,12 @@ def budget(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[N
         _current.reset(token)
         if counts and outer is not None:
             outer.left -= limit - inner.left
+
+
+def search(find: Callable[[], T], otherwise: T) -> T:
+    """What a search finds that only sharpens an answer; else the answer that there is without: it ends in time."""
+    try:
+        with budget(maxsize, own=True):
+            return find()
+    except OutOfBudgetError:
+        return otherwise

@@ -14,6 +14,7 @@ from operator import attrgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
+from archline.algebra.effort import Clock, late
 from archline.algebra.polynomial import (
     NOTHING,
     ONE,
@@ -36,6 +37,8 @@ _PARTS = attrgetter("parts")
 MAX_LEVELS = 64
 MORE_STEPS = 100
 """Steps of a proof by integrality: those that succeed take a quarter of these."""
+FEW_STEPS = 20
+"""Those of a proof where the time of a command is up."""
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
@@ -218,16 +221,19 @@ class Facts:
         if known is None:
             known = self._asked.get(value)
         if known is None:
-            known = self._asked[value] = self._nonnegative(_scaled_to_one(value))
+            known = self._nonnegative(_scaled_to_one(value))
+            if known or not Clock.late:
+                self._asked[value] = known
         return known
 
     def _nonnegative(self, value: Poly) -> bool:
         facts = self.oldest(value.names)
         known = facts.proved.get(value)
         if known is None:
-            known = not facts._corner.refutes(value) and (
-                EliminationSearch(facts).holds(value) or facts._by_integrality(value)
-            )
+            known = not facts._corner.refutes(value)
+            if known and late():
+                return EliminationSearch(facts, FEW_STEPS).holds(value)
+            known = known and (EliminationSearch(facts).holds(value) or facts._by_integrality(value))
             facts.proved[value] = known
         return known
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.division import divide_exactly, monomial_key
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, budget, late
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
@@ -50,6 +50,8 @@ def reduced(value: Poly, facts: Facts) -> Poly:
     plain = value.scaled(1 / scale)
     key = reduced, plain
     if key not in facts.found:
+        if late():
+            return value
         facts.found[key] = plain
         # What is divided by a size less one has no value in some case: it stays as it is.
         with suppress(TooComplexError, ZeroDivisionError), budget(MAX_PRODUCTS):

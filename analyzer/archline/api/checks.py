@@ -12,6 +12,7 @@ from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
+from archline.algebra.effort import allow
 from archline.api import result_cache
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -35,7 +36,8 @@ class Task:
     """A target to check, under further facts, with the certificates of growth that holds or without.
 
     `source` is the program itself where it was read from standard input; its outcome is not cached. With `fitting`,
-    an algorithm takes those facts that are about its sizes alone.
+    an algorithm takes those facts that are about its sizes alone. Each algorithm has so many seconds of processor time,
+    and the claims of the file; 0 for as many as it takes.
     """
 
     target: str
@@ -43,6 +45,7 @@ class Task:
     certificates: bool = False
     source: Source | None = None
     fitting: bool = False
+    seconds: int = 0
 
     @property
     def asked(self) -> object:
@@ -144,11 +147,13 @@ def _outcome(task: Task, cached: bool) -> Outcome:
     try:
         with recorded() as read:
             view = _decided(task)
+        if cached and task.source is None:
+            result_cache.store(task.asked, read, asdict(view))
+        return view
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
-    if cached and task.source is None:
-        result_cache.store(task.asked, read, asdict(view))
-    return view
+    finally:
+        allow(0)
 
 
 def _decided(task: Task) -> CheckView:
@@ -156,7 +161,7 @@ def _decided(task: Task) -> CheckView:
     module, name = _module(task)
     names = list(module) if name is None else [name]
     subjects = [module[each].assuming(task.where, fitting=task.fitting) for each in names]
-    found = tuple(_group(each, task.certificates) for each in subjects)
+    found = tuple(_group(each, task) for each in subjects)
     program = module.module.program
     ignored = suppressions(program, set(names), whole=name is None)
     decided = _claims(module, task) if name is None else ()
@@ -184,10 +189,11 @@ def _claims(module: Module, task: Task) -> tuple[Contract, ...]:
         return ()
     from archline.api.claims import claims
 
+    allow(task.seconds)
     return claims(module.module, task.where, certificates=task.certificates)
 
 
-def _group(subject: Algorithm, certificates: bool) -> Group:
+def _group(subject: Algorithm, task: Task) -> Group:
     """The contracts of an algorithm; where one holds, a run that stops is looked for.
 
     Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
@@ -195,11 +201,12 @@ def _group(subject: Algorithm, certificates: bool) -> Group:
     from archline.api.messages import LARGEST
     from archline.api.trials import stop
 
+    allow(task.seconds)
     messages = subject.messages(LARGEST)
     if messages is not None and messages.failure is not None:
         raise ArchlineError([messages.failure])
     report = subject.report()
-    contracts = tuple(contract(each, certificates) for each in report.ensures)
+    contracts = tuple(contract(each, task.certificates) for each in report.ensures)
     holds = any(each.outcome == "holds" for each in contracts)
     stopped = stop(subject) if holds else None
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)

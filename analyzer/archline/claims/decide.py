@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 
 from archline.algebra import atoms as a
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
@@ -78,8 +78,13 @@ def decide(
         for claim, verdict in zip(written, found, strict=True)
     ]
     found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
-    found = [replace(each, reason=blamed(each.reason)) if each.outcome == "unknown" else each for each in found]
+    found = [replace(each, reason=_told(each.reason)) if each.outcome == "unknown" else each for each in found]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, ensures, strict=True))
+
+
+def _told(reason: str) -> str:
+    """Why a claim is not decided; where the time was up, more of it may."""
+    return blamed(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
 def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
@@ -109,6 +114,11 @@ def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
 
 
 def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+    undecided = Verdict(ensures, "unknown", OUT_OF_TIME)
+    return search(lambda: _decided(ensures, algorithm, costs, scope), undecided)
+
+
+def _decided(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     cost = _cost(ensures, costs)
     if cost is None:
         return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")

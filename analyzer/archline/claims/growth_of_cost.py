@@ -11,7 +11,7 @@ from typing import Literal
 from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.asymptotic.simplify import holds
 from archline.algebra.atoms import Floor, PositivePart
-from archline.algebra.effort import late
+from archline.algebra.effort import OutOfBudgetError, search
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Monomial, Poly
@@ -121,8 +121,10 @@ TALL = "Z >= L^2"
 
 def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
-    if late():
-        return Growth(None, None)
+    return search(lambda: _searched(module, algorithm, costs, cost), Growth(None, None))
+
+
+def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
     found = _own_growth(module, algorithm, costs, cost)
     if found.under or found.known:
         return found
@@ -307,12 +309,13 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
     """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
     upper, lower, under, domain = None, None, tuple[Order, ...](), domain_of(facts)
     tight: Order | None = None
-    for search in _searches(costs, cost, sizes, facts, known):
-        found = search.growth()
-        if found.known:
-            return found
-        upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
-        under, tight = under or found.under, tight or found.tight
+    with suppress(OutOfBudgetError):
+        for each in _searches(costs, cost, sizes, facts, known):
+            found = each.growth()
+            if found.known:
+                return found
+            upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
+            under, tight = under or found.under, tight or found.tight
     return Growth(upper, lower, under, tight)
 
 

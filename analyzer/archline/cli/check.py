@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="check so many targets at a time (default: one for each processor)",
     )
+    shared.add_time_limit(parser)
     shared.add_no_cache(parser)
     shared.add_format(parser, formats())
 
@@ -69,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
         except ArchlineError as problem:
             problems |= {each.render(): each for each in problem.diagnostics}
         else:
-            tasks.append(Task(target, where or None, options.certificates, source, fitting))
+            tasks.append(Task(target, where or None, options.certificates, source, fitting, options.time_limit))
     for found in outcomes(tasks, options.jobs, cached=not options.no_cache):
         if isinstance(found, CheckView):
             views.append(found)

@@ -17,6 +17,7 @@ from archline.algebra.asymptotic.dominance_differences import DominanceBound
 from archline.algebra.asymptotic.hardy_field import Curve, Scale, along, holds
 from archline.algebra.asymptotic.log_domain import CACHE_NAMES, Domain
 from archline.algebra.asymptotic.tropical import GrowthAtom
+from archline.algebra.effort import late
 from archline.algebra.evaluate.balls import digits, exact_text, value_at
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.product_text import quotient_text
@@ -95,7 +96,7 @@ class Refuter:
 
     def _tested(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Divergence | None:
         key = tuple(sorted((name, each) for name, each in powers.items() if any(each)))
-        if key in self._tried or not key:
+        if key in self._tried or not key or late():
             return None
         self._tried.add(key)
         for coefficients in self._coefficients(powers):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
@@ -247,10 +247,13 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integers(point)
-        most = Fraction(recursions.at(sizes))
-        lower = max(least(point), Fraction(windows.at(sizes)))
-        # Of what lies between the ends of a call by indices, little may be accessed.
-        return lower, min(most, ends_at(accesses, sizes)[1]) if body.boxes else most
+        most: list[Fraction] = []
+        with suppress(OutOfBudgetError):
+            most.append(Fraction(recursions.at(sizes)))
+        if body.boxes or not most:
+            # Of what lies between the ends of a call by indices, little may be accessed.
+            most.append(ends_at(accesses, sizes)[1])
+        return max(least(point), Fraction(windows.at(sizes))), min(most)
 
     known: dict[tuple[str, ...], tuple[tuple[str, str], ...] | str] = {}
 

@@ -106,15 +106,17 @@ def _title(view: CostView) -> str:
 
 def _metric(view: CostView, row: Row) -> Iterator[Line]:
     label = IO if row.metric == "io" else row.metric
+    if view.at is not None and row.lower is not None and row.upper is not None:
+        # No growth is shown beside values, so none is searched for.
+        yield Line(label, (_values(row),), (_tightness(row),))
+        return
     growth = with_growths(row.growth or "")
     if row.lower is None or row.upper is None:
         yield Line(label, ("unknown",), ("unknown",), growth)
         yield Line("", (f"{row.reason}{f' ({row.place})' if row.place else ''}",))
         return
     status = ("exact" if row.exact else "bounds",)
-    if view.at is not None:
-        yield Line(label, (_values(row),), (_tightness(row),))
-    elif row.metric == "io" and row.alternatives:
+    if row.metric == "io" and row.alternatives:
         yield Line(label, ("by the size of the cache, at most",), status, growth)
     elif row.exact:
         yield Line(label, (_form(view, row.upper),), status, growth)

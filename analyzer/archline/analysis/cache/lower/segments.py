@@ -16,7 +16,7 @@ from math import ceil
 from operator import eq
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError
+from archline.algebra.effort import TooComplexError, late
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
@@ -144,7 +144,7 @@ class _Builder:
             kinds.append(_Kind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
         if siblings and not steady:
             kinds.append(_Kind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
-        for kind in kinds:
+        for kind in kinds if not late() else ():
             cut = kind.uneven if not outside else _matters(chain[0], found, 1)
             family = self._family(kind, found, cut)
             if family is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 
-from archline.algebra.effort import TooComplexError
+from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexError, late
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
@@ -225,7 +225,7 @@ class Recursions:
         return any(self.solved(each).made for each in self._bodies)
 
     def at(self, point: Point) -> int:
-        """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError."""
+        """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError, OutOfBudgetError in time."""
         solved, evaluation = self.solved(self.algorithm), _Evaluation(self, point["Z"], point["L"])
         try:
             most = evaluation.upper(solved, point)
@@ -283,6 +283,7 @@ class _Evaluation:
     line: int
     _uppers: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
     _made: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
+    _straight: dict[tuple[Upper, tuple[int | None, ...]], int] = field(default_factory=dict)
     _spare: int = MAX_FITTING
 
     @cached_property
@@ -301,6 +302,8 @@ class _Evaluation:
         if key not in self._uppers:
             if len(self._uppers) > MAX_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
+            if late():
+                raise OutOfBudgetError(OUT_OF_TIME)
             touched = solved.given_at(point) + self.made(solved, point)
             fits = touched <= self.capacity
             # By indices all calls are different ones, and those that fit far too many to be followed.
@@ -320,7 +323,7 @@ class _Evaluation:
         Then those lines of the stack are kept from the first call to the last, the largest number of them.
         """
         calling = [place for place, part in enumerate(parts) if not isinstance(part, StraightLinePart)]
-        if not calling:
+        if not calling or not self.recursions.makes:
             return most
         first, end = calling[0], calling[-1] + 1
         made = self._stack(solved, parts[first:end], point)
@@ -389,7 +392,10 @@ class _Evaluation:
     def _part(self, solved: Solved, part: Part, point: Point) -> int:
         match part:
             case StraightLinePart(upper=upper):
-                return upper.at(point)
+                key = upper, tuple(map(point.get, upper.names))
+                if key not in self._straight:
+                    self._straight[key] = upper.at(point)
+                return self._straight[key]
             case Called(call=call):
                 return self.upper(*self._target(solved, call, point))
             case Repeated(parts=parts):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm, Module, algorithm, load, loads
+    from archline.api.changes import Diff, diff
     from archline.api.comparisons import Compared, compare
     from archline.api.costs import CostReport, Metric
     from archline.api.energies import Energy, energy
@@ -29,6 +30,7 @@ _HOMES = {
     "Cache": "archline.execution.results",
     "Compared": "archline.api.comparisons",
     "CostReport": "archline.api.costs",
+    "Diff": "archline.api.changes",
     "Diagnostic": "archline.language.diagnostics",
     "Energy": "archline.api.energies",
     "FitReport": "archline.api.fitting",
@@ -41,6 +43,7 @@ _HOMES = {
     "Solution": "archline.api.recurrences",
     "algorithm": "archline.api.algorithms",
     "compare": "archline.compare",
+    "diff": "archline.api.changes",
     "energy": "archline.energy",
     "fit": "archline.api.fitting",
     "load": "archline.api.algorithms",
@@ -60,6 +63,7 @@ __all__ = [
     "Compared",
     "CostReport",
     "Diagnostic",
+    "Diff",
     "Energy",
     "FitReport",
     "IoPlot",
@@ -72,6 +76,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "compare",
+    "diff",
     "energy",
     "fit",
     "load",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import islice
-from multiprocessing import Pipe, Process
-from multiprocessing.connection import Connection, wait
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
-from archline.api import result_cache
+from archline.api import processes, result_cache
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.format_expressions import format_fact
@@ -25,8 +22,6 @@ from archline.report.view import CheckView, Contract, Group, Place, Stop, contra
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm, Module
 
-PATIENCE = 2.0
-"""Seconds after which an idle process looks whether its parent is still there."""
 Outcome = CheckView | tuple[Diagnostic, ...]
 """What a target ensures, or why it cannot be checked."""
 
@@ -73,77 +68,12 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
     """
     known = {task: view for task in tasks if (view := task.known()) is not None} if cached else {}
     left = [task for task in dict.fromkeys(tasks) if task not in known]
-    jobs = min(jobs or _processors(), len(left))
-    found = _by_processes(left, jobs, cached) if jobs > 1 else [_outcome(task, cached) for task in left]
+    found = processes.results(partial(_outcome, cached), left, jobs)
     every: dict[Task, Outcome] = {**known, **dict(zip(left, found, strict=True))}
     return [every[task] for task in tasks]
 
 
-def _processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _by_processes(tasks: Sequence[Task], jobs: int, cached: bool) -> list[Outcome]:
-    """The outcomes, each task given to the next process that is idle; whatever ends this one early ends all."""
-    # Processes that are forked need not import it each.
-    from archline.api import trials  # noqa: F401
-
-    found: dict[Task, Outcome] = {}
-    waiting, busy = iter(tasks), dict[Connection, Task]()
-    processes: list[Process] = []
-    try:
-        for task in islice(waiting, jobs):
-            ours, theirs = Pipe()
-            processes.append(Process(target=_work, args=(theirs, cached, os.getpid()), daemon=True))
-            processes[-1].start()
-            theirs.close()
-            ours.send(task)
-            busy[ours] = task
-        while busy:
-            for each in wait(list(busy)):
-                assert isinstance(each, Connection)
-                task = busy.pop(each)
-                found[task] = _answer(each, task)
-                following = next(waiting, None)
-                if following is not None:
-                    each.send(following)
-                    busy[each] = following
-    finally:
-        for process in processes:
-            if process.pid is not None:
-                process.terminate()
-                process.join()
-    return [found[task] for task in tasks]
-
-
-def _answer(connection: Connection, task: Task) -> Outcome:
-    """What a process found. Raises its exception, and RuntimeError where it ended without an answer."""
-    try:
-        answer = connection.recv()
-    except (EOFError, ConnectionError):
-        raise RuntimeError(f"the process that checked `{task.target}` ended without an answer") from None
-    if isinstance(answer, Exception):
-        raise answer
-    found: Outcome = answer
-    return found
-
-
-def _work(connection: Connection, cached: bool, parent: int) -> None:
-    """Answer one task after the other for as long as the parent lives."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    while True:
-        while not connection.poll(PATIENCE):
-            if os.getppid() != parent:
-                return
-        try:
-            answer: Outcome | Exception = _outcome(connection.recv(), cached)
-        except Exception as problem:
-            answer = problem
-        connection.send(answer)
-
-
-def _outcome(task: Task, cached: bool) -> Outcome:
+def _outcome(cached: bool, task: Task) -> Outcome:
     try:
         with recorded() as read:
             view = _decided(task)

@@ -166,11 +166,11 @@ class ClaimOfCosts:
 
     def decided(self) -> OrderVerdict:
         """The verdict. Raises ArchlineError for a machine or model that is unknown or does not fit."""
-        left, right = self._formula(self.claim.left), self._formula(self.claim.right)
+        left, right = self.formula(self.claim.left), self.formula(self.claim.right)
         if self.claim.relation in GROWTHS:
             return self._growth(left, right)
         try:
-            sizes = self._sizes()
+            sizes = self.sizes()
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
         return CostOrder(left, self.claim.relation, right, self.amounts, self.constants, sizes).decided()
@@ -193,7 +193,7 @@ class ClaimOfCosts:
         return found
 
     # Formulas
-    def _formula(self, side: s.Expr) -> s.Expr:
+    def formula(self, side: s.Expr) -> s.Expr:
         """A side with its costs as names of amounts, those on a machine as the model's formulas of amounts."""
 
         def named(part: s.Expr) -> s.Expr | None:
@@ -305,7 +305,7 @@ class ClaimOfCosts:
         return self.known.subject(setting.node.name, ", ".join(map(format_fact, own)))
 
     # Sizes
-    def _sizes(self) -> Sizes:
+    def sizes(self) -> Sizes:
         """The sizes of all costs together. Raises ArchlineError."""
         facts = self.facts
         names: dict[str, None] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
@@ -11,7 +12,7 @@ from archline.api import rules
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.evaluate import Enclosure, EvaluationError, evaluate, given_by_facts, holds
 from archline.language.format_expressions import format_expression
 from archline.language.model import Module
@@ -93,6 +94,14 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
     if problems:
         raise ArchlineError(problems)
     return found
+
+
+def share(text: str) -> Fraction:
+    """A share as `2%` or `0.02` says. Raises ArchlineError (AL404)."""
+    number = text.strip().removesuffix("%")
+    if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
+        raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is no share", hint="write it as 2% or 0.02")
+    return Fraction(number) / (100 if text.strip().endswith("%") else 1)
 
 
 def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:

@@ -29,13 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes, or how they start, such as AL6"
         )
     parser.add_argument("--certificates", action="store_true", help="show the proofs of growth that holds")
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=shared.positive,
-        metavar="N",
-        help="check so many targets at a time (default: one for each processor)",
-    )
+    shared.add_jobs(parser)
     shared.add_time_limit(parser)
     shared.add_no_cache(parser)
     shared.add_format(parser, formats())

@@ -25,6 +25,7 @@ COMMANDS = {
     "cost": "derive flops, work, span and io (cache misses)",
     "run": "run on data, count, and compare with the derived bounds",
     "check": "decide what algorithms ensure",
+    "diff": "show which costs changed between two versions",
     "fmt": "rewrite programs in canonical form",
     "explain": "explain a diagnostic's code",
     "recurrence": "solve a recurrence",

@@ -141,6 +141,17 @@ def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> Non
     parser.add_argument("--format", choices=formats, default="text", help="how to print the result (default: text)")
 
 
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """--jobs N."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="check so many targets at a time (default: one for each processor)",
+    )
+
+
 def add_no_cache(parser: argparse.ArgumentParser) -> None:
     """--no-cache."""
     parser.set_defaults(command=parser.prog)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from archline.records import field, record
 
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
 """The files that were looked for, and the text of each; None where there is none."""
+Snapshot = Mapping[str, bytes]
+"""Files of an earlier state by their paths, all of which begin alike."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
+_snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default=MappingProxyType({}))
 
 
 @record(eq=False)
@@ -63,6 +67,22 @@ def note_read(path: Path, text: str | None) -> None:
         read[path] = text
 
 
+@contextmanager
+def with_snapshot(start: str, files: Snapshot) -> Iterator[None]:
+    """In the block, paths that begin so are those of these files, not of files on the disk."""
+    token = _snapshots.set({**_snapshots.get(), start: files})
+    try:
+        yield
+    finally:
+        _snapshots.reset(token)
+
+
+def _snapshot_of(path: Path) -> Snapshot | None:
+    """The snapshot that a path belongs to; None for one on the disk."""
+    name = str(path)
+    return next((files for start, files in _snapshots.get().items() if name.startswith(start)), None)
+
+
 def is_path(place: str) -> bool:
     """Whether a target's place is a path, rather than a module of the standard library."""
     return place.endswith(".algo") or not _MODULE.fullmatch(place) or exists(Path(place))
@@ -70,6 +90,9 @@ def is_path(place: str) -> bool:
 
 def exists(path: Path) -> bool:
     """Whether there is a file, or anything else, of this name."""
+    snapshot = _snapshot_of(path)
+    if snapshot is not None:
+        return str(path) in snapshot
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -86,10 +109,15 @@ def read_source(path: Path) -> Source:
     from archline.language import input_rules as rules
     from archline.language.diagnostics import error
 
-    name = str(path)
+    name, snapshot = str(path), _snapshot_of(path)
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        if snapshot is not None:
+            if name not in snapshot:
+                raise FileNotFoundError
+            data = snapshot[name]
+        else:
+            with path.open("rb") as stream:
+                data = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise error(rules.MISSING_FILE, f"there is no file `{name}`", path=name) from None
     except IsADirectoryError:

@@ -55,3 +55,8 @@ def _short(digits: str) -> str:
 def point_text(point: Mapping[str, int | Fraction] | None) -> str:
     """`n = 64, m = 2`."""
     return ", ".join(f"{name} = {readable(value)}" for name, value in (point or {}).items())
+
+
+def percent(value: Fraction) -> str:
+    """A share as a percentage: `2%`, `0.5%`."""
+    return f"{float(value * 100):g}%"

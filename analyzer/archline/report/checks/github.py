@@ -12,10 +12,11 @@ COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 
 def render(report: CheckReport, width: int) -> str:
     """A command a finding, nothing where there is none."""
-    return "".join(f"{_command(each, report.root)}\n" for each in found(report).findings)
+    return "".join(f"{command(each, report.root)}\n" for each in found(report).findings)
 
 
-def _command(finding: Finding, root: Path) -> str:
+def command(finding: Finding, root: Path) -> str:
+    """The command of a finding; paths start at the root."""
     place = finding.place
     known = {
         "file": finding.path and from_root(finding.path, root),

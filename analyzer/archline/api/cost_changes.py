@@ -1,0 +1,197 @@
+"""Two versions of each cost of an algorithm: what is proved of them at all sizes, and what values show at some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Cost, cost_text, whole_ends_at
+from archline.api.algorithms import Algorithm
+from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
+from archline.api.subjects import AlgorithmSubject
+from archline.changes import results as r
+from archline.changes.results import CostChange
+from archline.compare.orders import NO_VALUE, at_most
+from archline.compare.sizes import Amount, Sizes
+from archline.language import syntax as s
+from archline.language.evaluate import holds
+from archline.language.parser import parse_facts, parse_program
+from archline.language.source import Source
+from archline.records import record, replace
+from archline.report.numbers import percent
+
+Point = Mapping[str, int | Fraction]
+Move = tuple[str, str | None, Point | None]
+"""A verdict, at which sizes it holds, and sizes that show it."""
+UNCHANGED: Move = r.EQUAL, None, None
+
+
+def compared(
+    old: Algorithm | None, new: Algorithm | None, tolerance: Fraction, at: Sequence[Point]
+) -> list[CostChange]:
+    """What changed of each metric; None in place of the version that a new or removed algorithm lacks.
+
+    The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
+    says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
+    """
+    one, other = (None if each is None else AlgorithmSubject(each) for each in (old, new))
+    found: list[CostChange] = []
+    for metric in dict.fromkeys(name for each in (other, one) if each is not None for name in each.report.metrics):
+        before, after = _text(one, metric), _text(other, metric)
+        if one is None or other is None or before is None or after is None:
+            found.append(CostChange(metric, r.NEW if before is None else r.REMOVED, before, after))
+        else:
+            found += _Versions(one, other, metric, tolerance, at).changes(CostChange(metric, r.EQUAL, before, after))
+    return found
+
+
+def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
+    """A cost in one line; None where there is none."""
+    cost = None if subject is None else subject.report.costs.metrics.get(metric)
+    if subject is None or cost is None:
+        return None
+    if cost.upper is None:
+        return "unknown"
+    told = [each for each in cost.alternatives if each.told]
+    shown = replace(cost, upper=told[-1].upper) if told else cost
+    return cost_text(subject.report.costs, shown) + (f" when {told[-1].when}" if told else "")
+
+
+@record(eq=False)
+class _Versions:
+    """Both versions of one metric, each of which is derived."""
+
+    old: AlgorithmSubject
+    new: AlgorithmSubject
+    metric: str
+    tolerance: Fraction
+    at: Sequence[Point]
+
+    def changes(self, plain: CostChange) -> list[CostChange]:
+        """What changed, regime by regime; the entry that is given where nothing did."""
+        old, new = (each.report.costs[self.metric] for each in (self.old, self.new))
+        if old.upper is None and new.upper is None:
+            return [replace(plain, verdict=r.UNKNOWN)]
+        if old.upper is None:
+            found = [replace(plain, verdict=r.BECAME_KNOWN)]
+        elif new.upper is None:
+            place = f"{new.span.line}:{new.span.column}" if new.span is not None else None
+            found = [replace(plain, verdict=r.BECAME_UNKNOWN, reason=new.reason, place=place)]
+        else:
+            told = (each.when for cost in (new, old) for each in cost.alternatives if each.told)
+            found = [each for when in dict.fromkeys(told) or [None] for each in self._where(plain, when)]
+        changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
+        if not changed:
+            return [next((each for each in found if each.verdict != r.EQUAL), plain)]
+        growth = {"old": self.old.report.growth(old), "new": self.new.report.growth(new)}
+        return [replace(each, growth=growth) for each in changed]
+
+    def _where(self, plain: CostChange, when: str | None) -> Iterator[CostChange]:
+        """What changed where a condition on the cache holds, or at all sizes."""
+        old, new, sizes = self._amounts(() if when is None else parse_facts(when))
+        shown = plain
+        if when is not None:
+            old, new = (replace(each, cost=_in_regime(each.cost, when, sizes)) for each in (old, new))
+            before, after = cost_text(self.old.report.costs, old.cost), cost_text(self.new.report.costs, new.cost)
+            shown = replace(plain, old=before, new=after, when=when)
+        for verdict, extent, point in _moves(old, new, sizes):
+            found = replace(shown, verdict=verdict, extent=extent)
+            if verdict in (r.GREW, r.ROSE) and self._tolerates(verdict, old, new, sizes):
+                found = replace(found, tolerance=percent(self.tolerance))
+            yield self._with_values(found, old, new, sizes, point)
+
+    def _amounts(self, more: Sequence[s.Fact]) -> tuple[Amount, Amount, Sizes]:
+        """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
+        sides = [f"{self.metric}({each.name})" for each in (self.old, self.new)]
+        (claim,) = parse_program(Source("<diff>", f"claim {sides[1]} <= {sides[0]}\n")).items
+        assert isinstance(claim, s.Claim)
+        both = {(each.name, ""): each for each in (self.old, self.new)}
+        about = ClaimOfCosts(claim, ClaimedAlgorithms(self.new.algorithm.module, both), tuple(more))
+        for side in (claim.left, claim.right):
+            about.formula(side)
+        return about.amounts[sides[0]], about.amounts[sides[1]], about.sizes()
+
+    def _tolerates(self, verdict: str, old: Amount, new: Amount, sizes: Sizes) -> bool:
+        """Whether a cost is within the tolerance of the least that it was, or its bound within that of the bound."""
+        before = old.cost.lower if verdict == r.GREW else old.cost.upper
+        assert before is not None
+        most = _exactly(old, before.scaled(1 + self.tolerance))
+        return self.tolerance > 0 and at_most(new, most, sizes).outcome == "holds"
+
+    def _with_values(
+        self, found: CostChange, old: Amount, new: Amount, sizes: Sizes, point: Point | None
+    ) -> CostChange:
+        """A change with its values at the sizes of interest, or else at those that show it."""
+        if found.verdict in (r.EQUAL, r.OTHER_FORM):
+            return found
+        inside = (each for each in self.at if all(holds(fact, each) is not False for fact in sizes.facts))
+        for each in (*inside, *(() if point is None else (point,))):
+            before, after = _value(old, each), _value(new, each)
+            if before is not None and after is not None:
+                at = {name: str(value) for name, value in each.items()}
+                return replace(found, at=at, values={"old": before, "new": after})
+        return found
+
+
+def _moves(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
+    """How a cost changed: up, down, or both, as proofs and values show; else how its bounds did."""
+    same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
+    if same and (old.cost.exact or not old.cost.ends):
+        return [UNCHANGED]
+    rises, falls = at_most(new, old, sizes, "<="), at_most(new, old, sizes, ">=")
+    if rises.outcome == falls.outcome == "holds":
+        return [(r.OTHER_FORM, None, None)]
+    found: list[Move] = []
+    for verdict, shown, contrary, strict in ((r.GREW, rises, falls, ">"), (r.SHRANK, falls, rises, "<")):
+        if shown.outcome == "fails":
+            extent = r.SOMEWHERE if contrary.outcome == "holds" else r.SHOWN
+            if extent == r.SOMEWHERE and at_most(new, old, sizes, strict).outcome == "holds":
+                extent = r.EVERYWHERE
+            found.append((verdict, extent, shown.point))
+    return found or ([UNCHANGED] if same else _moves_of_bounds(old, new, sizes))
+
+
+def _moves_of_bounds(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
+    """How bounds moved: the upper one, or the lower one where that is the same. Rose, where nothing is shown."""
+    ends = ((each.cost.upper, each.cost.lower) for each in (old, new))
+    found: list[Move] = []
+    for before, after in zip(*ends, strict=True):
+        assert before is not None
+        assert after is not None
+        one, other = _exactly(old, before), _exactly(new, after)
+        rises, falls = at_most(other, one, sizes, "<="), at_most(other, one, sizes, ">=")
+        if rises.outcome == falls.outcome == "holds":
+            continue
+        found = [
+            (verdict, None, shown.point)
+            for verdict, shown in ((r.ROSE, rises), (r.FELL, falls))
+            if shown.outcome == "fails"
+        ]
+        return found or [(r.FELL if rises.outcome == "holds" else r.ROSE, None, None)]
+    return [(r.OTHER_FORM, None, None)]
+
+
+def _exactly(amount: Amount, bound: Poly) -> Amount:
+    """A bound of a cost as a cost of its own."""
+    return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
+
+
+def _in_regime(cost: Cost, when: str, sizes: Sizes) -> Cost:
+    """The bounds of a cost in the regime of a condition; else by the last regime that is known to hold there."""
+    facts = sizes.scope.facts
+    told = [each for each in cost.alternatives if each.told]
+    found = [each.upper for each in told if each.when == when] or [
+        each.upper for each in told if all(facts.nonnegative(facts.simplify(need)) for need in each.needs)
+    ]
+    upper = found[-1] if found else cost.upper
+    return Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper)
+
+
+def _value(amount: Amount, point: Point) -> str | None:
+    """The values at a point; None where there are none."""
+    try:
+        low, high = whole_ends_at(amount.cost, point)
+    except NO_VALUE:
+        return None
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,1 @@
+"""Which costs changed between two versions of programs, and baselines of costs."""

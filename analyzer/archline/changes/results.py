@@ -1,0 +1,86 @@
+"""What a comparison of two versions of programs found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from archline.changes.canonical import renamed
+from archline.language.diagnostics import Diagnostic
+from archline.records import field, record, replace
+
+GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
+BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
+EQUAL, OTHER_FORM, UNKNOWN = "equal", "equal, other form", "unknown"
+VERDICTS = (GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED, OTHER_FORM, EQUAL, UNKNOWN)
+"""In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has."""
+EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes, the opposite at none", "at the sizes shown"
+
+
+_WHERE = re.compile(r" where [^,]*")
+Both = Mapping[str, str | None]
+"""What is known of both versions, `old` and `new`."""
+
+
+@record
+class CostChange:
+    """A change of a cost of an algorithm, `path::name`, at all sizes or in the regime `when`.
+
+    `extent` says at which sizes a cost grew or shrank, `at` some of them, with the `values` there. A change that is
+    proved to stay within a tolerance has that as text. Of a cost that became unknown there are the `reason` and its
+    `place`; the algorithm stands at `file` and `line`.
+    """
+
+    metric: str
+    verdict: str
+    old: str | None = None
+    new: str | None = None
+    when: str | None = None
+    extent: str | None = None
+    at: Mapping[str, str] | None = None
+    values: Both | None = None
+    growth: Both = field(default_factory=lambda: {"old": None, "new": None})
+    tolerance: str | None = None
+    reason: str | None = None
+    place: str | None = None
+    algorithm: str = ""
+    file: str = ""
+    line: int = 0
+
+    @property
+    def grows_as_before(self) -> bool:
+        """Whether both versions are known to have the same growth, wherever it is shown to hold."""
+        old, new = (each and _WHERE.sub("", each) for each in (self.growth["old"], self.growth["new"]))
+        return old is not None and old == new
+
+    def in_names(self, names: Mapping[str, str]) -> CostChange:
+        """The change with other names of sizes."""
+
+        def own(text: str | None) -> str | None:
+            return None if text is None else renamed(text, names)
+
+        at = None if self.at is None else {names.get(name, name): value for name, value in self.at.items()}
+        growth = {version: own(text) for version, text in self.growth.items()}
+        return replace(self, old=own(self.old), new=own(self.new), when=own(self.when), growth=growth, at=at)
+
+
+@record(eq=False)
+class Differences:
+    """All changes, how many costs there are of each verdict, renamed algorithms, and what could not be compared."""
+
+    changes: tuple[CostChange, ...]
+    summary: Mapping[str, int]
+    renames: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    strict: bool = False
+
+    @property
+    def shown(self) -> tuple[CostChange, ...]:
+        """The changes that readers want to see: another form of the same cost is none."""
+        return tuple(each for each in self.changes if each.verdict != OTHER_FORM)
+
+    @property
+    def findings(self) -> tuple[CostChange, ...]:
+        """The changes that fail a build: costs that grew or became unknown; where it is strict, bounds that rose."""
+        verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
+        return tuple(each for each in self.changes if each.verdict in verdicts and each.tolerance is None)

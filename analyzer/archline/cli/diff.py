@@ -1,0 +1,61 @@
+"""Show which costs changed between two versions of programs, derived for all sizes.
+
+A version is a folder, a `.algo` file, or a revision of git, whose files are read without touching the work tree;
+`main...` is the last commit in common with main. Without a second one, the work tree is the newer version. Exits with 1
+where a cost grew or became unknown; with --strict also where a bound rose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from archline.cli import options as shared
+
+FORMATS = ("text", "json", "markdown", "github")
+CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
+"""Which options the project's configuration fills in, by its keys."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("base", metavar="BASE", help="the older version: a folder, a file, or a revision of git")
+    parser.add_argument("head", nargs="?", metavar="HEAD", help="the newer version (default: the work tree)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 where a bound rose, too")
+    parser.add_argument(
+        "--tolerance", metavar="SHARE", help="pass costs that are proved to rise by no more, such as 2%%, at all sizes"
+    )
+    parser.add_argument("--only", choices=("growth",), help="changes that leave the order of growth as it was are none")
+    parser.add_argument(
+        "--at", action="append", dest="sizes", metavar="SIZES", help="show values at n=64,m=2^20; may be repeated"
+    )
+    shared.add_jobs(parser)
+    shared.add_no_cache(parser)
+    shared.add_format(parser, FORMATS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from archline.api.changes import diff
+    from archline.api.settings import read_settings, share
+    from archline.language.diagnostics import ArchlineError
+    from archline.report.layout import terminal_width
+
+    given = [read_settings(each, "--at") for each in options.sizes or ()]
+    found = diff(
+        options.base,
+        options.head,
+        tolerance=share(options.tolerance or "0"),
+        at=[{name: value for name, (value, _) in each.items()} for each in given],
+        growth_only=options.only == "growth",
+        strict=options.strict,
+        left_out=options.configuration.excludes,
+        jobs=options.jobs,
+        cached=not options.no_cache,
+    )
+    renderer = import_module(f"archline.report.changes.{options.format}")
+    sys.stdout.write(renderer.render(found, terminal_width()))
+    if found.problems:
+        raise ArchlineError(found.problems)
+    return 1 if found.findings else 0

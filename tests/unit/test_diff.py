@@ -1,0 +1,265 @@
+"""`archline diff`: which costs changed between two versions of programs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import archline as al
+from archline.api.algorithms import Algorithm, loads
+from archline.changes.canonical import canonical
+from cli_support import Result, cli
+
+GEMV = """algorithm gemv(A: real[n, m], x: real[m], y: inout real[n]):
+    for i in 0..n:
+        for j in 0..m:
+            y[i] += A[i, j]*x[j]
+"""
+
+
+def written(folder: Path, **programs: str) -> Path:
+    """A folder with programs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in programs.items():
+        (folder / f"{name}.algo").write_text(text, encoding="utf-8")
+    return folder
+
+
+def changes(tmp_path: Path, old: str, new: str, **options: Any) -> list[dict[str, Any]]:
+    """What changed between two versions of a program, as JSON has it."""
+    return document(tmp_path, old, new, **options)["changes"]
+
+
+def document(tmp_path: Path, old: str, new: str, **options: Any) -> dict[str, Any]:
+    one, other = written(tmp_path / "old", kernel=old), written(tmp_path / "new", kernel=new)
+    return al.diff(one, other, cached=False, jobs=1, **options).document
+
+
+def of(found: list[dict[str, Any]], metric: str) -> list[tuple[str, str | None]]:
+    return [(each["verdict"], each["extent"]) for each in found if each["metric"] == metric]
+
+
+def test_a_cost_that_grew_at_all_sizes(tmp_path: Path) -> None:
+    found = document(tmp_path, GEMV, GEMV.replace("*x[j]", "*x[j] + 1.0"))
+    assert found["summary"] == {"grew": 3, "equal": 1}
+    flops = found["changes"][0]
+    assert flops["algorithm"] == "kernel.algo::gemv"
+    assert (flops["metric"], flops["verdict"], flops["extent"]) == ("flops", "grew", "at all sizes")
+    assert (flops["old"], flops["new"], flops["when"]) == ("2*n*m", "3*n*m", None)
+    assert flops["growth"] == {"old": "Theta(n*m)", "new": "Theta(n*m)"}
+    assert (flops["at"], flops["values"]) == ({"n": "1", "m": "1"}, {"old": "2", "new": "3"})
+
+
+def test_a_cost_that_grew_and_shrank_has_sizes_for_both(tmp_path: Path) -> None:
+    old = "algorithm f(x: inout real[n], y: inout real[m]):\n    for i in 0..n:\n        for j in 0..n + 1:\n            x[i] += 1.0\n"
+    new = old.replace("n + 1", "n") + "    for i in 0..m:\n        y[i] += 1.0\n"
+    found = [each for each in changes(tmp_path, old, new) if each["metric"] == "flops"]
+    assert {each["verdict"] for each in found} == {"grew", "shrank"}
+    for each in found:
+        n, m = (int(each["at"][name]) for name in ("n", "m"))
+        assert each["values"] == {"old": str(n * n + n), "new": str(n * n + m)}
+        assert (m > n) if each["verdict"] == "grew" else (m < n)
+
+
+def test_sizes_of_interest_come_first(tmp_path: Path) -> None:
+    found = changes(tmp_path, GEMV, GEMV.replace("*x[j]", "*x[j] + 1.0"), at=[{"n": 64}, {"n": 64, "m": 32}])
+    assert found[0]["values"] == {"old": "4096", "new": "6144"}
+
+
+def test_another_form_of_the_same_cost_is_no_change_that_is_shown(tmp_path: Path) -> None:
+    old = "algorithm f(x: inout real[n]):\n    for i in 0..n//2:\n        x[i] += 1.0\n    for i in n//2..n:\n        x[i] += 1.0\n"
+    new = "algorithm f(x: inout real[n]):\n    for i in 0..(n + 1)//2:\n        x[i] += 1.0\n    for i in 0..n//2:\n        x[i] += 1.0\n"
+    found = document(tmp_path, old, new)
+    assert {each["verdict"] for each in found["changes"]} <= {"equal, other form"} | {
+        each["verdict"] for each in found["changes"] if each["metric"] == "io"
+    }
+
+
+def test_a_cost_that_became_unknown_says_why_and_where(tmp_path: Path) -> None:
+    new = GEMV.replace("    for i in 0..n:\n", "    local k: int = 0\n    for i in 0..n:\n").replace("0..m", "0..m + k")
+    (flops,) = [each for each in changes(tmp_path, GEMV, new) if each["metric"] == "flops"]
+    assert flops["verdict"] == "became unknown"
+    assert flops["new"] == "unknown"
+    assert flops["place"].endswith("kernel.algo:4:9") or ":4:" in flops["place"]
+    assert "`k`" in flops["reason"]
+
+
+def test_new_and_removed_algorithms(tmp_path: Path) -> None:
+    found = document(tmp_path, GEMV, GEMV.replace("gemv", "other").replace("*x[j]", ""))
+    assert found["summary"] == {"new": 4, "removed": 4}
+
+
+def test_tolerance_passes_what_stays_within_it_everywhere(tmp_path: Path) -> None:
+    new = GEMV + "    for i in 0..n:\n        y[i] += 1.0\n"
+    old, other = written(tmp_path / "old", kernel=GEMV), written(tmp_path / "new", kernel=new)
+    # 2*n*m + n is at most 150 % of 2*n*m, and reaches that for m = 1.
+    assert cli("diff", str(old), str(other), "--no-cache").code == 1
+    assert "tolerance of 50%" in cli("diff", str(old), str(other), "--tolerance", "50%", "--no-cache").out
+    found = al.diff(old, other, tolerance="1/2", cached=False)
+    assert [each.tolerance for each in found.changes if each.metric == "flops"] == ["50%"]
+    found = al.diff(old, other, tolerance="49/100", cached=False)
+    assert [each.tolerance for each in found.changes if each.metric == "flops"] == [None]
+
+
+def test_only_growth(tmp_path: Path) -> None:
+    old, new = written(tmp_path / "old", kernel=GEMV), written(tmp_path / "new", kernel=GEMV.replace("*x[j]", ""))
+    assert cli("diff", str(new), str(old), "--only", "growth").code == 0
+    cubic = written(tmp_path / "cubic", kernel=GEMV.replace("y[i] +=", "for k in 0..n:\n                y[i] +="))
+    assert cli("diff", str(old), str(cubic), "--only", "growth").code == 1
+
+
+def test_one_line_where_nothing_changed(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", kernel=GEMV)
+    for form in ("text", "markdown", "github"):
+        assert cli("diff", str(old), str(old), "--format", form).out == "4 costs are the same\n"
+
+
+def test_files_with_mistakes_are_reported_and_the_rest_is_compared(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", kernel=GEMV, other=GEMV)
+    new = written(tmp_path / "new", kernel=GEMV.replace("*x[j]", ""), other=GEMV.replace("0..m", "0..q"))
+    ran = cli("diff", str(old), str(new))
+    assert ran.code == 2
+    assert ran.out.startswith("4 costs shrank")
+    assert "other.algo" not in ran.out
+    assert f"{new}/other.algo:3:" in ran.err
+
+
+def test_a_version_that_certainly_fails_is_reported(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", kernel=GEMV)
+    new = written(tmp_path / "new", kernel=GEMV.replace("0..n", "0..n + 1"))
+    ran = cli("diff", str(old), str(new), "--no-cache")
+    assert ran.code == 2
+    assert "AL303" in ran.err
+    assert f"{new}/kernel.algo" in ran.err
+
+
+# Revisions
+def git(folder: Path, *arguments: str) -> str:
+    ran = subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return ran.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository whose branch `main` has a commit more than the work tree's branch, and a change not committed."""
+    folder = written(tmp_path / "repository" / "kernels", gemv=GEMV, uses="use gemv\n\n" + GEMV.replace("gemv", "same"))
+    top = folder.parent
+    git(top, "init", "-q", "-b", "main")
+    git(top, "add", ".")
+    git(top, "commit", "-qm", "first")
+    git(top, "checkout", "-qb", "work")
+    written(folder, gemv=GEMV.replace("*x[j]", "*x[j] + 1.0"))
+    return top
+
+
+def ran_in(folder: Path, *arguments: str) -> Result:
+    """What `archline diff` prints in a folder."""
+    with contextlib.chdir(folder):
+        return cli("diff", *arguments)
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the document."""
+    ran = ran_in(folder, *arguments, "--format", "json", "--jobs", "1")
+    return ran.code, json.loads(ran.out)
+
+
+def test_a_revision_is_compared_with_the_work_tree(repository: Path) -> None:
+    before = git(repository, "status", "--porcelain=v2", "--branch")
+    code, found = run(repository, "main")
+    assert code == 1
+    assert found["summary"] == {"grew": 3, "equal": 5}
+    assert {each["algorithm"] for each in found["changes"]} == {"kernels/gemv.algo::gemv"}
+    assert run(repository, "main", "kernels")[1]["changes"][0]["algorithm"] == "gemv.algo::gemv"
+    assert run(repository / "kernels", "HEAD")[1]["changes"][0]["algorithm"] == "gemv.algo::gemv"
+    assert git(repository, "status", "--porcelain=v2", "--branch") == before
+
+
+def test_the_merge_base_leaves_out_what_the_other_branch_changed(repository: Path) -> None:
+    git(repository, "commit", "-qam", "second")
+    git(repository, "checkout", "-q", "main")
+    written(repository / "kernels", more=GEMV)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "third")
+    git(repository, "checkout", "-q", "work")
+    assert run(repository, "main")[1]["summary"] == {"grew": 3, "removed": 4, "equal": 5}
+    assert run(repository, "main...")[1]["summary"] == {"grew": 3, "equal": 5}
+    assert run(repository, "main...work")[1]["summary"] == {"grew": 3, "equal": 5}
+    assert run(repository, "work", "main")[1]["summary"] == {"shrank": 3, "new": 4, "equal": 5}
+
+
+def test_what_git_ignores_is_no_part_of_the_work_tree(repository: Path) -> None:
+    (repository / ".gitignore").write_text("built/\n", encoding="utf-8")
+    written(repository / "built", copy=GEMV)
+    assert run(repository, "main")[1]["summary"] == {"grew": 3, "equal": 5}
+
+
+def test_mistakes_in_a_revision_have_its_name(repository: Path) -> None:
+    written(repository / "kernels", gemv=GEMV.replace("0..m", "0..q"))
+    git(repository, "commit", "-qam", "broken")
+    written(repository / "kernels", gemv=GEMV)
+    ran = ran_in(repository, "HEAD")
+    assert ran.code == 2
+    assert "HEAD:./kernels/gemv.algo:3:" in ran.err
+
+
+def test_a_shallow_clone_is_told_to_fetch_more(repository: Path, tmp_path: Path) -> None:
+    git(repository, "commit", "-qam", "second")
+    git(tmp_path, "clone", "-q", "--depth=1", "--branch=work", f"file://{repository}", "clone")
+    for base in ("main", "main...", "HEAD~1"):
+        ran = ran_in(tmp_path / "clone", base)
+        assert ran.refused("AL441")
+        assert "fetch-depth: 0" in ran.err
+
+
+@pytest.mark.parametrize("base", ["nonsense", "--output=x", "-", "", "main...nonsense", "HEAD^{tree}"])
+def test_what_is_no_version_is_refused(repository: Path, base: str) -> None:
+    ran = ran_in(repository, "--", base)
+    assert ran.code == 2
+    assert "AL441" in ran.err
+
+
+def test_without_a_repository_or_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ran_in(tmp_path, "main").refused("AL441")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = ran_in(tmp_path, "main")
+    assert ran.refused("AL441")
+    assert "not found" in ran.err
+
+
+# Canonical forms
+def form(text: str) -> str:
+    module = loads(text)
+    return canonical(module.module, module[next(iter(module))].node).text
+
+
+def test_names_are_no_part_of_a_form() -> None:
+    other = GEMV.replace("gemv", "product").replace("i ", "row ").replace("[i", "[row").replace("x", "vector")
+    assert form(GEMV) == form(other)
+    assert form(GEMV) == form(GEMV.replace("[n,", "[q,").replace("[n]", "[q]").replace("..n", "..q"))
+    assert form(GEMV) != form(
+        GEMV.replace("y[i]", "y[j]").replace("real[m], y: inout real[n]", "real[m], y: inout real[m]")
+    )
+
+
+def test_variables_are_renamed_by_their_blocks() -> None:
+    text = "algorithm f(x: inout real[n]):\n    for i in 0..n:\n        x[i] = 1.0\n    for i in 0..n:\n        x[i] = 2.0\n"
+    assert form(text) == form(text.replace("i ", "j ", 1).replace("[i]", "[j]", 1))
+
+
+def test_names_that_look_canonical_are_not_mixed_up() -> None:
+    text = "extern n1_(a: real) -> real costs x1_ flops\n\nalgorithm f(x: inout real[n]):\n    x[0] = n1_(x[0])\n"
+    found = loads(form(text))
+    report = Algorithm(found.module, next(iter(found.module.algorithms.values()))).cost()
+    assert str(report.flops.text) == "x1_"

@@ -93,3 +93,31 @@ def test_the_facts_of_a_claim_are_facts_of_the_derivation(terms: int, tiles: int
     assert [each.outcome for each in program.cost().ensures] == ["holds", "fails"]
     n = tiles * b
     assert program.run(x=[0.0] * n, n=n, b=b).counts.work == (terms + 2) * n + tiles + 1
+
+
+EUCLID = """
+algorithm euclid(x: inout real[1], a: index, b: index):
+    where a >= b, b >= 0
+    decreases b
+    ensures flops == {steps} when a == {a}, b == {b}
+    ensures work <= {steps} when a == {a}, b == {b}
+    if b > 0:
+        x[0] += 1.0
+        euclid(x, b, a % b)
+"""
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+@settings(max_examples=drawn(12, 3), deadline=None)
+def test_a_recursion_without_a_form_has_values_at_sizes(one: int, other: int) -> None:
+    """The number of divisions of Euclid's algorithm, for which no closed form is known, by the algorithm itself."""
+    a, b = max(one, other), min(one, other)
+    steps, rest = 0, (a, b)
+    while rest[1]:
+        steps, rest = steps + 1, (rest[1], rest[0] % rest[1])
+    costs = al.loads(EUCLID.format(steps=steps, a=a, b=b))["euclid"].cost()
+    assert costs.flops.status == "unknown"
+    assert costs.flops.at(a=a, b=b) == (steps, steps)
+    # A call, a test, and in each step but the last an update.
+    assert costs.work.at(a=a, b=b) == (2 + 3 * steps, 2 + 3 * steps)
+    assert [each.outcome for each in costs.ensures] == ["holds", "fails"]

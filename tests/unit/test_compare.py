@@ -629,6 +629,22 @@ def test_exact_forms_that_are_equal_are_equal_in_growth(c: int, op: str, n: int,
     assert counts[0] == counts[1]
 
 
+@pytest.mark.parametrize("extents", [("n - m",), ("n - m + 1", "m"), ("n - m", "n - m", "m")])
+def test_nests_that_differ_by_a_constant_factor_are_of_the_same_order(extents: tuple[str, ...]) -> None:
+    """Their growth has no short expression, as they may be empty: runs count 1 and 3 flops in each iteration."""
+    loops = "".join(f"{'    ' * (k + 1)}for i{k} in 0..{each}:\n" for k, each in enumerate(extents))
+    inner = "    " * (len(extents) + 1)
+    module = al.loads(
+        "".join(
+            f"algorithm {name}(x: inout real[n], m: size):\n    where n >= m\n{loops}{inner}x[0] += {value}\n"
+            for name, value in (("one", "1.0"), ("three", "2.0*x[0] + 1.0"))
+        )
+    )
+    found = al.compare(module["one"], module["three"]).growth
+    assert {found[name].relation for name in ("flops", "work", "span")} == {"same"}
+    assert found["flops"].ratio == "Theta(1)"
+
+
 # Executions.
 def test_a_verdict_that_depends_on_the_data() -> None:
     found = document(

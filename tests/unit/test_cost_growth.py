@@ -264,3 +264,36 @@ def test_blocks_may_be_longer_than_what_they_divide(target: str, metric: str, gr
         at = dict(zip(sizes, values, strict=True))
         ratios.append(cost.at(**at) / eval(inner, {"min": min, "log2": log2, **at}))
     assert max(ratios) / min(ratios) < 40
+
+
+PADDED = """
+algorithm padded(x: real[n, m], w: real[r, r], y: inout real[n, m]):
+    ensures work is Theta(n*m*r^2)
+    ensures flops is O(n*m*r^2)
+    for i in 0..n:
+        for j in 0..m:
+            for a in 0..r:
+                for b in 0..r:
+                    if i + a >= 1 and i + a - 1 < n and j + b >= 1 and j + b - 1 < m:
+                        y[i, j] += x[i + a - 1, j + b - 1]*w[a, b]
+"""
+
+
+def test_what_is_guarded_grows_no_faster_than_what_is_around_it() -> None:
+    """The innermost body runs at most n*m*r^2 times, and its guard is tested so often, however r compares with n."""
+    assert growth(PADDED) == "Theta(n*m*r^2)"
+    assert growth(PADDED, "flops") == "O(n*m*r^2)"
+    assert [each.outcome for each in al.loads(PADDED)["padded"].cost().ensures] == ["holds", "holds"]
+
+
+def test_io_grows_no_faster_than_the_accesses() -> None:
+    text = """algorithm band(x: inout real[n]):
+    ensures io is O(n)
+    for i in 0..n:
+        for j in 0..n:
+            if j >= i and j < i + 2:
+                x[i] += x[j]
+"""
+    # 2*n - 1 updates, each of two elements.
+    assert (growth(text, "io") or "").startswith("O(n)")
+    assert al.loads(text)["band"].cost().ensures[0].outcome == "holds"

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from archline.api.growth import order
+from archline.certificates.check import check
 from cli_support import cli
 
 
@@ -25,12 +26,27 @@ from cli_support import cli
         (("n", "n^2", "--relation", "compare"), 0, "holds: n has a smaller order than n^2"),
         (("n^2", "n", "--relation", "compare"), 0, "holds: n^2 has a larger order than n"),
         (("2^(n*m)", "n", "--relation", "compare"), 1, "unknown: the order of 2^(n*m) and n"),
+        (("n - m + 1", "n - m + 1", "--where", "n >= m"), 0, "holds: n - m + 1 is O(n - m + 1)"),
+        (("2*n - 2*m", "m - n", "--where", "n >= m"), 1, "fails: 2*n - 2*m is not O(m - n)"),
+        (("n - m", "m - n"), 1, "fails: n - m is not O(m - n)"),
     ],
 )
 def test_answers(arguments: tuple[str, ...], code: int, head: str) -> None:
     ran = cli("order", *arguments)
     assert (ran.code, ran.err) == (code, "")
     assert ran.out.startswith(head + "\n")
+
+
+@pytest.mark.parametrize("of", ["n - m", "n - 2*m", "n%m", "(n - m)^2*m - n", "log2(n)*m - n"])
+@pytest.mark.parametrize("times", ["3", "1/5", "sqrt(2)"])
+def test_a_multiple_has_the_same_order_whatever_its_sign(of: str, times: str) -> None:
+    for f, g in ((of, f"{times}*({of})"), (f"{times}*({of})", of)):
+        found = json.loads(cli("order", f, g, "--relation", "Theta", "--verify", "--format", "json").out)
+        assert (found["holds"], found["verified"]) == (True, True)
+        certificate = found["certificate"]["upper"]
+        if "multiple" in certificate:
+            assert not check({**certificate, "multiple": "7"}).accepted
+            assert not check({**certificate, "multiple": f"-({certificate['multiple']})"}).accepted
 
 
 def test_json() -> None:

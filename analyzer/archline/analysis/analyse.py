@@ -81,6 +81,19 @@ def _text(algorithm: s.Algorithm) -> object:
     return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
 
+@lru_cache(maxsize=MAX_MODULES)
+def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
+    """The bounds where guards are taken never or always, whichever is less, or more; none with recursion or a grid."""
+    if algorithm.grid or recurses(module, algorithm):
+        return {}
+    with suppress(TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
+        total = STANDARD.event(CALL).then(
+            Derivation(module, True, STANDARD).algorithm(algorithm)[0], declared(module, algorithm).facts
+        )
+        return {metric: cost_of(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
+    return {}
+
+
 def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
     """The same in one metric that is derived on request."""
     if METRICS[metric].counts is not None:

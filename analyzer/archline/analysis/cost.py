@@ -193,6 +193,11 @@ class Cost:
         return self.lower is not None and self.lower == self.upper
 
     @property
+    def valued(self) -> bool:
+        """Whether it has values at sizes: a recurrence has, also without a form."""
+        return self.ends is not None or (self.lower is not None and self.upper is not None)
+
+    @property
     def recurrence(self) -> Recurrence | None:
         """How a recursive algorithm's bounds come about; None where there is no recurrence."""
         return None if self.tell is None else self.tell()
@@ -233,14 +238,14 @@ def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iter
 
 def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
     """The bounds at a point: by the recurrences, where there are some, which are sharp. Raises EvaluationError."""
-    assert cost.lower is not None
-    assert cost.upper is not None
     if cost.ends is not None:
         try:
             return cost.ends(point)
         except EvaluationError:
             # Too many steps, or a guarded call whose sizes are none: the closed form is left.
             pass
+    if cost.lower is None or cost.upper is None:
+        raise EvaluationError(cost.reason or "it is not derived")
     lower = evaluate(cost.lower, point)
     return lower, lower if cost.exact else evaluate(cost.upper, point)
 

@@ -27,7 +27,7 @@ from archline.api.subjects import (
     subject,
 )
 from archline.api.sweeps import Sweep
-from archline.compare.growth import Relation, compared, with_equal
+from archline.compare.growth import Relation, compared, with_ratios
 from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import (
     OPEN,
@@ -170,9 +170,9 @@ def comparison(
     known = [each.in_sizes(everywhere=everywhere) for each in subjects]
     growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
     growth = {
-        (names[i], names[j]): with_equal(
+        (names[i], names[j]): with_ratios(
             compared(*(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))),
-            _equal(subjects[i], known[i], known[j], model),
+            _ratios(subjects[i], known[i], known[j], model),
         )
         for i, j in pairs
     }
@@ -254,14 +254,19 @@ def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> 
     return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
 
 
-def _equal(chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model) -> set[str]:
-    """The metrics, and the terms of the energy that take no others, that two algorithms have in common exactly."""
+def _ratios(
+    chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
+) -> dict[str, str]:
+    """The ratios of metrics that are known at all sizes, and the terms of the energy that take equal ones alone."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
-        return set()
-    equal = {name for name in COMPARED if name in chosen.metrics and one.equals(other, name)}
+        return {}
+    known = {name: one.ratio(other, name) for name in COMPARED if name in chosen.metrics}
+    ratios = {name: each for name, each in known.items() if each is not None}
+    equal = {name for name, each in ratios.items() if each == "1"}
     terms = {name: Applied(model, _ANY, frozenset(chosen.metrics)).formula(name) for name in model.energy}
     same = {name for name, term in terms.items() if names_in(term) & METRICS.keys() <= {*equal, "Z", "L"}}
-    return {*equal, *(f"energy.{name}" for name in same), *(("energy",) if same == terms.keys() else ())}
+    both = (*(f"energy.{name}" for name in same), *(("energy",) if same == terms.keys() else ()))
+    return {**ratios, **dict.fromkeys(both, "1")}
 
 
 _ANY = Machine(

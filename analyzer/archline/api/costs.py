@@ -165,14 +165,15 @@ class Metric:
         from archline.api.many import upper_of
 
         report, given = self._report, {**(sizes or {}), **named}
+        self._bounds(self._cost)
         return upper_of(self._cost, report.names, report.where, self._needed, given, report.require_runs)
 
     @property
     def _needed(self) -> list[str]:
-        """The names that the bounds hold. Raises ArchlineError (AL414) where there are no bounds."""
+        """The names that the bounds hold. Raises ArchlineError (AL414) where there are neither bounds nor values."""
         cost = self._cost
-        lower, upper = self._bounds(cost)
-        free = lower.names | upper.names
+        bounds = () if cost.valued and cost.upper is None else self._bounds(cost)
+        free = frozenset[str]().union(*(each.names for each in bounds))
         if cost.ends is not None and self._report.recursive:
             # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
             free |= {*self._report.names.sizes, *({"Z", "L"} if self.name == "io" else ())}

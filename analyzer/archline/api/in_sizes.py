@@ -9,6 +9,7 @@ from archline.algebra.asymptotic.simplify import ZERO
 from archline.analysis.cost import Cost, Costs
 from archline.api.costs import CostReport
 from archline.claims.any_order_growth import above_one, least, per_line
+from archline.claims.growth import is_at_least
 from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.claims.printed_growth import printed_growth
@@ -23,6 +24,9 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
 from archline.report.costs.forms import short_form, short_growth
+
+FACTOR = 16
+"""Exact costs of the same order are within this factor of each other, or compared by their growths."""
 
 
 @record(eq=False)
@@ -48,13 +52,19 @@ class InSizes:
     def _costs(self) -> Costs:
         return self.report.case.costs if self.when else self.report.costs
 
-    def equals(self, other: InSizes, metric: str) -> bool:
-        """Whether a metric is proved to be the same as that of another algorithm at all sizes that both allow."""
+    def ratio(self, other: InSizes, metric: str) -> str | None:
+        """That a metric is proved to be that of another algorithm ("1"), or that up to a constant factor ("Theta(1)").
+
+        At all sizes that both allow.
+        """
         one, two = self.cost(metric), other.cost(metric)
         if not one.exact or not two.exact or one.upper is None or two.upper is None:
-            return False
-        facts = declared(self.module, self.node).facts
-        return one.upper == two.upper or all(map(facts.nonnegative, (one.upper - two.upper, two.upper - one.upper)))
+            return None
+        facts, mine, its = declared(self.module, self.node).facts, one.upper, two.upper
+        for times, known in ((1, "1"), (FACTOR, "Theta(1)")):
+            if is_at_least(its * times, mine, facts) and is_at_least(mine * times, its, facts):
+                return known
+        return None
 
     def growth(self, metric: str) -> Growth:
         """How a metric grows, under the facts of the sizes and those that its growth depends on."""

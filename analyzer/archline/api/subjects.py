@@ -204,8 +204,6 @@ class AlgorithmSubject:
         for name in (each for each in self.derivable if each in metrics):
             cost = self.cost(name, procs)
             try:
-                if cost.lower is None or cost.upper is None:
-                    raise EvaluationError(cost.reason or "it is not derived")
                 lower, upper = whole_ends_at(cost, point)
             except EvaluationError as problem:
                 unknown[name] = str(problem)

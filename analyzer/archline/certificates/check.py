@@ -396,6 +396,13 @@ def _check(data: Mapping[str, Any]) -> None:
     require(data["format"] == FORMAT, "the format is not known")
     f, g = parse_expression(data["f"]), parse_expression(data["g"])
     facts = Facts(data["facts"])
+    if "multiple" in data:
+        with at("multiple"):
+            times = read(data["multiple"])
+            require(times.sign > 0, "the constant is not positive")
+            of = {term: value * times for term, value in t.expand(g).items()}
+            require(t.expand(f) == of, "the one is not that multiple of the other")
+        return
     cache = {"L", "Z"} <= s.names((f, g, *facts.facts))
     differences = Differences(data["differences"], facts, cache)
     differences.check_all()

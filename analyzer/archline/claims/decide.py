@@ -123,6 +123,10 @@ def _decided(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sc
     if cost is None:
         return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
     if cost.lower is None or cost.upper is None:
+        if cost.valued and ensures.relation in ("==", "<=", ">="):
+            found = _at_sizes(ensures, algorithm, costs, cost, scope)
+            if found is not None:
+                return found
         unknown = Verdict(ensures, "unknown", cost.reason or "the cost is unknown")
         return _by_recursion(ensures, algorithm, costs, cost, scope) or unknown
     if ensures.relation in ("==", "<=", ">="):

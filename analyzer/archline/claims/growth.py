@@ -321,6 +321,8 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
     if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
         return Decided("fails", counterexample(refuted, side))
     reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
+    if not upwards and piece.lower == "0":
+        reason = "no lower bound above 0 is known"
     return Decided("unknown", reason)
 
 
@@ -371,7 +373,7 @@ def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> str:
     """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
     merged = _merged(part, False)
     less = min(fmpq(0), merged.constant_term)
-    if less and merged != part and _at_least(value, ONE, facts):
+    if less and merged != part and is_at_least(value, ONE, facts):
         part = (merged - less).scaled(1 / (1 - less))
     return _text(costs, part, False)
 
@@ -429,11 +431,11 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
 def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
     """How much of some of its terms a value is proved to be at least; where the least share is not, no other is."""
     most, middle, least = SHARES
-    if _at_least(value, kept.scaled(most), facts):
+    if is_at_least(value, kept.scaled(most), facts):
         return most
-    if not _at_least(value, kept.scaled(least), facts):
+    if not is_at_least(value, kept.scaled(least), facts):
         return None
-    return middle if _at_least(value, kept.scaled(middle), facts) else least
+    return middle if is_at_least(value, kept.scaled(middle), facts) else least
 
 
 def _apart(positive: Poly, whole: Poly) -> Poly:
@@ -461,7 +463,8 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
     return found
 
 
-def _at_least(value: Poly, part: Poly, facts: Facts) -> bool:
+def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
+    """Whether one value is proved to be at least another, with limited effort."""
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)

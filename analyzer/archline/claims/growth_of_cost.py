@@ -15,6 +15,7 @@ from archline.algebra.effort import OutOfBudgetError, search
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Monomial, Poly
+from archline.analysis.analyse import derive_metric, derive_unguarded
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
@@ -131,8 +132,10 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
     found = _with_recursion(found, algorithm, costs, cost)
     if found.known:
         return found
-    uppers = (growth(module, algorithm, costs, each).upper for each in cost.at_most)
-    lowers = (growth(module, algorithm, costs, each).lower for each in cost.at_least)
+    rough = _unguarded(module, algorithm, cost)
+    more = (*cost.at_most, *rough, *_accesses(module, algorithm, cost))
+    uppers = (growth(module, algorithm, costs, each).upper for each in more)
+    lowers = (growth(module, algorithm, costs, each).lower for each in (*cost.at_least, *rough))
     if found.lower is None and found.upper is not None and found.tight is None and cost.lower is not None:
         known = declared(module, algorithm).facts
         found = replace(found, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, known))
@@ -142,6 +145,20 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
         upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
         lower=reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
     )
+
+
+def _unguarded(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
+    """The plainer bounds of an exact form with maxima, where guards that the sizes decide are not counted."""
+    if not cost.exact or cost.upper is None or not any(isinstance(each, PositivePart) for each in cost.upper.atoms()):
+        return ()
+    found = derive_unguarded(module, algorithm).get(cost.metric)
+    return () if found is None or found.lower is None or found.exact else (found,)
+
+
+def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
+    """The accesses beside io with guards, which bounds of io count as if they held."""
+    guards = cost.alternatives and any(isinstance(each, s.If) for each in s.nodes(algorithm.body))
+    return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
 
 
 def _growth_of_the_sure(module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, known: Facts) -> str | None:

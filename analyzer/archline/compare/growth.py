@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
 from archline.algebra.asymptotic.log_domain import Domain
@@ -41,10 +41,10 @@ def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[
     return {name: relation(each, second[name]) for name, each in first.items() if name in second}
 
 
-def with_equal(relations: Mapping[str, Relation], equal: Collection[str]) -> dict[str, Relation]:
-    """The relations, where those that are `equal` at all sizes are of the same order, whatever that is."""
+def with_ratios(relations: Mapping[str, Relation], ratios: Mapping[str, str]) -> dict[str, Relation]:
+    """The relations, where those with the same ratio at all sizes are of the same order, whatever that is."""
     return {
-        name: replace(each, relation=SAME, ratio="1", bound="") if name in equal else each
+        name: replace(each, relation=SAME, ratio=ratios[name], bound="") if name in ratios else each
         for name, each in relations.items()
     }
 

@@ -99,6 +99,4 @@ def _evaluated(cost: Cost, at: Point | None) -> tuple[Values | None, Number | No
 
 def values_at(cost: Cost, at: Point) -> Values | None:
     """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
-    if cost.lower is None or cost.upper is None:
-        return None
-    return Values(*whole_ends_at(cost, at))
+    return Values(*whole_ends_at(cost, at)) if cost.valued else None

@@ -143,6 +143,9 @@ def proof_text(found: Mapping[str, Any], width: int) -> Iterator[str]:
 
 
 def _proof(found: Mapping[str, Any], width: int) -> Iterator[str]:
+    if "multiple" in found:
+        times, of = found["multiple"], found["g"]
+        yield from wrap(f"{found['f']} = " + (of if times == "1" else f"{times}*({of})"), width)
     for each in found["differences"]:
         yield from _difference(each, width)
     for bound in found["bounds"]:

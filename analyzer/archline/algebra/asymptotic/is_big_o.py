@@ -10,13 +10,14 @@ A proof becomes plain data, strings, lists and dictionaries, in the format of do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.asymptotic import normal_form as e
 from archline.algebra.asymptotic import rules
 from archline.algebra.asymptotic.bounds import DifferenceStep, Envelope, Reader
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.asymptotic.constants import Constant, OutOfReachError
 from archline.algebra.asymptotic.counterexample import Divergence, Point, Refuter, counterexample
 from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
 from archline.algebra.asymptotic.dominance_differences import DominanceBound, Share
@@ -157,13 +158,16 @@ class Proved:
     clauses: tuple[list[Clause], list[Clause]]
     trees: Sequence[Tree]
     reader: Reader
+    multiple: Constant | None = None
+    """Of g, where f is one, whatever its sign is."""
 
     @cached_property
     def certificate(self) -> dict[str, object]:
         """The proof as plain data."""
         asked = self.question
-        trees = self._readable()
-        return document(asked.f, asked.g, asked.domain.facts, trees, self.reader.steps)
+        if self.multiple is not None:
+            return {**document(asked.f, asked.g, asked.domain.facts, (), {}), "multiple": str(self.multiple)}
+        return document(asked.f, asked.g, asked.domain.facts, self._readable(), self.reader.steps)
 
     def _readable(self) -> Sequence[Tree]:
         """The proof again, with logarithms below powers that are not needlessly small."""
@@ -222,11 +226,11 @@ def is_O(  # noqa: N802
         if point is not None:
             return Refuted(question, point)
         reason = "no lower bound on the right side is found, nor a counterexample"
-        return _refutable(question, refuter, reason, trials)
+        return _refutable(question, reader, refuter, reason, trials)
     try:
         return _decided(question, reader, refuter, (upper, lower), trials)
     except OutOfReachError as problem:
-        return _refutable(question, refuter, str(problem), trials)
+        return _refutable(question, reader, refuter, str(problem), trials)
 
 
 def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
@@ -237,10 +241,11 @@ def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -
     try:
         upper, lower = _checked(f, reader.read(f)), reader.read(g).lower
         times = ONE if factor is None else reader.read(factor).lower
-        if lower is None or times is None:
-            return False
-        sides = largest_of_smallest(upper), smallest_of_largest(product(lower, times))
-        return Search(domain, names, None, *FIRST).prove(*sides) is not None
+        if lower is not None and times is not None:
+            sides = largest_of_smallest(upper), smallest_of_largest(product(lower, times))
+            if Search(domain, names, None, *FIRST).prove(*sides) is not None:
+                return True
+        return factor is None and e.multiple(f, g) is not None
     except OutOfReachError:
         return False
 
@@ -263,9 +268,13 @@ def _decided(
             return Proved(question, (left, right), trees, reader)
         if search.divergence is not None:
             return Refuted(question, search.divergence)
-    return _refutable(question, refuter, "neither a proof nor a counterexample is found", trials)
+    return _refutable(question, reader, refuter, "neither a proof nor a counterexample is found", trials)
 
 
-def _refutable(question: Question, refuter: Refuter, reason: str, trials: int) -> Verdict:
+def _refutable(question: Question, reader: Reader, refuter: Refuter, reason: str, trials: int) -> Verdict:
+    with suppress(OutOfReachError):
+        times = e.multiple(question.f, question.g)
+        if times is not None:
+            return Proved(question, ([], []), (), reader, times)
     found = refuter.by_trial(trials)
     return Undecided(reason) if found is None else Refuted(question, found)

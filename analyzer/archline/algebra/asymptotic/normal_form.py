@@ -290,6 +290,16 @@ def joined(left: Term, right: Term) -> Term:
     return frozenset(powers.items())
 
 
+def multiple(f: s.Expr, g: s.Expr) -> Constant | None:
+    """The positive constant that f is g times, term by term; None where there is none. OutOfReachError."""
+    one, other = expand(f), expand(g)
+    if not other or one.keys() != other.keys():
+        return None
+    term = next(iter(other))
+    times = one[term] * other[term].power(Constant(fmpq(-1)))
+    return times if times.sign() > 0 and one == scaled(other, times) else None
+
+
 def inverted(term: Term) -> Term:
     """1 over a term."""
     return frozenset((factor, -power) for factor, power in term)

@@ -106,7 +106,7 @@ def _title(view: CostView) -> str:
 
 def _metric(view: CostView, row: Row) -> Iterator[Line]:
     label = IO if row.metric == "io" else row.metric
-    if view.at is not None and row.lower is not None and row.upper is not None:
+    if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # No growth is shown beside values, so none is searched for.
         yield Line(label, (_values(row),), (_tightness(row),))
         return

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from archline.algebra.asymptotic.is_big_o import Proved
@@ -95,9 +97,9 @@ class _Setting:
     sizes: Mapping[str, s.Expr]
 
     @property
-    def node(self) -> s.Algorithm:
-        """Its definition."""
-        return self.subject.algorithm.node
+    def program(self) -> tuple[Module, s.Algorithm]:
+        """Its definition, under the facts of a claim that hold in all of its calls."""
+        return self.subject.algorithm.executed
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -108,51 +110,44 @@ class _Setting:
     @cached_property
     def values(self) -> Mapping[str, s.Expr]:
         """What its names stand for: P of a grid in its sizes too."""
-        processors = processors_of(self.node)
+        processors = processors_of(self.program[1])
         product = {} if processors is None else {"P": substituted(processors, self.sizes)}
         return {**product, **self.sizes}
 
-    def text(self, metric: str) -> str:
-        """A metric of it, as a claim writes it."""
-        return format_expression(_call(metric, self, self.node))
-
     def has_runs(self, point: Point) -> bool:
         """Whether some run may end at values of its own sizes."""
-        module = self.subject.algorithm.module
-        return refusal(module, self.node, {name: point[name] for name in self.own if name in point}) is None
+        return refusal(*self.program, {name: point[name] for name in self.own if name in point}) is None
+
+    def cost(self, metric: str) -> Cost:
+        """A derived cost; one that is unknown where it is not derived."""
+        subject = self.subject
+        if metric in ("P", "nodes") or (subject.on_grid and metric in ON_GRID):
+            return subject.cost(metric)
+        with suppress(KeyError):
+            return subject.report.including(metric).costs[metric]
+        return Cost(metric, "unknown", None, None, f"it is not derived of `{subject.name}`")
 
     def facts(self) -> Iterator[s.Fact]:
         """What holds of the sizes of a claim wherever the algorithm has a run."""
-        module, node = self.subject.algorithm.module, self.node
-        scope, signature = declared(module, node), self.subject.algorithm.signature
-        offsets = (
-            f"{self.subject.report.write(rule.low)} <= {self.subject.report.write(rule.high)}"
-            for rule in offsets_rules(scope)
-        )
+        (module, node), write = self.program, self.subject.report.write
         own: list[s.Fact] = [*facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
-        own += [fact(each) for each in offsets]
-        own += [fact(f"{name} >= {least}") for name, least in signature.at_least.items()]
-        own += parse_facts("P >= 1") if self.subject.takes_processors else ()
+        own += [fact(f"{write(rule.low)} <= {write(rule.high)}") for rule in offsets_rules(declared(module, node))]
+        own += [fact(f"{name} >= {least}") for name, least in self.subject.algorithm.signature.at_least.items()]
         names = {*self.own, *MACHINE_SYMBOLS}
         for each in own:
-            if s.names(each) <= names and not any(isinstance(node, s.Element) for node in s.nodes(each)):
+            if s.names(each) <= names and not any(isinstance(part, s.Element) for part in s.nodes(each)):
                 yield substituted_fact(each, self.values)
-        for value in self.sizes.values():
-            for part in divisions(value):
-                if isinstance(part, s.Binary) and part.op == "/":
-                    yield s.Divides(part.right, part.left, span=part.span)
-
-
-def _call(metric: str, setting: _Setting, place: s.Node) -> s.Call:
-    name = s.Name(setting.node.name, span=place.span)
-    return s.Call(metric, (name,), tuple(setting.sizes.items()), span=place.span)
+        for part in (part for value in self.sizes.values() for part in divisions(value)):
+            if isinstance(part, s.Binary) and part.op == "/":
+                yield s.Divides(part.right, part.left, span=part.span)
 
 
 @dataclass
 class ClaimOfCosts:
-    """What a claim speaks of, under `more` facts: its costs, as amounts in formulas, and the constants of a machine.
+    """What a claim speaks of: its costs, as amounts in formulas, and the constants of a machine.
 
-    `assumed` is what the verdict rests on beside the facts of the claim and of the algorithms, `proofs` show growth.
+    `more` are facts beside its own. `assumed` is what the verdict rests on beside the facts of the claim and of the
+    algorithms, `proofs` show growth.
     """
 
     claim: s.Claim
@@ -166,14 +161,15 @@ class ClaimOfCosts:
 
     def decided(self) -> OrderVerdict:
         """The verdict. Raises ArchlineError for a machine or model that is unknown or does not fit."""
-        left, right = self.formula(self.claim.left), self.formula(self.claim.right)
+        sides = self.formula(self.claim.left), self.formula(self.claim.right)
+        (left, right), parts = apart(sides, self.amounts.keys() | self.constants.keys())
         if self.claim.relation in GROWTHS:
-            return self._growth(left, right)
+            return self._growth(left, right, parts)
         try:
             sizes = self.sizes()
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
-        return CostOrder(left, self.claim.relation, right, self.amounts, self.constants, sizes).decided()
+        return CostOrder(left, self.claim.relation, right, self.amounts, {**parts, **self.constants}, sizes).decided()
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
@@ -184,88 +180,81 @@ class ClaimOfCosts:
     @cached_property
     def settings(self) -> dict[str, _Setting]:
         """The algorithms at their sizes, by what is written between the brackets."""
-        found: dict[str, _Setting] = {}
-        for cost in costs_in(self.claim):
-            (name,) = cost.arguments
-            assert isinstance(name, s.Name)
-            setting = _Setting(self.known.subject(name.id), dict(cost.sizes))
-            found.setdefault(setting.text(""), setting)
-        return found
+        return {_inside(each): self._setting(each) for each in costs_in(self.claim)}
+
+    def _setting(self, cost: s.Call) -> _Setting:
+        """The algorithm of a cost, derived under the claim's own facts about sizes that it does not set."""
+        (name,) = cost.arguments
+        assert isinstance(name, s.Name)
+        sizes = dict(cost.sizes)
+        plain = _Setting(self.known.subject(name.id), sizes)
+        names = {*plain.own, *MACHINE_SYMBOLS} - sizes.keys()
+        own = [format_fact(each) for each in self.claim.where if s.names(each) <= names]
+        with suppress(ArchlineError):
+            return _Setting(self.known.subject(name.id, ", ".join(own)), sizes)
+        return plain
 
     # Formulas
     def formula(self, side: s.Expr) -> s.Expr:
         """A side with its costs as names of amounts, those on a machine as the model's formulas of amounts."""
+        costs = costs_in(self.claim)
 
         def named(part: s.Expr) -> s.Expr | None:
             if not isinstance(part, s.Call) or part not in costs:
                 return None
-            setting = self.settings[format_expression(replace(part, function=""))]
-            if part.function in ON_MACHINE:
-                return self._on_machine(part.function, setting)
-            return self._amount(part.function, setting, part)
+            return self._on_machine(part) if part.function in ON_MACHINE else self._amount(part.function, part)
 
-        costs = costs_in(self.claim)
         return rewritten(side, named)
 
-    def _amount(self, metric: str, setting: _Setting, place: s.Node) -> s.Name:
-        text = setting.text(metric)
+    def _amount(self, metric: str, cost: s.Call) -> s.Name:
+        """The name of an amount: a metric of what a cost of the claim is about."""
+        text, setting = f"{metric}({_inside(cost)})", self.settings[_inside(cost)]
         if text not in self.amounts:
             self.of_amounts[text] = setting, metric
-            cost = _cost(setting.subject, metric)
-            self.assumed |= dict.fromkeys(f"{each} (`{setting.node.name}`)" for each in setting.subject.needed)
-            self.amounts[text] = Amount(text, cost, setting.values, setting.has_runs)
-        return s.Name(text, span=place.span)
+            self.assumed |= dict.fromkeys(f"{each} (`{setting.subject.name}`)" for each in setting.subject.needed)
+            self.amounts[text] = Amount(text, setting.cost(metric), setting.values, setting.has_runs)
+        return s.Name(text, span=cost.span)
 
-    def _on_machine(self, quantity: str, setting: _Setting) -> s.Expr:
+    def _on_machine(self, cost: s.Call) -> s.Expr:
         """Energy, time, power or energy-delay as the model's formula. Raises ArchlineError."""
-        on = self.claim.on
+        on, setting = self.claim.on, self.settings[_inside(cost)]
         assert on is not None
         try:
-            applied = self._applied(on, setting.subject)
+            model = model_for(setting.subject, model_of(on.model or "ice"), on.model is not None)
+            applied = Applied(model, machine_of(on.machine), frozenset({*setting.subject.metrics, "Z", "L"}))
+            applied.require()
+            if cost.function != "energy":
+                applied.require_time()
         except ArchlineError as problem:
-            raise _at(problem, on) from None
-        model = applied.model
-        energy, time = applied.complete(model.expanded(model.expression)), applied.formula("time")
-        pairs = {"power": "/", "energy_delay": "*"}
-        whole = energy if quantity == "energy" else time
-        if quantity in pairs:
-            whole = s.Binary(pairs[quantity], energy, time, span=on.span)
-        names = names_in(whole)
+            found = (Diagnostic(each.rule, each.message, on.span, hint=each.hint) for each in problem.diagnostics)
+            raise ArchlineError(tuple(found)) from None
+        formula = applied.quantity(cost.function)
+        names = names_in(formula)
         held = {name: each.lower for name, each in applied.constants.items() if name in names}
         self.constants |= {f"machine {name}": value for name, value in held.items()}
-        values: dict[str, s.Expr] = {
-            name: self._amount(name, setting, on) for name in sorted(names & METRICS.keys() - {"Z", "L"})
-        }
-        values |= {name: value for name, value in setting.values.items() if name in ("Z", "L")}
-        values |= {name: s.Name(f"machine {name}", span=on.span) for name in held}
-        return substituted(whole, values)
-
-    def _applied(self, on: s.On, subject: AlgorithmSubject) -> Applied:
-        model = model_for(subject, model_of(on.model or "ice"), on.model is not None)
-        metrics = {*subject.metrics, "Z", "L"}
-        found = Applied(model, machine_of(on.machine), frozenset(metrics))
-        found.require()
-        return found
+        values: dict[str, s.Expr] = {name: s.Name(f"machine {name}", span=on.span) for name in held}
+        values |= {name: self._amount(name, cost) for name in sorted(names & METRICS.keys() - {"Z", "L"})}
+        return substituted(formula, {**values, **{name: setting.sizes[name] for name in "ZL" if name in setting.sizes}})
 
     # Growth
-    def _growth(self, left: s.Expr, right: s.Expr) -> OrderVerdict:
+    def _growth(self, left: s.Expr, right: s.Expr, parts: Mapping[str, s.Expr]) -> OrderVerdict:
         """The verdict on O, Omega or Theta: by both growths, and as an `ensures` where a side is one cost."""
-        formulas, parts = apart((left, right), self.amounts.keys() | self.constants.keys())
         growths = {name: self._growth_of(name) for name in self.amounts}
         growths |= {name: Growth(part, part) for name, part in parts.items()}
         factors = {name: ONE if value else ZERO for name, value in self.constants.items()}
-        one, other = (of_formula(substituted(each, factors), growths) for each in formulas)
-        own = (fact for each in self.settings.values() for fact in each.facts())
+        one, other = (of_formula(substituted(each, factors), growths) for each in (left, right))
+        own = (each for setting in self.settings.values() for each in setting.facts())
         facts = tuple(dict.fromkeys((*own, *self.facts)))
         found: dict[str, Half] = {}
         for side, turned in (("O", "Omega"), ("Omega", "O")):
             if self.claim.relation in (side, "Theta"):
-                halves = (
-                    half(side, one, other, facts),
-                    *self._as_ensures(side, left, other, facts),
-                    *self._as_ensures(turned, right, one, facts),
+                halves = chain(
+                    [half(side, one, other, facts)],
+                    self._as_ensures(side, left, other, facts),
+                    self._as_ensures(turned, right, one, facts),
                 )
-                found[side] = next((each for each in halves if each.outcome != "unknown"), halves[0])
+                first = next(halves)
+                found[side] = next((each for each in (first, *halves) if each.outcome != "unknown"), first)
         whole = together(found)
         self.proofs = whole.proofs
         shown = "" if whole.outcome == "holds" else f"{one.text or 'unknown'} against {other.text or 'unknown'}"
@@ -276,63 +265,52 @@ class ClaimOfCosts:
         if not isinstance(cost, s.Name) or cost.id not in self.of_amounts:
             return
         setting, metric = self.of_amounts[cost.id]
-        subject, names = self._narrowed(setting), {*setting.own, *MACHINE_SYMBOLS}
+        names = {*setting.own, *MACHINE_SYMBOLS}
         when = tuple(each for each in facts if s.names(each) <= names)
         needed, telling = (growth.lower, growth.upper) if side == "O" else (growth.upper, growth.lower)
         for bound, outcome in ((needed, "holds"), (telling, "fails")):
-            if bound is None or setting.values.keys() & names - {"P"} or not s.names(bound) <= names:
-                continue
-            costs = subject.report.including(metric).costs
-            ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
-            (found,) = decide(subject.algorithm.module, subject.algorithm.node, costs, [ensures])
-            if found.outcome == outcome:
-                yield Half(found.outcome, found.reason, found.proofs)
+            if bound is not None and not setting.sizes and s.names(bound) <= names:
+                ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
+                (found,) = decide(*setting.program, setting.subject.report.including(metric).costs, [ensures])
+                if found.outcome == outcome:
+                    yield Half(found.outcome, found.reason, found.proofs)
 
     def _growth_of(self, name: str) -> Growth:
         """How a cost grows, in the sizes of the claim; nothing under conditions of which the claim says nothing."""
         setting, metric = self.of_amounts[name]
-        known = self._narrowed(setting).in_sizes(everywhere=True)
+        known = setting.subject.in_sizes(everywhere=True)
         found = known.growth(metric)
         if any(each not in known.where for each in found.facts):
             return Growth(None, None)
         lower, upper = (each and substituted(each, setting.values) for each in (found.lower, found.upper))
         return Growth(lower, upper)
 
-    def _narrowed(self, setting: _Setting) -> AlgorithmSubject:
-        """An algorithm under the facts of the claim about sizes that it does not set."""
-        names = {*setting.own, *MACHINE_SYMBOLS} - setting.sizes.keys()
-        own = [each for each in self.facts if s.names(each) <= names]
-        return self.known.subject(setting.node.name, ", ".join(map(format_fact, own)))
-
     # Sizes
     def sizes(self) -> Sizes:
         """The sizes of all costs together. Raises ArchlineError."""
-        facts = self.facts
-        names: dict[str, None] = {}
-        indices: set[str] = set()
-        every: list[s.Fact] = []
-        for each in self.settings.values():
-            names |= dict.fromkeys(name for name in each.own if name not in each.values)
-            names |= dict.fromkeys(name for value in each.sizes.values() for name in sorted(s.names(value)))
-            indices.update(each.subject.algorithm.signature.indices)
-            every += each.facts()
-        held = s.names((self.claim.left, self.claim.right, facts)) - {*self.known.module.visible}
+        settings = self.settings.values()
+        held = {name for each in settings for name in each.own if name not in each.values}
+        held |= s.names(tuple(value for each in settings for value in each.sizes.values()))
+        held |= s.names(self.claim.where) | {name for name, _ in self.claim.at}
+        held |= {name for side in (self.claim.left, self.claim.right) for name in s.names(side)} & {*MACHINE_SYMBOLS}
+        every = [each for setting in settings for each in setting.facts()]
         for amount in self.amounts.values():
-            values = [amount.cost.lower, amount.cost.upper, *(each.upper for each in amount.cost.alternatives)]
-            free = frozenset[str]().union(*(each.names for each in values if each is not None))
-            more = sorted(name for name in free if name not in amount.sizes and name not in names)
-            held |= {name for name in more if name in MACHINE_SYMBOLS}
-            if amount.cost.metric == "io":
-                held |= {"Z", "L"} - amount.sizes.keys()
-            symbols = [name for name in more if name not in MACHINE_SYMBOLS]
-            names |= dict.fromkeys(symbols)
-            every += [fact(f"{name} >= 0") for name in symbols]
-        names |= dict.fromkeys(name for name in ("P", "K", "L", "Z") if name in held)
-        if {"Z", "L"} <= names.keys():
+            ends = (each for each in (amount.cost.lower, amount.cost.upper) if each is not None)
+            free = frozenset(("Z", "L") if amount.cost.metric == "io" else ()).union(*(each.names for each in ends))
+            symbols = free - amount.sizes.keys() - held
+            every += [fact(f"{name} >= 0") for name in sorted(symbols - {*MACHINE_SYMBOLS})]
+            held |= symbols
+        if "P" in held:
+            grids = (each.values["P"] for each in settings if "P" in each.values)
+            every += [fact(f"P == {format_expression(each)}") for each in grids] + [fact("P >= 1")]
+        if held >= {"Z", "L"}:
             every += [fact("Z >= L"), *self._cache()]
-        return Sizes.of(
-            names, indices - {name for each in self.settings.values() for name in each.sizes}, (*every, *facts)
-        )
+        own = dict.fromkeys(name for each in settings for name in each.own if name in held)
+        names = [name for name in (*own, *sorted(held)) if name not in MACHINE_SYMBOLS]
+        names += [name for name in ("P", "K", "L", "Z") if name in held]
+        signed = {name for each in settings for name in each.subject.algorithm.signature.indices}
+        given = {name for each in settings for name in each.sizes}
+        return Sizes.of(names, signed - given, (*every, *(each for each in self.facts if s.names(each) <= held)))
 
     def _cache(self) -> Iterator[s.Fact]:
         """The cache that is taken on a machine at sizes that name none, as commands do."""
@@ -343,17 +321,6 @@ class ClaimOfCosts:
         yield fact(f"L == {DEFAULT_CACHE.L}")
 
 
-def _cost(subject: AlgorithmSubject, metric: str) -> Cost:
-    """A derived cost; one that is unknown where it is not derived."""
-    if metric in ("P", "nodes") or (subject.on_grid and metric in ON_GRID):
-        return subject.cost(metric)
-    try:
-        return subject.report.including(metric).costs[metric]
-    except KeyError:
-        return Cost(metric, "unknown", None, None, f"the {metric} of `{subject.name}` is not derived")
-
-
-def _at(problem: ArchlineError, place: s.Node) -> ArchlineError:
-    """The same error at a place of the program."""
-    found = [Diagnostic(each.rule, each.message, place.span, hint=each.hint) for each in problem.diagnostics]
-    return ArchlineError(found)
+def _inside(cost: s.Call) -> str:
+    """What stands between the brackets of a cost."""
+    return format_expression(replace(cost, function=""))[1:-1]

@@ -61,30 +61,24 @@ def relation(one: Growth, other: Growth) -> Relation:
         )
         return Relation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
     known = tuple(map(format_fact, facts))
-    try:
-        domain = Domain(facts)
-    except ArchlineError:
-        return Relation(UNKNOWN, None, *texts, facts=known)
-    at_most, at_least = _asked(one.upper, other.lower, domain), _asked(other.upper, one.lower, domain)
-    proofs = tuple(each for each in (at_most, at_least) if isinstance(each, Proved))
+    at_most, at_least = (half(side, one, other, facts) for side in ("O", "Omega"))
     ratio = None
     if one.tight and other.tight:
         assert one.upper is not None
         assert other.upper is not None
         ratio = f"Theta({quotient(one.upper, other.upper)})"
-    match at_most, at_least:
-        case Proved(), Proved():
-            return Relation(SAME, "Theta(1)", *texts, facts=known, proofs=proofs)
-        case Proved(), _:
-            strict = isinstance(_asked(other.lower, one.upper, domain), Refuted)
-            return Relation(LESS if strict else UNKNOWN, ratio, *texts, bound="O", facts=known, proofs=proofs)
-        case _, Proved():
-            strict = isinstance(_asked(one.lower, other.upper, domain), Refuted)
-            return Relation(GREATER if strict else UNKNOWN, ratio, *texts, bound="Omega", facts=known, proofs=proofs)
+    found = Relation(UNKNOWN, ratio, *texts, facts=known, proofs=(*at_most.proofs, *at_least.proofs))
+    match at_most.outcome, at_least.outcome:
+        case "holds", "holds":
+            return replace(found, relation=SAME, ratio="Theta(1)")
+        case "holds", strict:
+            return replace(found, relation=LESS if strict == "fails" else UNKNOWN, bound="O")
+        case strict, "holds":
+            return replace(found, relation=GREATER if strict == "fails" else UNKNOWN, bound="Omega")
+        case "fails", "fails" if one.tight and other.tight:
+            return replace(found, bound="incomparable")
         case _:
-            pass
-    both = isinstance(at_most, Refuted) and isinstance(at_least, Refuted) and one.tight and other.tight
-    return Relation(UNKNOWN, ratio, *texts, bound="incomparable" if both else "", facts=known)
+            return found
 
 
 @record

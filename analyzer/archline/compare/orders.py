@@ -13,6 +13,7 @@ from itertools import chain, islice, product
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.evaluate.exact import evaluate as evaluated
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol
@@ -20,7 +21,7 @@ from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Costs, cost_text
 from archline.claims.growth import facts_of_case
 from archline.claims.verdict import Outcome
-from archline.compare.sizes import Amount, Point, Sizes
+from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
 from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
 from archline.ir.indicators import excluded
@@ -39,13 +40,12 @@ SEEN = 400
 """The last of so many sizes shows what leaves a comparison open."""
 MAX_WAYS = 32
 """So many choices of bounds are tried in a case."""
-OPPOSITE = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 NO_VALUE = (EvaluationError, NoValueError, UndefinedError, OverflowError, ZeroDivisionError)
 
 
 @record
 class OrderVerdict:
-    """Whether a comparison holds, why, and where it fails; of what is not decided, the `bounds` of both sides."""
+    """Whether a comparison holds, why, and where it fails; of what is not decided, the `bounds` of its costs."""
 
     outcome: Outcome
     reason: str
@@ -57,15 +57,19 @@ class _OpenError(Exception):
     """What has no bounds to compare, and why."""
 
 
+Choices = list[tuple[Poly, Poly]]
+"""Pairs of a lower and an upper bound, any of which may be taken."""
+
+
 @record(eq=False)
 class CostOrder:
-    """`left relation right`, two formulas of amounts, of constants (of a machine) and of sizes."""
+    """`left relation right`, two formulas of amounts and of `parts`: expressions in sizes, and numbers."""
 
     left: s.Expr
     relation: str
     right: s.Expr
     amounts: Mapping[str, Amount]
-    constants: Mapping[str, Fraction]
+    parts: Mapping[str, s.Expr | Fraction]
     sizes: Sizes
 
     def decided(self) -> OrderVerdict:
@@ -74,74 +78,71 @@ class CostOrder:
         if unknown is not None:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
         few = self.sizes.all
-        if few is not None and not few:
-            return OrderVerdict("unknown", "no sizes satisfy the facts")
-        if few is not None and len(few) == 1:
-            return self._at_all(few)
-        reason = ""
-        try:
-            with budget(MAX_TERM_PRODUCTS):
-                if self._proved:
-                    return OrderVerdict("holds", "proved for all sizes" + self._trust)
-        except (_OpenError, NotStaticError, TooComplexError) as problem:
-            reason = str(problem)
-        if few is not None:
-            return self._at_all(few)
-        for point in self.sizes.points():
-            found = self._at(point)
-            if found is not None and found.outcome == "fails" and self._has_runs(point):
-                return found
-        return self._open(reason)
+        why = "no counterexample at the sizes checked, and no proof"
+        if few is None or len(few) > 1:
+            try:
+                with budget(MAX_TERM_PRODUCTS):
+                    if self._proved:
+                        return self._holding("proved for all sizes")
+                    boxes = None if few is not None else self._by_boxes()
+                if boxes is not None:
+                    return boxes
+            except (_OpenError, NotStaticError, TooComplexError) as problem:
+                why = str(problem)
+        return self._tried(few, why)
 
-    @property
-    def _trust(self) -> str:
-        """What a proof rests on beside the programs."""
+    def _holding(self, reason: str) -> OrderVerdict:
+        """That it holds, and what that rests on beside the programs."""
         declared = dict.fromkeys(name for each in self.amounts.values() for name in each.cost.declared)
-        return f", given what {', '.join(declared)} declares" if declared else ""
+        return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
+
+    def _open(self, why: str, point: Point | None) -> OrderVerdict:
+        """That nothing decides, with the bounds, and the cost whose bounds are the furthest apart at a point."""
+        bounds = "; ".join(f"{each.text}: {_bounds_text(each)}" for each in self.amounts.values())
+        return OrderVerdict("unknown", why if point is None else why + self._widest(point), bounds=bounds)
 
     # By values
-    def _at_all(self, points: Sequence[Point]) -> OrderVerdict:
-        """The verdict by the values at all sizes."""
-        found = [(point, self._at(point)) for point in points if self._has_runs(point)]
-        if not found:
-            return OrderVerdict("unknown", "no run ends at these sizes")
-        for _, each in found:
-            if each is not None and each.outcome == "fails":
-                return each
-        undecided = next(((point, each) for point, each in found if each is None or each.outcome != "holds"), None)
-        if undecided is None:
-            if len(found) == 1:
-                assert found[0][1] is not None
-                return OrderVerdict("holds", f"at these sizes {found[0][1].reason}{self._trust}")
-            return OrderVerdict("holds", f"evaluated at all {len(found):,} sizes{self._trust}")
-        point, each = undecided
-        reason = "there is no value" if each is None else each.reason
-        return OrderVerdict("unknown", f"{reason}{self._widest(point)}", point)
+    def _tried(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
+        """The verdict by the values: at all sizes where they are few, else that of one where it fails."""
+        found: list[tuple[Point, OrderVerdict | None]] = []
+        for point in self.sizes.points() if few is None else few:
+            if self._has_runs(point):
+                found.append((point, self._at(point)))
+                if (last := found[-1][1]) is not None and last.outcome == "fails":
+                    return last
+        if few is None:
+            return self._open(why, found[min(len(found), SEEN) - 1][0] if found else None)
+        for point, each in found:
+            if each is None or each.outcome != "holds":
+                return self._open("there is no value" if each is None else each.reason, point)
+        match found:
+            case []:
+                return OrderVerdict("unknown", "no sizes satisfy the facts, or no run ends at them")
+            case [(_, OrderVerdict(reason=reason))]:
+                return self._holding(f"at these sizes {reason}")
+            case _:
+                return self._holding(f"evaluated at all {len(found):,} sizes")
 
     def _at(self, point: Point) -> OrderVerdict | None:
         """The verdict at a point; None where a side has no value."""
         try:
-            one, other = self._values(point)
+            values = {name: each.ends(point) for name, each in self.amounts.items()}
+            for name, part in self.parts.items():
+                value = part if isinstance(part, Fraction) else evaluate(part, point)
+                values[name] = Interval(value.lo, value.hi) if isinstance(value, Enclosure) else Interval.of(value)
+            one, other = (value_of(each, values) for each in (self.left, self.right))
         except NO_VALUE:
             return None
+        less, more = (other, one) if self.relation in (">", ">=") else (one, other)
+        match self.relation:
+            case "==":
+                holds, fails = one.exact and one == other, one.lower > other.upper or one.upper < other.lower
+            case "<" | ">":
+                holds, fails = less.upper < more.lower, less.lower >= more.upper
+            case _:
+                holds, fails = less.upper <= more.lower, less.lower > more.upper
         said = f"the left side is {_shown(one)}, the right side {_shown(other)}"
-        holds = {
-            "<=": one.upper <= other.lower,
-            "<": one.upper < other.lower,
-            ">=": one.lower >= other.upper,
-            ">": one.lower > other.upper,
-            "==": one.exact and one == other,
-        }[self.relation]
-        if holds:
-            return OrderVerdict("holds", said)
-        fails = {
-            "<=": one.lower > other.upper,
-            "<": one.lower >= other.upper,
-            ">=": one.upper < other.lower,
-            ">": one.upper <= other.lower,
-            "==": one.lower > other.upper or one.upper < other.lower,
-        }[self.relation]
-        return OrderVerdict("fails", said, point) if fails else OrderVerdict("unknown", said)
+        return OrderVerdict("holds" if holds else "fails" if fails else "unknown", said, point)
 
     def _has_runs(self, point: Point) -> bool:
         try:
@@ -149,15 +150,8 @@ class CostOrder:
         except NoValueError:
             return False
 
-    def _values(self, point: Point) -> tuple[Interval, Interval]:
-        values = {name: each.ends(point) for name, each in self.amounts.items()}
-        values |= {name: Interval.of(each) for name, each in self.constants.items()}
-        values |= {name: _interval(evaluate(each, point)) for name, each in self._parts.items()}
-        one, other = self._formulas
-        return value_of(one, values), value_of(other, values)
-
     def _widest(self, point: Point) -> str:
-        """What leaves a comparison open at a point: the cost whose bounds are the furthest apart, for its size."""
+        """The cost whose bounds are the furthest apart, for its size."""
         widths = {}
         for each in self.amounts.values():
             try:
@@ -166,132 +160,135 @@ class CostOrder:
                 return f"; {each.text}: {problem}"
             widths[each.text] = (ends.width / max(Fraction(1), ends.upper), ends)
         text = max(widths, key=lambda name: widths[name][0], default="")
-        return f"; widest: {text}, {_shown(widths[text][1])}" if text and widths[text][0] else ""
-
-    def _open(self, reason: str) -> OrderVerdict:
-        """That nothing decides, with the bounds, and the cost whose bounds are the furthest apart at the last sizes."""
-        tried = list(islice(self.sizes.points(), SEEN))
-        point = tried[-1] if tried else None
-        exact = all(each.cost.exact for each in self.amounts.values())
-        why = "no counterexample at the sizes checked, and no proof" if exact else "the bounds do not decide it"
-        widest = "" if point is None or exact else self._widest(point)
-        bounds = "; ".join(f"{each.text}: {bounds_text(each)}" for each in self.amounts.values())
-        return OrderVerdict("unknown", f"{why}{': ' if reason else ''}{reason}{widest}", bounds=bounds)
+        if not text or not widths[text][0]:
+            return ""
+        return f"; widest: {text}, {_shown(widths[text][1])} at {point_text(point)}"
 
     # By bounds
-    @property
-    def _formulas(self) -> tuple[s.Expr, ...]:
-        return self._apart[0]
-
-    @property
-    def _parts(self) -> Mapping[str, s.Expr]:
-        return self._apart[1]
-
     @cached_property
-    def _apart(self) -> tuple[tuple[s.Expr, ...], Mapping[str, s.Expr]]:
-        return apart((self.left, self.right), self.amounts.keys() | self.constants.keys())
+    def _symbols(self) -> _Symbols:
+        """Amounts as symbols, parts as expressions. Raises NotStaticError."""
+        facts = self.sizes.scope.facts
+        for name in self.amounts:
+            facts = facts.with_symbol(name, (ZERO,))
+        found = {name: Poly.symbol(name) for name in self.amounts}
+        for name, part in self.parts.items():
+            match part:
+                case Fraction():
+                    found[name] = Poly.constant(part)
+                case s.Real():
+                    found[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
+                case _:
+                    found[name] = as_fractions(static_value(part, self.sizes.scope))
+        return _Symbols(found, facts)
 
     @property
     def _proved(self) -> bool:
         """Whether bounds show it at all sizes. Raises _OpenError, NotStaticError, TooComplexError."""
-        facts = self.sizes.scope.facts
-        for name in self.amounts:
-            facts = facts.with_symbol(name, (ZERO,))
-        symbols = _Symbols({**{name: Poly.symbol(name) for name in self.amounts}, **self._known}, facts)
-        one, other = (fold(each, symbols) for each in self._formulas)
+        one, other = (fold(each, self._symbols) for each in (self.left, self.right))
         ways = {"<=": [(one, other)], ">=": [(other, one)], "==": [(one, other), (other, one)]}
         strict = self.relation in ("<", ">")
-        pairs = ways[self.relation + "=" * strict]
         return all(
             any(
                 all(_least(top, bottom, bounds, case, strict) for top in above for bottom in below)
                 for above, below in product(more.lowers, less.uppers)
-                for bounds in _ways(bounds_by_name)
+                for bounds in _ways(choices)
             )
-            for case, bounds_by_name in self._cases(facts)
-            for less, more in pairs
+            for case, choices in self._cases
+            for less, more in ways[self.relation + "=" * strict]
         )
 
-    @property
-    def _known(self) -> dict[str, Poly]:
-        """Constants and parts of the formulas as expressions."""
-        found = {name: Poly.constant(value) for name, value in self.constants.items()}
-        for name, part in self._parts.items():
-            if isinstance(part, s.Real):
-                found[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
-            else:
-                found[name] = as_fractions(static_value(part, self.sizes.scope))
-        return found
-
-    def _cases(self, facts: Facts) -> Iterator[tuple[Facts, dict[str, _Bounds]]]:
+    @cached_property
+    def _cases(self) -> list[tuple[Facts, dict[str, Choices]]]:
         """All cases together of the bounds of all amounts. Raises _OpenError where there are too many."""
-        found: list[tuple[Facts, dict[str, _Bounds]]] = [(facts, {})]
+        found: list[tuple[Facts, dict[str, Choices]]] = [(self._symbols.facts, {})]
         for name, each in self.amounts.items():
             found = [
-                (more, {**known, name: bounds})
+                (more, {**known, name: choices})
                 for case, known in found
-                for more, bounds in _cases(each, case, self.sizes)
+                for more, choices in _cases(each, case, self.sizes)
             ]
             if len(found) > MAX_CASES:
                 raise _OpenError("their bounds have too many cases together")
-        return iter(found)
+        return found
+
+    def _by_boxes(self) -> OrderVerdict | None:
+        """The verdict on a finite range where bounds of both sides rise with each size: by the corners of boxes."""
+        box, case = self.sizes.box, self._cases
+        sides = [fold(each, self._symbols).exact for each in (self.left, self.right)]
+        plain = len(case) == 1 and all(each is not None and each.below == ONE for each in sides)
+        if box is None or self.relation not in ("<=", ">=") or not plain:
+            return None
+        facts = Facts()
+        for name, (least, _) in box.items():
+            facts = facts.with_symbol(name, (Poly.constant(least),))
+        less, more = (each.above for each in (sides if self.relation == "<=" else sides[::-1]) if each is not None)
+        ((_, choices),) = case
+        bounds = next(_ways(choices))
+        upper, lower = -_bounded(-less, bounds, case[0][0]), _bounded(more, bounds, case[0][0])
+        for name, value in product(box, (upper, lower)):
+            after = value.substitute({name: Poly.symbol(name) + 1})
+            if not value.names <= box.keys() or not never_negative(after - value, facts):
+                return None
+        pending, asked = [box], 0
+        while pending and asked < MAX_SIZES:
+            part, asked = pending.pop(), asked + 1
+            first, last = ({name: ends[side] for name, ends in part.items()} for side in (0, 1))
+            if first == last:
+                found = self._at(first) if self.sizes.allowed(first) and self._has_runs(first) else None
+                if found is not None and found.outcome != "holds":
+                    return found if found.outcome == "fails" else None
+            elif evaluated(upper, last) > evaluated(lower, first):
+                name = max(part, key=lambda each: last[each] - first[each])
+                middle = (first[name] + last[name]) // 2
+                pending += [{**part, name: (middle + 1, last[name])}, {**part, name: (first[name], middle)}]
+        return (
+            None if pending else self._holding(f"both sides rise with each size; decided by {asked:,} boxes of sizes")
+        )
 
 
-def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], Mapping[str, s.Expr]]:
+def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], dict[str, s.Expr]]:
     """Formulas in the names that are `held` and names of their parts in sizes alone, and these; reals are parts too."""
     found: dict[str, s.Expr] = {}
 
     def named(part: s.Expr) -> s.Expr | None:
+        if isinstance(part, s.Name) and part.id in held:
+            return part
         reals = not isinstance(part, s.Real) and any(isinstance(each, s.Real) for each in s.nodes(part))
         if names_in(part) & held or reals:
             return None
         found[name := f"part {len(found)}"] = part
         return s.Name(name, span=part.span)
 
-    def written(part: s.Expr) -> s.Expr | None:
-        return part if isinstance(part, s.Name) and part.id in held else named(part)
-
-    return tuple(rewritten(each, written) for each in sides), found
+    return tuple(rewritten(each, named) for each in sides), found
 
 
 # The bounds of amounts
-@record(eq=False)
-class _Bounds:
-    """Lower and upper bounds of an amount, any of which may be taken."""
-
-    lowers: tuple[Poly, ...]
-    uppers: tuple[Poly, ...]
-
-
-def _cases(amount: Amount, facts: Facts, sizes: Sizes) -> Iterator[tuple[Facts, _Bounds]]:
+def _cases(amount: Amount, facts: Facts, sizes: Sizes) -> Iterator[tuple[Facts, Choices]]:
     """The bounds of an amount where some facts hold, by the cases of its regimes."""
     cost, scope = amount.cost, sizes.scope
     assert cost.lower is not None
     assert cost.upper is not None
 
-    def written(*values: Poly) -> tuple[Poly, ...]:
-        return tuple(as_fractions(amount.in_sizes(each, scope)) for each in values)
+    def choices(lowers: Iterable[Poly], uppers: Iterable[Poly]) -> Choices:
+        ends = ([as_fractions(amount.in_sizes(each, scope)) for each in side] for side in (lowers, uppers))
+        return [(low, high) for low, high in product(*ends)]
 
     if cost.regimes and not cost.alternatives:
         for regime in cost.regimes:
             for case in regime.cases:
                 more = [substituted_fact(each, amount.sizes) for each in facts_of_case(case)]
                 if not excluded(more, scope.with_facts(facts)):
-                    yield with_all(facts, more, scope), _Bounds(written(regime.lower), written(regime.upper))
+                    yield with_all(facts, more, scope), choices([regime.lower], [regime.upper])
         return
-    lowers = written(cost.lower, *(value for _, value in cost.lowers))
-    holding = [
-        each.upper
-        for each in reversed(cost.alternatives)
-        if all(facts.nonnegative(facts.simplify(need)) for need in written(*each.needs))
-    ]
-    yield facts, _Bounds(lowers, written(*holding, cost.upper))
+    needs = {each: [facts.simplify(amount.in_sizes(need, scope)) for need in each.needs] for each in cost.alternatives}
+    holding = [each.upper for each in reversed(cost.alternatives) if all(map(facts.nonnegative, needs[each]))]
+    yield facts, choices([cost.lower, *(value for _, value in cost.lowers)], [*holding, cost.upper])
 
 
-def _ways(bounds: Mapping[str, _Bounds]) -> Iterator[dict[str, tuple[Poly, Poly]]]:
-    """The choices of a lower and an upper bound of each amount."""
-    choices = ([(low, high) for high in each.uppers for low in each.lowers] for each in bounds.values())
-    return (dict(zip(bounds, each, strict=True)) for each in islice(product(*choices), MAX_WAYS))
+def _ways(choices: Mapping[str, Choices]) -> Iterator[dict[str, tuple[Poly, Poly]]]:
+    """A pair of bounds for each amount, in each way."""
+    return (dict(zip(choices, each, strict=True)) for each in islice(product(*choices.values()), MAX_WAYS))
 
 
 def _least(more: _Ratio, less: _Ratio, bounds: Mapping[str, tuple[Poly, Poly]], facts: Facts, strict: bool) -> bool:
@@ -435,9 +432,6 @@ class _Symbols:
     def _product(self, left: _Ends, right: _Ends) -> _Ends:
         if left.exact is not None and right.exact is not None:
             return _Ends.of(_combined("*", left.exact, right.exact))
-        for one, other in ((left, right), (right, left)):
-            if one.exact is not None and self.facts.nonnegative(-one.exact.above):
-                return self.negated(self._product(self.negated(one), other))
         for each in (left, right):
             self._require(each, "the sign of a factor is not known")
         return _Ends(_each(left.lowers, right.lowers, "*"), _each(left.uppers, right.uppers, "*"))
@@ -464,20 +458,13 @@ def at_most(one: Amount, other: Amount, sizes: Sizes, relation: str = "<=") -> O
     return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
 
 
-def bounds_text(amount: Amount) -> str:
+def _bounds_text(amount: Amount) -> str:
     """The bounds of an amount in the names of its algorithm."""
-    names = tuple(sorted(frozenset().union(*(each.names for each in (amount.cost.lower, amount.cost.upper) if each))))
-    return cost_text(Costs("", names, (), {}, {}), amount.cost)
-
-
-def _interval(value: int | Fraction | Enclosure) -> Interval:
-    return Interval(value.lo, value.hi) if isinstance(value, Enclosure) else Interval.of(value)
+    ends = (each.names for each in (amount.cost.lower, amount.cost.upper) if each is not None)
+    return cost_text(Costs("", tuple(sorted(frozenset().union(*ends))), (), {}, {}), amount.cost)
 
 
 def _shown(value: Interval) -> str:
-    ends = dict.fromkeys(map(_number, (value.lower, value.upper)))
-    return " to ".join(ends)
-
-
-def _number(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 and abs(value) < 10**15 else f"{float(value):.6g}"
+    ends = dict.fromkeys((value.lower, value.upper))
+    whole = (each.denominator == 1 and abs(each) < 10**15 for each in ends)
+    return " to ".join(str(each) if known else f"{float(each):.9g}" for each, known in zip(ends, whole, strict=True))

@@ -85,28 +85,39 @@ class Sizes:
         return points(self.algorithm, self.scope, Costs("", self.names, (), {}, {}), none)
 
     @cached_property
+    def allowed(self) -> Allowed:
+        """Whether the facts allow a point."""
+        return Allowed.of(self.scope, self.facts)
+
+    @cached_property
     def all(self) -> tuple[Point, ...] | None:
         """All sizes that satisfy the facts; None where they are not known to be few."""
-        allowed = Allowed.of(self.scope, self.facts)
         try:
-            found = tuple(islice(filter(allowed, self._every({}, [0])), MAX_SIZES + 1))
+            found = tuple(islice(filter(self.allowed, self._every({}, [0])), MAX_SIZES + 1))
         except OverflowError:
             return None
         return found if len(found) <= MAX_SIZES else None
 
+    @property
+    def box(self) -> dict[str, tuple[int, int]] | None:
+        """The range of each size by itself; None where one has no end."""
+        ranges = {name: self._range(name, {}) for name in self.names}
+        found = {name: (least, most) for name, (least, most) in ranges.items() if None not in (least, most)}
+        return found if len(found) == len(ranges) else None  # type: ignore[return-value]
+
     def _every(self, known: dict[str, int], tried: list[int]) -> Iterator[Point]:
         """The points with some sizes known, the next one in its range. Raises OverflowError where that has no end."""
-        tried[0] += 1
         left = [name for name in self.names if name not in known]
-        ranges = ((name, *self._range(name, known)) for name in left)
-        name, least, most = next((each for each in ranges if None not in each), ("", None, None))
         if not left:
             yield known
-        elif least is None or most is None or tried[0] + most - least > MAX_TRIED:
+            return
+        ranges = ((name, *self._range(name, known)) for name in left)
+        name, least, most = next((each for each in ranges if None not in each), ("", None, None))
+        if least is None or most is None or tried[0] + most - least > MAX_TRIED:
             raise OverflowError
-        else:
-            for value in range(least, most + 1):
-                yield from self._every({**known, name: value}, tried)
+        tried[0] += max(0, most - least + 1)
+        for value in range(least, most + 1):
+            yield from self._every({**known, name: value}, tried)
 
     def _range(self, name: str, known: Point) -> tuple[int | None, int | None]:
         """What the facts say of one size where some others are known."""
@@ -131,6 +142,11 @@ class Sizes:
 
 
 _TURNED = str.maketrans("<>", "><")
+
+
+def point_text(point: Point) -> str:
+    """Sizes with their values."""
+    return ", ".join(f"{name} = {value}" for name, value in point.items())
 
 
 def fact(text: str) -> s.Expr:

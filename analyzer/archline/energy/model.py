@@ -215,6 +215,21 @@ class Applied:
         """The formula of `time`, of a term of the energy or of a figure, in what is known."""
         return self.complete(self.model.formula(name))
 
+    def quantity(self, name: str) -> s.Expr:
+        """`energy`, `time`, `power` or `energy_delay`, in what is known; power is at most that of a cap."""
+        energy, time = self.complete(self.model.expanded(self.model.expression)), self.formula("time")
+        match name:
+            case "energy":
+                return energy
+            case "power":
+                power = s.Binary("/", energy, time, span=time.span)
+                capped = "power cap" in self.model.sides and "power_limit" in self.machine.quantities
+                return s.Call("min", (power, parsed("power_limit")), span=time.span) if capped else power
+            case "energy_delay":
+                return s.Binary("*", energy, time, span=time.span)
+            case _:
+                return time
+
     @cached_property
     def missing(self) -> tuple[str, ...]:
         """The quantities of the machine without which there is no answer."""

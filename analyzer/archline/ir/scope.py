@@ -9,7 +9,7 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
+from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Poly
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.format_expressions import format_expression
@@ -175,11 +175,23 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
         case "log2", [value]:
             return a.log2(value)
         case "sqrt", [value]:
-            return a.sqrt(value)
+            return _root(value, facts)
         case "floor" | "ceil", [value]:
             return value
         case _:
             raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
+
+
+def _root(value: Poly, facts: Facts) -> Poly:
+    """The square root; g of g^2 where g is never negative."""
+    match list(value.terms.items()):
+        case [(monomial, coefficient)] if monomial and all(power % 2 == 0 for _, power in monomial):
+            root = Poly({tuple((atom, power // 2) for atom, power in monomial): UNIT}) * a.sqrt(
+                Poly.constant(coefficient)
+            )
+            return root if facts.nonnegative(root) else a.sqrt(value)
+        case _:
+            return a.sqrt(value)
 
 
 def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:

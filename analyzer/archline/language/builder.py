@@ -397,17 +397,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Claim(title, left, str(relation), right, where, on, at, span=self._span(meta))
 
     @v_args(meta=True)
-    def claim_where(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
-        return "where", children[0], self._span(meta)
-
-    @v_args(meta=True)
-    def claim_on(self, meta: Meta, children: list[Any]) -> tuple[str, s.On, Span]:
-        machine, _, model = children
-        return "on", s.On(str(_unquoted(machine)), model, span=self._span(meta)), self._span(meta)
-
-    @v_args(meta=True)
-    def claim_at(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
-        return "at", tuple((name, value) for name, value, _ in children[0]), self._span(meta)
+    def condition(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
+        word, value, *model = children
+        span = self._span(meta)
+        if word == "on":
+            value = s.On(str(_unquoted(value)), model[-1] if model else None, span=span)
+        elif word == "at":
+            value = tuple((name, each) for name, each, _ in value)
+        return str(word), value, span
 
     def model(self, children: list[Any]) -> str:
         return "".join(map(str, children))

@@ -374,3 +374,9 @@ def test_a_declared_cost_that_is_always_below_zero_is_unknown() -> None:
         "extern h(a: real) -> real costs (0-1) flops\nalgorithm f(x: inout real[n]):\n    x[0] = h(x[0])\n"
     )
     assert all("below 0" in str(cost.reason) for cost in derive(module, module.algorithms["f"]))
+
+
+def test_what_fails_at_one_size_between_others_is_refuted_there() -> None:
+    (found,) = verdicts("flops <= 1000*(n - 17)^2*(n - 18)^2 + n - 1", header="x: inout real[n]")
+    assert found.outcome == "fails"
+    assert found.deciding == {"n": 17}

@@ -47,3 +47,15 @@ def test_no_cache_is_named_where_it_holds_in_none() -> None:
     """All of the arrays are touched."""
     outcome, _ = decided(ROWS, "io is O(n + m + p)")
     assert outcome == "fails"
+
+
+def test_quotients_by_sizes_are_compared_as_numbers() -> None:
+    # x has ceil(n/L) lines, each of which misses once.
+    text = """algorithm scale(x: inout real[n]):
+    ensures io >= n/L
+    ensures io <= n/L + 2
+    ensures io <= n/L
+    for i in 0..n:
+        x[i] = 2.0*x[i]
+"""
+    assert [each.outcome for each in al.loads(text)["scale"].cost().ensures] == ["holds", "holds", "fails"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from math import prod
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, Symbol
+from archline.algebra.polynomial import Atom, Poly, Symbol
 
 MAX_RESIDUES = 8
 MAX_RESOLVED = 3
@@ -27,9 +28,23 @@ def never_negative(value: Poly, facts: Facts) -> bool:
     known = _decided.setdefault(facts, {})
     if value not in known:
         known[value] = not facts.refutes(value) and (
-            facts.nonnegative(value) or _by_residues(value, facts, MAX_RESOLVED)
+            facts.nonnegative(value)
+            or _by_residues(value, facts, MAX_RESOLVED)
+            or ((whole := _without_quotients(value, facts)) != value and never_negative(whole, facts))
         )
     return known[value]
+
+
+def _without_quotients(value: Poly, facts: Facts) -> Poly:
+    """The value times the sizes that it is divided by, where these are positive: of the same sign."""
+    divisors: dict[Atom, int] = {}
+    for monomial in value.terms:
+        for atom, power in monomial:
+            if power < 0:
+                divisors[atom] = max(divisors.get(atom, 0), -power)
+    if not all(facts.nonnegative(Poly.of_atom(each) - 1) for each in divisors):
+        return value
+    return prod((Poly.of_atom(each) ** power for each, power in divisors.items()), start=value)
 
 
 def first(end: int, holds: Callable[[int], bool]) -> int | None:

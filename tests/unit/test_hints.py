@@ -218,3 +218,53 @@ def test_an_iteration_is_no_flop(tmp_path: Path) -> None:
     assert "flops = n  (sum over i of body)" in page
     assert "are assumed" not in page
     assert "(sum over i of (1 + body))" in cli("cost", str(file), "--explain", "--metric", "work").out
+
+
+# What to write instead.
+LOOP = "algorithm f(x: inout real[n]):\n    for i in 0..n:\n        "
+ON_GRID = "algorithm f(x: local real[n], C: out real[n]) on grid(k: P):\n    "
+ADVICE = [
+    (LOOP + "x[i] = y[i]\n", "AL201", "declare the array: a parameter `y: real[n]`"),
+    (LOOP + "A[i, 0] = x[i]\n", "AL201", "or `local A: real[n, m]`"),
+    (LOOP + "x[i] = t\n", "AL201", "such as `local t: real = 0`"),
+    (LOOP + "x[t] = 1.0\n", "AL201", "make it a parameter, `t: size`"),
+    ("algorithm f(x: inout real[n]):\n    for i in 0..m:\n        x[i] = 1.0\n", "AL201", "a parameter, `m: size`"),
+    ("algorithm f(x: inout real[n]):\n    let h = q//2\n    x[0] = real_of(h)\n", "AL201", "a parameter, `q: size`"),
+    (ON_GRID + "reduce x along k onto 0 with sum\n", "AL201", "an operator is `+`, `*`, `min` or `max`"),
+    (ON_GRID + "output C[0..n] = x\n", "AL535", "with a guard such as `when k == 0`"),
+    (LOOP.replace("for", "parallel for") + "x[i + 1] = x[i]\n", "AL301", "make the loop sequential, `for i in ...`"),
+    (LOOP.replace("for", "parallel for") + "x[0] += 1.0\n", "AL301", "make the update atomic"),
+    (LOOP + "atomic x[i] = 1.0\n", "AL244", "as `x[i] += ...` does"),
+    (LOOP + "local t: real = 0\n        atomic t += x[i]\n", "AL244", "`atomic s[0] += ...`"),
+    (LOOP + "x[i] = spawn f(x)\n", "AL101", "hand it back through an array of one element"),
+    (LOOP + "spawn x[i] = 1.0\n", "AL101", "`spawn f(x[0..n//2])`"),
+    (LOOP + "break\n", "AL101", "`while i < n and x[i] > 0 at most n times:`"),
+    (LOOP + "continue\n", "AL101", "put the rest of the loop's body into an `if`"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "advice"), ADVICE)
+def test_hints_say_what_to_write(tmp_path: Path, text: str, code: str, advice: str) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(text.replace("i in 0..n:\n        x[i + 1]", "i in 0..n - 1:\n        x[i + 1]"))
+    ran = cli("check", str(path))
+    assert ran.code == 2
+    assert re.match(rf"\S+:\d+:\d+: {code}: ", ran.err)
+    assert advice in ran.err.partition("  hint: ")[2]
+
+
+def test_a_missing_order_of_two_indices_is_named(tmp_path: Path) -> None:
+    head, body = "algorithm f(lo: index, hi: index):\n", "    if hi - lo > 1:\n        f(lo, (lo + hi)//2)\n"
+    unknown = al.loads(head + body)["f"].cost().work
+    assert "`where lo <= hi` in its header would show it" in str(unknown.reason)
+    assert al.loads(head + "    where lo <= hi\n" + body)["f"].cost().work.status != "unknown"
+
+
+def test_metrics_come_in_lists() -> None:
+    def shown(text: str) -> set[str]:
+        return set(re.findall(r"^  (flops|work|span|io|accesses)\b", text, flags=re.M))
+
+    assert shown(cli("cost", "dense.gemv::gemv", "--metric", "flops,accesses").out) == {"flops", "accesses"}
+    assert shown(cli("cost", "dense.gemv::gemv", "--metric", "io").out) == {"io"}
+    wrong = cli("cost", "dense.gemv::gemv", "--metric", "flops,spam")
+    assert (wrong.code, "there is no metric `spam`: did you mean `span`?" in wrong.err) == (2, True)

@@ -47,7 +47,7 @@ from archline.recurrences.exact.base_cases import uncapped
 
 
 @record
-class Order:
+class GrowthBound:
     """Where a condition holds, at all sizes if there is none, a cost is O, Omega or Theta of an expression."""
 
     relation: Literal["O", "Omega", "Theta"]
@@ -76,8 +76,8 @@ class Growth:
 
     upper: str | None
     lower: str | None
-    under: tuple[Order, ...] = ()
-    tight: Order | None = None
+    under: tuple[GrowthBound, ...] = ()
+    tight: GrowthBound | None = None
 
     def ends(self, given: Set[str]) -> tuple[list[str], list[str]]:
         """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
@@ -94,15 +94,15 @@ class Growth:
         return self.upper is not None and self.upper == self.lower
 
     @property
-    def orders(self) -> tuple[Order, ...]:
+    def orders(self) -> tuple[GrowthBound, ...]:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
         if self.under and self.upper is None:
             return self.under
         if self.known:
-            return (Order("Theta", str(self.upper)),)
+            return (GrowthBound("Theta", str(self.upper)),)
         upper = None if self.tight is not None and self.tight.growth == self.upper else self.upper
-        known = [each for each in (upper and Order("O", upper), self.lower and Order("Omega", self.lower)) if each]
-        return (*known, *([self.tight] if self.tight is not None else []))
+        above, below = upper and GrowthBound("O", upper), self.lower and GrowthBound("Omega", self.lower)
+        return tuple(each for each in (above, below, self.tight) if each)
 
     @property
     def text(self) -> str | None:
@@ -182,7 +182,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
     if solved is not None and solved.pieces:
         last = solved.pieces[-1]
         if found.tight is None and last.upper == last.lower:
-            return replace(found, tight=Order("Theta", last.upper, last.condition))
+            return replace(found, tight=GrowthBound("Theta", last.upper, last.condition))
     if solved is None or solved.upper is None:
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:
@@ -194,7 +194,7 @@ def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: C
     if solved.least > 1:
         if found.tight is not None or solved.lower != solved.upper:
             return replace(found, upper=upper)
-        return replace(found, upper=upper, tight=Order("Theta", solved.lower, f"{solved.size} >= {solved.least}"))
+        return replace(found, upper=upper, tight=GrowthBound("Theta", solved.lower, f"{solved.size} >= {solved.least}"))
     return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
 
 
@@ -248,7 +248,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 
 def _from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
-) -> Order | None:
+) -> GrowthBound | None:
     """Theta of a cost that may vanish at the least sizes: all are raised, then each is let go that need not be."""
     assert cost.lower is not None
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
@@ -278,7 +278,7 @@ def _from_sizes(
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [f"{bounds[0][0]} >= {start}"] if start > 1 else []
-        return Order("Theta", str(found.upper), " and ".join(raised))
+        return GrowthBound("Theta", str(found.upper), " and ".join(raised))
     return None
 
 
@@ -306,13 +306,13 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
         return Growth(None, None)
     scope = declared(module, algorithm)
     scope = scope.with_facts(with_all(scope.facts, facts, scope))
-    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Order]()
+    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[GrowthBound]()
     for condition, each in found:
         if not in_any_cache(costs, cost, (condition, each), facts, scope):
             return Growth(None, None)
         domain = None if below is None else domain_of((*facts, *facts_of(condition)))
         tight = below is not None and domain is not None and follows(each, below, domain)
-        under.append(Order("Theta" if tight else "O", each, " and ".join((*filter(None, (condition,)), *tall))))
+        under.append(GrowthBound("Theta" if tight else "O", each, " and ".join((*filter(None, (condition,)), *tall))))
     return Growth(None, None, tuple(under))
 
 
@@ -324,8 +324,8 @@ def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
     """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
-    upper, lower, under, domain = None, None, tuple[Order, ...](), domain_of(facts)
-    tight: Order | None = None
+    upper, lower, under, domain = None, None, tuple[GrowthBound, ...](), domain_of(facts)
+    tight: GrowthBound | None = None
     with suppress(OutOfBudgetError):
         for each in _searches(costs, cost, sizes, facts, known):
             found = each.growth()
@@ -431,8 +431,8 @@ class _Search:
             return Growth(smallest, smallest)
         if nowhere and len(groups) == 1 and " or " not in (where := shown(groups[smallest])):
             # It is 0 elsewhere.
-            return replace(found, upper=smallest, tight=Order("Theta", smallest, where))
-        return replace(found, under=tuple(Order("Theta", each, shown(part)) for each, part in groups.items()))
+            return replace(found, upper=smallest, tight=GrowthBound("Theta", smallest, where))
+        return replace(found, under=tuple(GrowthBound("Theta", each, shown(part)) for each, part in groups.items()))
 
     def _less(self, one: str, other: str) -> bool:
         """Whether the first grows less than the second at all sizes, and not the other way round."""

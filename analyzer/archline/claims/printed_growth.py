@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from archline.analysis.checks.guards import at_least, guards
 from archline.analysis.cost import Cost, Costs
-from archline.claims.growth_of_cost import Order, growth
+from archline.claims.growth_of_cost import GrowthBound, growth
 from archline.claims.small_sizes import may_vanish, zero_of_one_side
 from archline.ir.scope import declared
 from archline.language import syntax as s
@@ -21,7 +21,7 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
     """`Theta(...)`, or `O(...), Omega(...)` as far as they are known, each where neither side alone is 0."""
     scope = declared(module, algorithm)
 
-    def agrees(order: Order) -> bool:
+    def agrees(order: GrowthBound) -> bool:
         with suppress(ArchlineError):
             bound, when = parse_expression(order.growth), parse_facts(order.condition) if order.condition else ()
             claim = s.Ensures(cost.metric, None, order.relation, bound, when, span=bound.span)
@@ -29,7 +29,7 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
                 return zero_of_one_side(claim, algorithm, costs, cost, scope, proved=True) is None
         return True
 
-    def guarded(order: Order) -> Iterator[Order]:
+    def guarded(order: GrowthBound) -> Iterator[GrowthBound]:
         yield order
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
         range_ = costs.index_range

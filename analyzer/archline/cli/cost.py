@@ -32,8 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
-        choices=(*DERIVABLE, *ON_GRID),
-        help="show this metric alone; with --explain, derive it (default: work; on a grid words, messages and flops)",
+        type=_metrics,
+        metavar="METRIC,..",
+        help="show these metrics alone; with --explain, derive them (default: work; on a grid words, messages and "
+        f"flops): {', '.join((*DERIVABLE, *ON_GRID))}",
     )
     parser.add_argument(
         "--procs",
@@ -81,12 +83,24 @@ def execute(options: argparse.Namespace) -> str:
         if options.procs is not None and each.on_grid:
             message = f"the grid of `{each.name}` says how many processors it has"
             raise error(rules.OPTIONS_CLASH, message, hint="give its sizes, or P among them: `--at P=8`")
-    if options.metric is not None:
-        reports = _with_metric(reports, options.metric)
+    for metric in options.metric or ():
+        reports = _with_metric(reports, metric)
     given = _given(options)
     points = _points(options, reports, given)
     assumed = given is not None and _without_cache(given)
     return _rendered(options, reports, points, assumed)
+
+
+def _metrics(text: str) -> tuple[str, ...]:
+    """The metrics of a list, `flops,work`."""
+    from archline.language.diagnostics import did_you_mean
+
+    names, known = tuple(each.strip() for each in text.split(",")), (*DERIVABLE, *ON_GRID)
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"choose from {', '.join(known)}"
+            raise argparse.ArgumentTypeError(f"there is no metric `{name}`: {hint}")
+    return names
 
 
 def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
@@ -171,7 +185,8 @@ def _rendered(
     options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
 ) -> str:
     # A page of another metric shows nothing of io.
-    without_io = options.metric not in (None, "io") and options.format == "text" and not (options.all or options.lru)
+    shown = options.all or options.lru or "io" in (options.metric or ("io",))
+    without_io = options.format == "text" and not shown
     views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
         from archline.api.lru import with_lru
@@ -214,10 +229,8 @@ def _rendered(
         parts.append(text.costs(view, width) if options.all else first_page(view, width, options.metric))
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
-            metrics = (
-                (options.metric,) if options.metric else ("words", "messages", "node_words", "node_messages", "flops")
-            )
+            metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")
             parts.append(path_steps.text(steps, metrics, width, options.all))
         elif options.explain:
-            parts.append(derivation.text(view, options.metric or "work", width))
+            parts += [derivation.text(view, metric, width) for metric in options.metric or ("work",)]
     return "\n".join(parts)

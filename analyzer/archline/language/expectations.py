@@ -25,6 +25,8 @@ _KINDS = {
     "COMMA": "`,`",
     "COLON": "`:`",
     "UPTO": "`..`",
+    "ASSIGN": "an update such as `+=`",
+    "ASSIGN_OPERATOR": "an update such as `+=`",
     "ASSIGN_PLAIN": "`=`",
     "__ANON_0": "`->`",
     "__ANON_1": "`power`",
@@ -72,7 +74,8 @@ def _wanted(accepted: set[str]) -> str | None:
         accepted = accepted - _OPERATORS
     for terminal in sorted(accepted):
         names.append(_KINDS.get(terminal) or f"`{terminal.lower().strip('_')}`")
-    names = list(dict.fromkeys(names))
+    # What is longest stands last.
+    names = sorted(dict.fromkeys(names), key=lambda each: " such as " in each)
     if not names or len(names) > 5:
         return None
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]

@@ -89,6 +89,9 @@ class _Race:
         what += f", at {at(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
         hint = "make the update atomic, or let each iteration write an element of its own"
+        if not other.writes:
+            hint = f"an iteration needs what another one writes: make the loop sequential, `for {variable} in ...`, or "
+            hint += "write into another array"
         return Diagnostic(RACE, message, this.node.span, hint=hint)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import permutations
 from typing import Self
 
 from archline.algebra.effort import TooComplexError, budget
@@ -72,7 +73,8 @@ class Recursions:
         self._reduced: dict[Function, Reduced] = {}
         self._narrow: dict[Function, Values] = {}
         self._places: dict[s.Algorithm, Places] = {}
-        self._ended: dict[s.Algorithm, bool] = {}
+        self._ended: dict[s.Algorithm, str] = {}
+        """What would show that a recursion ends; empty where nothing is missing."""
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -123,14 +125,23 @@ class Recursions:
             functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
             function = next(filter(None, functions), None)
             promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
-            self._ended[algorithm] = function is None or ends(function, promised)
-        if self._ended[algorithm]:
+            self._ended[algorithm] = "" if function is None else self._missing(function, promised)
+        if not self._ended[algorithm]:
             return None
         reason = (
             f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
-            "`decreases` in its header says what does"
+            f"{self._ended[algorithm]}"
         )
         return Unknown(blamed(reason), algorithm.span)
+
+    def _missing(self, function: Function, promised: Sequence[Poly]) -> str:
+        """What would show that a recursion ends; empty where that is shown."""
+        if ends(function, promised):
+            return ""
+        for low, high in permutations(self._outer.module.signatures[function.algorithm].indices, 2):
+            if ends(function, (*promised, Poly.symbol(high) - Poly.symbol(low))):
+                return f"`where {low} <= {high}` in its header would show it"
+        return "`decreases` in its header says what does"
 
     def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
         system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)

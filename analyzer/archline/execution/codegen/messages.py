@@ -255,7 +255,8 @@ def transfer(fn: Function, node: s.Transfer) -> None:
             load(fn, target, source, node, node.value)
         else:
             text = f"an element of `{format_expression(node.target)}` is output twice"
-            twice = fn.site(rules.OUTPUT_TWICE, node.span, text)
+            hint = "let one of the processors that hold it write it, with a guard such as `when k == 0`"
+            twice = fn.site(rules.OUTPUT_TWICE, node.span, text, hint=hint)
             fn.emit(f"grid.store({_sides(fn, target, source, node, node.value)}, {twice})")
         after()
     fn.frame = before

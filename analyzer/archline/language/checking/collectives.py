@@ -108,7 +108,7 @@ def _check_operator(body: Body, operator: s.Expr) -> None:
     if operator.id in OPERATORS:
         body.facts.types[operator] = Kind.OPERATOR
         return
-    symbol = body.lookup(operator.id, operator.span)
+    symbol = body.lookup(operator.id, operator.span, "an operator is `+`, `*`, `min` or `max`, as in `with +`")
     if symbol is not None and symbol.type is not Kind.OPERATOR:
         message = f"`{operator.id}` is {symbol.role.described}, not an operator"
         body.report(type_rules.NOT_AN_OPERATOR, message, operator.span)

@@ -86,6 +86,8 @@ class Body:
     axes: dict[str, s.Expr] = field(default_factory=dict)
     """The extents of the grid's axes, and of the groups of the splits around."""
     sharing: bool = False
+    integers: bool = False
+    """Whether what is read at the moment has to be an integer, as a bound or an extent."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -148,8 +150,17 @@ class Body:
         finally:
             self.sharing = before
 
-    def lookup(self, name: str, span: Span) -> Symbol | None:
-        """What a name stands for, reporting an unknown one once."""
+    @contextmanager
+    def expecting(self, integers: bool) -> Iterator[None]:
+        """Where only integers may stand, or other numbers too."""
+        before, self.integers = self.integers, integers
+        try:
+            yield
+        finally:
+            self.integers = before
+
+    def lookup(self, name: str, span: Span, advice: str = "") -> Symbol | None:
+        """What a name stands for, reporting an unknown one once, with an advice on what to write."""
         symbol = self.scope.find(name)
         if symbol is not None or not self.first_time(name):
             return symbol
@@ -165,8 +176,9 @@ class Body:
             hint = f"`{name}` was defined in a block that has ended; define it before that block"
             self.report(rules.UNKNOWN_NAME, f"`{name}` is not known here", span, hint)
         else:
-            first = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
-            hint = self.findings.closest(name, self.scope.names()) or first
+            number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
+            size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
+            hint = self.findings.closest(name, self.scope.names()) or advice or (size if self.integers else number)
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 

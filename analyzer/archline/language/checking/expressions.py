@@ -72,7 +72,8 @@ def condition(body: Body, expr: s.Expr) -> None:
 
 def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
     """The kind of an expression that must be an integer, known or data; `what` it is for."""
-    kind = number(body, expr)
+    with body.expecting(integers=True):
+        kind = number(body, expr)
     if kind is Kind.REAL:
         body.report(rules.WRONG_KIND, f"{what} is an integer, and `{shown(expr)}` is a real", expr.span, _INTEGERS)
         return None
@@ -81,7 +82,8 @@ def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
 
 def static(body: Body, expr: s.Expr, what: str) -> bool:
     """Check an expression that must be an integer known to the analysis; `what` it is for."""
-    kind = number(body, expr)
+    with body.expecting(integers=True):
+        kind = number(body, expr)
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
         message = f"{what} is an integer known to the analysis, and `{shown(expr)}` is {data}"
@@ -297,7 +299,9 @@ def _intrinsic(body: Body, expr: s.Call) -> Kind | None:
 
 
 def _element(body: Body, expr: s.Element) -> ExprType | None:
-    symbol = body.lookup(expr.array, expr.span)
+    array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
+    advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
+    symbol = body.lookup(expr.array, expr.span, advice)
     for subscript in expr.subscripts:
         if isinstance(subscript, s.Slice):
             _slice(body, subscript)

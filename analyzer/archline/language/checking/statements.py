@@ -133,7 +133,8 @@ def _number(body: Body, value: s.Expr) -> Kind | None:
 
 
 def _let(body: Body, statement: s.Let) -> None:
-    found = type_of(body, statement.value)
+    with body.expecting(integers=True):
+        found = type_of(body, statement.value)
     name, span, value = statement.name, statement.span, statement.value
     if isinstance(found, ViewType):
         base = base_symbol(body, value)
@@ -275,7 +276,10 @@ def _check_atomic(body: Body, statement: s.Assign, place: ExprType) -> None:
     element = isinstance(statement.target, s.Element) and isinstance(place, Kind)
     if statement.atomic and (statement.op == "=" or not element):
         message = "`atomic` goes with an update, such as `+=`, of one array element"
-        body.report(type_rules.ATOMIC, message, statement.span)
+        hint = "a register takes no `atomic`: a sum over iterations goes to an array, `atomic s[0] += ...`"
+        if element:
+            hint = f"it reads, modifies and writes, as `{shown(statement.target)} += ...` does; plain stores race"
+        body.report(type_rules.ATOMIC, message, statement.span, hint)
 
 
 def _assign_number(body: Body, statement: s.Assign, place: Kind, found: ExprType) -> None:

@@ -53,13 +53,13 @@ class Page:
     least_notes: tuple[Phrase, ...] = ()
 
 
-def page(view: CostView, metric: str | None = None) -> Page:
-    """The page of derived costs, or of one metric."""
-    hidden = ("span", "io") if view.on_grid and metric is None else ()
+def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
+    """The page of derived costs, or of some metrics."""
+    hidden = ("span", "io") if view.on_grid and metrics is None else ()
     case = view.case()
-    rows = [row for row in (case or view).rows if metric in (None, row.metric) and row.metric not in hidden]
+    rows = [row for row in (case or view).rows if row.metric in (metrics or (row.metric,)) and row.metric not in hidden]
     lines = [line for row in rows for line in _metric(view, row)]
-    if metric is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
+    if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
     io = next((row for row in rows if row.metric == "io"), None)
     regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
@@ -74,7 +74,7 @@ def page(view: CostView, metric: str | None = None) -> Page:
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
     found = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
     known = view.communication
-    if known is None or not known.bounds or metric not in (None, "words", "messages"):
+    if known is None or not known.bounds or not {"words", "messages"} & {*(metrics or ("words",))}:
         return found
     notes_ = tuple(lower_bounds.assumptions(known))
     heading = lower_bounds.heading(known)

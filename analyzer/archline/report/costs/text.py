@@ -16,9 +16,9 @@ NARROW = 90
 """Below this width a growth and a least Z stand in lines of their own."""
 
 
-def first_page(view: CostView, width: int, metric: str | None = None) -> str:
-    """The title, the metrics, or one of them, the regimes of io, what is known of the bounds, and how to see more."""
-    page = page_of(view, metric)
+def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:
+    """The title, the metrics, or some of them, the regimes of io, what is known of the bounds, and how to see more."""
+    page = page_of(view, metrics)
     blocks = [_head(page, width), _costs(page, width)]
     if page.least:
         blocks.append(_least(page, width))

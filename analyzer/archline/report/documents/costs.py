@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from archline.report.costs.page import page as page_of
 from archline.report.documents.model import Document, Formula, Phrase, Table
 from archline.report.view import CostView
 
 
-def document(view: CostView, metric: str | None = None) -> Document:
+def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     """A table of metrics, one of the regimes of io, and what is known of the bounds below them."""
-    page = page_of(view, metric)
+    page = page_of(view, metrics)
     rows: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status, each.growth) for each in page.metrics]
     tables = [Table(("metric", "cost", "status", "growth"), tuple(rows))]
     if page.regimes:

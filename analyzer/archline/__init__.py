@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from archline.api.energies import Energy, energy
     from archline.api.fitting import FitReport, fit
     from archline.api.growth import Order, order
+    from archline.api.optimising import optimise
     from archline.api.plots import IoPlot, plot_io
     from archline.api.recurrences import Solution, recurrence
     from archline.api.running import Run
@@ -50,6 +51,7 @@ _HOMES = {
     "loads": "archline.api.algorithms",
     "machine": "archline.energy.machines",
     "machines": "archline.energy.machines",
+    "optimise": "archline.api.optimising",
     "order": "archline.api.growth",
     "plot_io": "archline.api.plots",
     "recurrence": "archline.api.recurrences",
@@ -83,6 +85,7 @@ __all__ = [
     "loads",
     "machine",
     "machines",
+    "optimise",
     "order",
     "plot_io",
     "recurrence",

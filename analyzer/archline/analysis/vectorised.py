@@ -14,6 +14,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.language import syntax as s
 from archline.language.evaluate import holds
+from archline.language.metrics import WHOLE
 
 CHUNK = 2**14
 """So many points at a time keep what is computed in a processor's own cache."""
@@ -27,23 +28,36 @@ class NoBoundError(EvaluationError):
         self.place = place
 
 
-def upper_at(cost: Cost, points: Mapping[str, Integers], length: int) -> Integers:
+def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
     """The upper bound at points, given by an array for each name: the least of those whose conditions hold.
 
-    Those of io, which counts, are rounded down, others up. int64 where that holds all of them, else integers of
-    Python. Raises NoBoundError.
+    Those of counts are rounded down, others up. int64 where that holds all of them, else integers of
+    Python. Points without a bound are marked as `missing`; without such marks they raise NoBoundError.
     """
-    assert cost.upper is not None
+    return _at(cost, points, length, missing, _least)
+
+
+def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
+    """The lower bound at points, as `upper_at` gives the upper one; rounded up where the cost counts."""
+    return _at(cost, points, length, missing, _greatest)
+
+
+def _at(
+    cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None, end: Callable[..., Integers]
+) -> Integers:
     # Points of one magnitude stay together, so that few chunks need numbers of any length.
     order = _by_magnitude(points, length)
     parts, sums = [], Sums()
     for start in range(0, length, CHUNK):
         chosen = order[start : start + CHUNK]
         vectors = Vectors({name: values[chosen] for name, values in points.items()}, len(chosen), sums)
+        marks = None if missing is None else np.zeros(len(chosen), bool)
         try:
-            parts.append(_least(cost, vectors, len(chosen)))
+            parts.append(end(cost, vectors, len(chosen), marks))
         except NoBoundError as problem:
             raise NoBoundError(str(problem), int(chosen[problem.place])) from None
+        if missing is not None and marks is not None:
+            missing[chosen] |= marks
     kind = np.int64 if all(part.dtype == np.int64 for part in parts) else object
     found = np.zeros(length, kind)
     if parts:
@@ -68,9 +82,9 @@ def _digits(values: Integers) -> NDArray[np.uint16]:
     return np.frexp(values.astype(np.float64))[1].astype(np.uint16)
 
 
-def _least(cost: Cost, vectors: Vectors, length: int) -> Integers:
+def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
     if not cost.alternatives:
-        return _least_of_related(cost, vectors, length)
+        return _least_of_related(cost, vectors, length, missing)
     best = np.zeros(length, np.int64)
     found = np.zeros(length, bool)
     rooms: dict[Poly, Marks] = {}
@@ -78,23 +92,23 @@ def _least(cost: Cost, vectors: Vectors, length: int) -> Integers:
         fits = np.ones(length, bool)
         for need in each.needs:
             if need not in rooms:
-                rooms[need] = _known(vectors.floor(need), np.ones(length, bool)) >= 0
+                rooms[need] = _known(vectors.floor(need), np.ones(length, bool), missing) >= 0
             fits &= rooms[need]
         if fits.any():
-            bound = _known(vectors.floor(each.upper), fits)
+            bound = _known(vectors.floor(each.upper), fits, missing)
             better = fits & (~found | (bound < best)) if found.any() else fits
             if better.any():
                 best = np.where(better, bound, best)
             found |= fits
     if not found.all():
-        raise NoBoundError("no regime holds", int(np.argmin(found)))
+        _lack(~found, "no regime holds", missing)
     return column(best).values
 
 
-def _least_of_related(cost: Cost, vectors: Vectors, length: int) -> Integers:
+def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
     """The upper bound, or the least of the costs that it never exceeds where that is smaller."""
     assert cost.upper is not None
-    best = -_known(vectors.floor(-cost.upper), np.ones(length, bool))
+    best = _rounded(cost.upper, not _counts(cost), vectors, length, missing)
     for other in cost.at_most:
         if other.upper is not None and vectors.gives(other.upper):
             # It may have no value at one of the points.
@@ -103,24 +117,55 @@ def _least_of_related(cost: Cost, vectors: Vectors, length: int) -> Integers:
     return best
 
 
+def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
+    """The lower bound, or the greatest of the costs that never exceed it where that is larger."""
+    assert cost.lower is not None
+    best = _rounded(cost.lower, _counts(cost), vectors, length, missing)
+    for other in cost.at_least:
+        if other.lower is not None and vectors.gives(other.lower):
+            with suppress(EvaluationError):
+                best = np.maximum(best, _greatest(other, vectors, length))
+    return best
+
+
+def _counts(cost: Cost) -> bool:
+    """Whether a count lies between its bounds, which may be no whole numbers."""
+    return cost.metric in WHOLE and cost.status == "bounded"
+
+
+def _rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
+    values = _known(vectors.floor(-bound if up else bound), np.ones(length, bool), missing)
+    return -values if up else values
+
+
 def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
     """A fact that is false at a point, and the place of that point."""
     for fact in facts:
         names = s.names(fact)
         if not names <= points.keys() or not length:
             continue
-        wrong = _wrong(fact, {name: points[name] for name in names}, length)
+        wrong = broken_at(fact, {name: points[name] for name in names}, length)
         if wrong.any():
             return fact, int(np.argmax(wrong))
     return None
 
 
-def _wrong(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Marks:
-    """Where a fact is false."""
-    if isinstance(fact, s.Binary) and fact.op in _SIGNS:
-        left, right = _polynomial(fact.left), _polynomial(fact.right)
-        if left is not None and right is not None:
-            return ~_SIGNS[fact.op](Vectors(points, length).floor(left - right).values)
+def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Marks:
+    """At which points a fact is false, whose names are exactly those of the points."""
+    match fact:
+        case s.Binary(op=op, left=first, right=second) if op in _SIGNS:
+            left, right = _polynomial(first), _polynomial(second)
+            if left is not None and right is not None:
+                return ~_SIGNS[op](Vectors(points, length).floor(left - right).values)
+        case s.Divides(divisor=first, value=second):
+            left, right = _polynomial(first), _polynomial(second)
+            if left is not None and right is not None:
+                vectors = Vectors(points, length)
+                by = vectors.floor(left).values
+                return np.asarray((by == 0) | (vectors.floor(right).values % np.where(by == 0, 1, by) != 0))
+        case _:
+            # Others are decided one by one.
+            pass
     rows = list(zip(*(values.tolist() for values in points.values()), strict=True)) or [()] * length
     false = {row for row in set(rows) if holds(fact, dict(zip(points, row, strict=True))) is False}
     return np.fromiter((row in false for row in rows), bool, length)
@@ -143,6 +188,9 @@ def _polynomial(expr: s.Expr) -> Poly | None:
             return Poly.constant(value)
         case s.Name(id=name):
             return Poly.symbol(name)
+        case s.Binary(op="^", left=left, right=s.Integer(value=power)) if 0 < power < 10:
+            base = _polynomial(left)
+            return None if base is None else base**power
         case s.Binary(op="+" | "-" | "*" as op, left=left, right=right):
             first, second = _polynomial(left), _polynomial(right)
             if first is None or second is None:
@@ -152,8 +200,14 @@ def _polynomial(expr: s.Expr) -> Poly | None:
             return None
 
 
-def _known(values: Column, wanted: Marks) -> Integers:
-    """The values. Raises NoBoundError where one that is wanted is missing."""
+def _known(values: Column, wanted: Marks, missing: Marks | None = None) -> Integers:
+    """The values; one that is wanted and has none is marked as missing. Raises NoBoundError without such marks."""
     if values.missing is not None and (values.missing & wanted).any():
-        raise NoBoundError("the bound has no exact value", int(np.argmax(values.missing & wanted)))
+        _lack(values.missing & wanted, "the bound has no exact value", missing)
     return values.values
+
+
+def _lack(marks: Marks, reason: str, missing: Marks | None) -> None:
+    if missing is None:
+        raise NoBoundError(reason, int(np.argmax(marks)))
+    missing |= marks

@@ -159,8 +159,8 @@ class Metric:
 
         Exact: int64 where that holds all bounds, else integers of Python. For io it is the least bound of all regimes
         that hold at each point, which `at` may be below: that uses spare lines too, and follows recursion through the
-        program's calls. Bounds that are no integers are rounded up. Raises ArchlineError as `at` does, naming the first
-        point that is wrong, and for arrays that cannot be broadcast (AL416).
+        program's calls. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the
+        first point that is wrong, and for arrays that cannot be broadcast (AL416).
         """
         from archline.api.many import upper_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,11 +20,14 @@ from archline.energy.machines import Machine, parameter
 from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
+from archline.energy.targets import SIZE
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.substitution import substituted
 
 NAME = s.Name("", span=parsed("n").span)
+LEAST = "least "
+"""What the names of lower bounds on metrics begin with."""
 
 
 def upper_at(
@@ -44,41 +47,32 @@ def upper_at(
     on = Applied(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
     formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
-    formulas = {name: _following(each, machine, parameters) for name, each in formulas.items()}
+    formulas = {name: following(each, machine, parameters) for name, each in formulas.items()}
     known = {*machine.values, *parameters}
     formulas = {name: each for name, each in formulas.items() if not (names_in(each) & QUANTITIES.keys()) - known}
     values: dict[str, Any] = {**{name: float(each) for name, each in machine.values.items()}, **parameters}
+    formulas = {name: each.upper for name, each in in_names(subject, formulas).items()}
+    words = {name: sizes.get(name, getattr(DEFAULT_CACHE, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
-        words = {name: sizes.get(name, getattr(DEFAULT_CACHE, name)) for name in ("Z", "L")}
         own = {name: each for name, each in sizes.items() if name not in words}
-        held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - words.keys()
-        costs = {name: subject.cost(name) for name in held}
-        ends = {name: FormulaBounds(_least(name), parsed(name)) for name, cost in costs.items() if not cost.exact}
-        formulas = {name: bounds_of(each, ends).upper for name, each in formulas.items()}
+        for name in frozenset().union(*map(names_in, formulas.values())) - words.keys():
+            metric = name.removeprefix(LEAST)
+            if metric in METRICS:
+                cost = subject.cost(metric)
+                lower = replace(cost, upper=cost.lower, alternatives=(), at_most=())
+                values[name] = _upper(subject, cost if name == metric else lower, own, words)
         values |= words
-        for name in frozenset().union(*map(names_in, formulas.values())) & costs.keys():
-            values[name] = _upper(subject, costs[name], own, words)
-        for name in ends:
-            if any(_least(name).id in names_in(formula) for formula in formulas.values()):
-                lower = replace(costs[name], upper=costs[name].lower, alternatives=())
-                values[_least(name).id] = _upper(subject, lower, own, words)
     else:
         check_known(unplaced(sizes), [subject.names])
-        # A size may have the name of one of the machine's quantities.
-        own_names = {name: replace(NAME, id=f"size {name}") for name in subject.target.sizes}
-        targets = {name: substituted(each, own_names) for name, each in subject.target.formulas.items()}
-        formulas = {name: substituted(each, targets) for name, each in formulas.items()}
-        given_sizes = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L, **sizes}
-        values |= {name: given_sizes[name] for name in ("Z", "L")}
-        values |= {f"size {name}": each for name, each in given_sizes.items()}
+        values |= {**words, **{f"{SIZE}{name}": each for name, each in {**words, **sizes}.items()}}
     run = compiled(formulas)
     missing = [name for name in run.names if name not in values]
     if missing:
-        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix('size ')}`")
+        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix(SIZE)}`")
     return run(values)
 
 
-def _following(expr: s.Expr, machine: Machine, parameters: Mapping[str, Any]) -> s.Expr:
+def following(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
     """A formula with quantities that the machine computes from others as these formulas, if parameters change them."""
     rules = {name: each.formula for name, each in machine.quantities.items() if each.formula and name not in parameters}
     while parameters and (held := names_in(expr) & rules.keys()):
@@ -86,9 +80,21 @@ def _following(expr: s.Expr, machine: Machine, parameters: Mapping[str, Any]) ->
     return expr
 
 
-def _least(metric: str) -> s.Name:
-    """The name of a metric's lower bound."""
-    return replace(NAME, id=f"least {metric}")
+def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
+    """Bounds on formulas of metrics and quantities, in names that have numbers at points.
+
+    Of an algorithm these are its metrics, "flops", and "least flops" for a lower bound that is another; of formulas
+    typed by hand their sizes, "size n", which may have the name of a quantity.
+    """
+    if isinstance(subject, AlgorithmSubject):
+        held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - {"Z", "L"}
+        inexact = [name for name in held if not subject.cost(name).exact]
+        ends = {name: FormulaBounds(replace(NAME, id=f"{LEAST}{name}"), parsed(name)) for name in inexact}
+        return {name: bounds_of(each, ends) for name, each in formulas.items()}
+    own_names = {name: replace(NAME, id=f"{SIZE}{name}") for name in subject.target.sizes}
+    targets = {name: substituted(each, own_names) for name, each in subject.target.formulas.items()}
+    found = {name: substituted(each, targets) for name, each in formulas.items()}
+    return {name: FormulaBounds(each, each) for name, each in found.items()}
 
 
 def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:

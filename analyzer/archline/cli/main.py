@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": "compare algorithms: growth, energy, which takes less and how sure",
     "fit": "fit a machine's parameters to measured energies",
     "scale": "where time and energy scale perfectly on more and more processors",
+    "optimise": "least time, energy or power over sizes, processors and machine parameters",
     "order": "compare the growth of two expressions",
 }
 GARBAGE = 10_000

@@ -195,10 +195,13 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def prints(make: Callable[[argparse.Namespace], str]) -> Callable[[argparse.Namespace], int]:
+def prints(
+    make: Callable[[argparse.Namespace], str], code: Callable[[str], int] = lambda text: 0
+) -> Callable[[argparse.Namespace], int]:
     """A command that prints a text: the one that it made before of the same options and files, if that is kept.
 
-    Nothing is kept of what a matrix, a time limit or a folder decides, nor where a file is written.
+    Nothing is kept of what a matrix, a time limit or a folder decides, nor where a file is written. The exit code is
+    that of the text.
     """
 
     def execute(options: argparse.Namespace) -> int:
@@ -224,7 +227,7 @@ def prints(make: Callable[[argparse.Namespace], str]) -> Callable[[argparse.Name
         if reached:
             note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
             print(note, file=sys.stdout if options.format == "text" else sys.stderr)
-        return 0
+        return code(text)
 
     return execute
 
@@ -263,14 +266,19 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     """What says how a run is done: --cache, --policy, --matrix, --block, --seed, --plain."""
     parser.add_argument("--matrix", metavar="FILE", help="a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel")
     parser.add_argument("--block", type=positive, metavar="B", help="the block size, where the kernel takes blocks")
-    parser.add_argument(
-        "--cache", action=Joined, metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)"
-    )
+    add_cache(parser)
     parser.add_argument(
         "--policy", choices=("optimal", "lru"), default="optimal", help="replacement (default: optimal)"
     )
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="seed of the generated data (default: 0)")
     parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    """--cache Z=..,L=.."""
+    parser.add_argument(
+        "--cache", action=Joined, metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)"
+    )
 
 
 def read_at(options: argparse.Namespace) -> Given:
@@ -288,12 +296,13 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 
     from archline.api.caches import DEFAULT_CACHE
 
+    policy = getattr(options, "policy", DEFAULT_CACHE.policy)
     if options.cache is None:
-        return replace(DEFAULT_CACHE, policy=options.policy), False
+        return replace(DEFAULT_CACHE, policy=policy), False
     from archline.execution.results import Cache
 
     words = read_words(options.cache)
-    return Cache(words["Z"], words["L"], options.policy), True
+    return Cache(words["Z"], words["L"], policy), True
 
 
 def read_words(text: str) -> dict[str, int]:

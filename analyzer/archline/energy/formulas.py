@@ -85,13 +85,13 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
         raise error(rules.DIMENSION, message, span=expr.span)
 
 
-def same_units(exprs: Sequence[s.Expr]) -> None:
-    """Raise ArchlineError (AL461) unless all formulas have one dimension."""
+def same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] | None = None) -> None:
+    """Raise ArchlineError (AL461) unless all formulas have one dimension; `units` are as in `check_units`."""
     first = None
     for expr in exprs:
-        found = fold(expr, _Units({}))
+        found = fold(expr, _Units(units or {}))
         if first is not None and found is not None:
-            check_units(expr, first)
+            check_units(expr, first, units)
         first = first or found
 
 

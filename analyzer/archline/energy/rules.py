@@ -173,3 +173,29 @@ COUNTERS = Rule(
     alone may read since 2020 (CVE-2020-8694), or from NVML for GPUs of NVIDIA.
     """,
 )
+CONSTRAINT = Rule(
+    "AL490",
+    "wrong constraint of an optimisation",
+    """
+    `--subject` compares two formulas by `<=`, `>=` or `==`: of `time`, `energy`, `power`, `energy_delay` and
+    `flops_per_joule`, of metrics, of the machine's quantities and of sizes. The right side may be a number with a unit:
+    `"time <= 2 ms"`, `"power/P <= 20 W"`, `"memory <= memory_max"`, `"flops_per_joule >= 75 Gflop/J"`.
+    """,
+)
+UNBOUNDED = Rule(
+    "AL491",
+    "optimisation without an end",
+    """
+    Sizes of an algorithm are taken from the values that its facts allow (`c divides g`, `P is power of 7`) or from a
+    range: `--over c=1..64`. A variable that no fact limits needs a range; real symbols of formulas need one where time,
+    energy or power fall without end. There are at most 10^6 points of sizes.
+    """,
+)
+NOT_SIGNOMIAL = Rule(
+    "AL492",
+    "formula that cannot be minimised over real numbers",
+    """
+    Over real numbers sums of products of powers are minimised, `max`, roots and quotients of them too: not `floor`,
+    `ceil`, or logarithms of what varies. Over whole numbers, `--integer P` with a range, all formulas can be.
+    """,
+)

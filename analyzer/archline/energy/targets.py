@@ -20,6 +20,8 @@ from archline.language.source import Source, Span
 from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
+SIZE = "size "
+"""What the names of sizes begin with where a formula has names of quantities too."""
 SYMBOLS = ("P", "Z", "L")
 """Metrics that formulas may hold as sizes, and that are then known."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.compiled import Compiler
-from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.numbers import fmpq
 from archline.records import record
@@ -105,7 +105,11 @@ class Vectors:
             try:
                 found[place] = floor(compute(compiler.environment(row)))
             except EvaluationError:
-                missing[place] = True
+                try:
+                    # Products of powers and logarithms may be rational where their factors are not.
+                    found[place] = floor(evaluate(value, dict(zip(names, row, strict=True))))
+                except EvaluationError:
+                    missing[place] = True
         return column(found, missing if missing.any() else None)
 
     def _ratio(self, value: Poly) -> tuple[Column, int]:

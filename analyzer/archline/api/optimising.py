@@ -1,0 +1,348 @@
+"""Optimisation: the sizes, symbols and machine parameters at which time, energy or power are least."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.cost import whole_ends_at
+from archline.analysis.vectorised import lower_at, upper_at
+from archline.api import rules
+from archline.api.algorithms import Algorithm
+from archline.api.caches import DEFAULT_CACHE
+from archline.api.energies import applied, numeric
+from archline.api.energy_arrays import LEAST, following, in_names
+from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced
+from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, model_for, subject
+from archline.energy import rules as energy_rules
+from archline.energy.formulas import names_in
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine, parameter
+from archline.energy.machines import machine as machine_of
+from archline.energy.model import Applied, Model
+from archline.energy.models import model as model_of
+from archline.energy.optimise.constraints import UNITS, Reading
+from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice
+from archline.energy.optimise.points import Known, Points, minimal
+from archline.energy.optimise.problem import (
+    INFEASIBLE,
+    LATTICE,
+    Constraint,
+    Optimisation,
+    Optimum,
+    Problem,
+    Variable,
+)
+from archline.energy.quantities import METRICS, QUANTITIES
+from archline.energy.targets import SIZE
+from archline.execution.results import Cache
+from archline.language import syntax as s
+from archline.language.conditions import OF_SIZES
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.evaluate import EvaluationError as NoValueError
+from archline.language.evaluate import evaluate
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.printer import format_fact
+from archline.language.source import Span
+from archline.language.substitution import defined_sizes, facts_in_sizes, processors_of, substituted_fact
+from archline.records import replace
+
+_RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
+NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *OF_SIZES))
+"""What is reported of sizes at which an algorithm has no run."""
+
+
+def optimise(
+    target: str | Algorithm,
+    *,
+    over: str | Sequence[str],
+    minimise: str = "energy",
+    machine: str | Machine | None = None,
+    model: str | None = None,
+    at: Mapping[str, Number] | str | None = None,
+    where: str | None = None,
+    subject: str | Sequence[str] = (),
+    integer: Iterable[str] = (),
+    parameters: Mapping[str, str | float] | None = None,
+    cache: Cache | None = None,
+    bound: str = "upper",
+) -> Optimisation:
+    """Minimise `energy`, `time`, `power` or `energy_delay` of an algorithm or of formulas over what `over` names.
+
+    `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges where facts give none;
+    `subject=["time <= 2 ms"]` bounds what the optimum may take. Sizes of algorithms are whole numbers, and so are the
+    symbols in `integer`. Costs that are only bounded count at their upper ends, or at the lower ones (`bound`). Raises
+    ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a range is missing.
+    """
+    given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
+    base = machine if isinstance(machine, Machine) else NO_MACHINE if machine is None else machine_of(machine)
+    sizes = read_settings(at, "--at") if isinstance(at, str) else together(at, {}) or {}
+    chosen = subject_of(target)
+    settings = Settings(cache or DEFAULT_CACHE, cache is not None)
+    texts = [subject] if isinstance(subject, str) else list(subject)
+    names = [over] if isinstance(over, str) else list(over)
+    task = _Task(chosen, base.with_parameters(given), model, sizes, settings, names, frozenset(integer))
+    return task.solved(minimise, texts, where, bound == "upper")
+
+
+subject_of = subject
+NO_MACHINE = Machine("parameters", "", "parameters given by hand", "", (), {})
+
+
+class _Task:
+    """A target on a machine, with what is fixed and what varies."""
+
+    def __init__(
+        self,
+        chosen: Subject,
+        machine: Machine,
+        model: str | None,
+        at: Given,
+        settings: Settings,
+        over: Sequence[str],
+        integer: frozenset[str],
+    ) -> None:
+        self.chosen, self.settings = chosen, settings
+        self.model: Model = model_for(chosen, model_of(model or "ice"), model is not None)
+        own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
+        self.sizes = tuple(own)
+        self.variables = tuple(self._variables(over, integer))
+        check_known(at, [chosen.names])
+        self.at = {name: _known_number(name, *each) for name, each in at.items()}
+        for name in (each.name for each in self.variables if each.name in at):
+            raise error(rules.REPEATED_SIZE, f"`{name}` varies, and is given by `--at` too", span=at[name][1])
+        known = {*at, *(each.name for each in self.variables), "Z", "L", *dict(defined_sizes(chosen.where))}
+        needed = {*chosen.names.needed, *({"P"} & {*self.sizes})}
+        missing = [name for name in self.sizes if name in needed - known]
+        if missing:
+            hint = "give --at " + ",".join(f"{name}=..." for name in dict.fromkeys(missing))
+            raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0]}`", hint=hint)
+        self.moved = [each.name for each in self.variables if each.key == each.name]
+        more = {name: parameter(name, "1") for name in self.moved if name not in machine.quantities}
+        self.machine = replace(machine, quantities={**machine.quantities, **more})
+        on, _ = applied(chosen, self.machine, self.model, Settings())
+        self.on: Applied = on
+
+    def _variables(self, over: Sequence[str], integer: frozenset[str]) -> Iterator[Variable]:
+        for text in (part for each in over for part in each.split(",") if part.strip()):
+            found = _RANGE.fullmatch(text)
+            if found is None:
+                hint = "write --over c,P=1..64"
+                raise error(rules.OPTIONS_CLASH, f"`{text.strip()[:40]}` names nothing that varies", hint=hint)
+            name = found[1]
+            low, high = (None if part is None else _number(part) for part in (found[2], found[3]))
+            if low is not None and high is not None and low > high:
+                raise error(rules.OPTIONS_CLASH, f"the range of `{name}` goes from {low} to {high}")
+            if name in self.sizes:
+                whole = isinstance(self.chosen, AlgorithmSubject) or name in integer
+                yield Variable(name, f"{SIZE}{name}", whole, low, high)
+            elif name in QUANTITIES:
+                yield Variable(name, name, False, low, high)
+            else:
+                near = did_you_mean(name, [*self.sizes, *QUANTITIES])
+                message = f"`{self.chosen.name}` has no size `{name}`, and there is no quantity of that name"
+                raise error(rules.UNKNOWN_SIZE, message, hint=near)
+
+    # The problem
+    def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
+        """The problem and its answer."""
+        if minimise not in UNITS:
+            raise error(rules.OPTIONS_CLASH, f"`{minimise}` is not minimised", hint=f"take {', '.join(UNITS)}")
+        check_facts(where, [self.chosen])
+        more = parse_facts(where, "--where") if where else ()
+        reading = Reading(self.on, self.sizes)
+        constraints = [*reading.constraints(subject)]
+        objective = reading.formula(s.Name(minimise, span=_SPAN))
+        whole = all(each.integer for each in self.variables)
+        if not whole:
+            constraints += [each for fact in more for each in _compared(reading, fact)]
+        problem = self._problem(minimise, objective, constraints, upper)
+        found = self._over_points(problem, more) if whole else self._over_reals(problem)
+        chosen = self.chosen
+        return Optimisation(
+            chosen.name, self.machine.name, self.model.name, self.at, problem, found, chosen.assumptions
+        )
+
+    def _problem(self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool) -> Problem:
+        formulas = {"objective": objective}
+        for index, each in enumerate(constraints):
+            formulas |= {f"left {index}": each.left, f"right {index}": each.right}
+        formulas = {name: following(each, self.machine, self.moved) for name, each in formulas.items()}
+        bounds = in_names(self.chosen, formulas)
+        variables = self.variables
+        return Problem(minimise, UNITS[minimise], objective, tuple(constraints), variables, bounds, upper)
+
+    # Sizes
+    def _over_points(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
+        facts = [*self._facts(), *(self._in_sizes(fact) for fact in more)]
+        fixed, least = self._fixed(), self._least()
+        try:
+            points = lattice(fixed, self.variables, facts, least)
+        except UnboundedError as unbounded:
+            hint = f"give it a range: --over {unbounded}=1..64"
+            raise error(energy_rules.UNBOUNDED, f"no fact limits `{unbounded}`", hint=hint) from None
+        except TooManyError:
+            hint = "narrow the ranges"
+            raise error(energy_rules.UNBOUNDED, "there are more than 10^6 points", hint=hint) from None
+        if not len(next(iter(points.values()))):
+            return Optimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
+        points, columns, sharp = self._columns(problem, points)
+        if not len(next(iter(points.values()))):
+            raise error(rules.NO_VALUE, "a cost has no value at any point")
+        return Points(problem, points, columns, sharp, self._exact).best()
+
+    def _facts(self) -> list[s.Fact]:
+        if isinstance(self.chosen, FormulaSubject):
+            return []
+        facts = list(facts_in_sizes(self.chosen.algorithm.node))
+        if "P" in self.at and "P" not in self.sizes:
+            facts.append(s.Binary("==", _processors(self.chosen), parse_expression(str(self.at["P"])), span=_SPAN))
+        return facts
+
+    def _in_sizes(self, fact: s.Fact) -> s.Fact:
+        """A fact of `--where`, with P in sizes where these say how many processors there are."""
+        if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
+            return fact
+        return substituted_fact(fact, {"P": _processors(self.chosen)})
+
+    def _fixed(self) -> dict[str, int]:
+        return {name: int(value) for name, value in self.at.items() if value == int(value)}
+
+    def _least(self) -> dict[str, int]:
+        names = self.chosen.names
+        return {each.name: names.least(each.name) or 0 for each in self.variables}
+
+    def _excluded(self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]) -> tuple[str, ...]:
+        """Facts and ranges that no point satisfies together."""
+        ranges = [each for each in self.variables if each.low is not None or each.high is not None]
+
+        def feasible(kept: Sequence[Any]) -> bool:
+            free = [each if each in kept else replace(each, low=None, high=None) for each in self.variables]
+            try:
+                found = lattice(fixed, free, [each for each in facts if each in kept], least)
+            except (UnboundedError, TooManyError):
+                return True
+            return len(next(iter(found.values()))) > 0
+
+        left = minimal([*facts, *ranges], feasible)
+        return tuple(each.text if isinstance(each, Variable) else format_fact(each) for each in left)
+
+    def _columns(
+        self, problem: Problem, points: Mapping[str, NDArray[Any]]
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
+        """The points at which all names of the problem have numbers, these numbers, and whether they are exact."""
+        held = frozenset().union(
+            *(names_in(end) for each in problem.bounds.values() for end in (each.lower, each.upper))
+        )
+        length = len(next(iter(points.values())))
+        cache = self.settings.cache
+        sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
+        values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
+        missing, sharp = np.zeros(length, bool), True
+        whole = {name: np.broadcast_to(each, (length,)) for name, each in sizes.items() if _whole(each)}
+        for name in held:
+            metric = name.removeprefix(LEAST)
+            if name.startswith(SIZE):
+                values[name] = _floats(sizes[name.removeprefix(SIZE)])
+            elif name in ("Z", "L"):
+                values[name] = _floats(sizes[name])
+            elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
+                cost = self.chosen.cost(metric)
+                if cost.upper is None:
+                    message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
+                    raise error(rules.NEEDS_BOUND, message)
+                sharp &= cost.ends is None and not cost.alternatives
+                if len(whole) < len(sizes):
+                    values[name] = _one_by_one(cost, sizes, length, name != metric)
+                else:
+                    end = upper_at if name == metric else lower_at
+                    values[name] = end(cost, whole, length, missing).astype(np.float64)
+        if not missing.any():
+            return dict(points), values, sharp
+        kept = {name: each[~missing] if np.ndim(each) else each for name, each in values.items()}
+        return {name: each[~missing] for name, each in points.items()}, kept, sharp
+
+    def _exact(self, point: Mapping[str, int]) -> Known | None:
+        """What is known at a point; None where the algorithm has no run."""
+        at: dict[str, Number] = {**self.at, **{each.name: point[each.name] for each in self.variables}}
+        try:
+            result = numeric(self.chosen, self.machine, self.model, unplaced(at), self.settings)
+        except ArchlineError as problem:
+            if problem.diagnostics[0].rule in NO_RUN:
+                return None
+            raise
+        assert result.estimate is not None
+        own = {f"{SIZE}{name}": Interval.of(value) for name, value in {**at, **(result.at or {})}.items()}
+        return Known({**self.on.constants, **result.estimate.amounts, **own}, result)
+
+    def _over_reals(self, problem: Problem) -> Optimum:
+        raise NotImplementedError
+
+
+_SPAN = parse_expression("n").span
+
+
+def _compared(reading: Reading, fact: s.Fact) -> Iterator[Constraint]:
+    match fact:
+        case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
+            yield from reading.compared(op, left, right, format_fact(fact))
+        case _:
+            message = f"`{format_fact(fact)}` is about whole numbers"
+            raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name what varies in --integer")
+
+
+def _sizes(chosen: AlgorithmSubject) -> Iterator[str]:
+    """The names that an algorithm takes values for."""
+    names = chosen.names
+    yield from (*names.sizes, *names.indices, *names.amounts)
+    if not chosen.on_grid:
+        yield from ("Z", "L")
+    elif chosen.takes_processors:
+        yield "P"
+
+
+def _processors(chosen: AlgorithmSubject) -> s.Expr:
+    found = processors_of(chosen.algorithm.node)
+    return s.Name("P", span=_SPAN) if found is None else found
+
+
+def _known_number(name: str, value: object, span: Span | None) -> Number:
+    if not isinstance(value, int | Fraction):
+        raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)
+    return value
+
+
+def _number(text: str) -> Fraction:
+    try:
+        value = evaluate(parse_expression(text, "--over"), {})
+    except NoValueError:
+        value = None
+    if not isinstance(value, int | Fraction) or value < 0:
+        raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a number, 0 or more", hint="write --over P=1..64")
+    return Fraction(value)
+
+
+def _whole(value: Any) -> bool:
+    return np.ndim(value) > 0 or value == int(value)
+
+
+def _floats(value: Any) -> Any:
+    return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
+
+
+def _one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
+    """An end of a cost at points of which some value is no whole number; not a number where it has none."""
+    found = np.full(length, np.nan)
+    for place in range(length):
+        point = {name: Fraction(int(each[place])) if np.ndim(each) else each for name, each in sizes.items()}
+        try:
+            found[place] = whole_ends_at(cost, point)[0 if lower else 1]
+        except EvaluationError:
+            continue
+    return found

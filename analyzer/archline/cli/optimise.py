@@ -1,0 +1,92 @@
+"""Least time, energy or power: over sizes, processors, copies, blocks, memory and parameters of the machine.
+
+A target is an algorithm, whose sizes vary over the values that its facts allow, or formulas typed by hand, whose
+symbols are real numbers unless --integer names them:
+
+    archline optimise distributed.matmul::matmul_25d --machine jaketown --at n=4096 --over g,c --subject "time <= 1 ms"
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from importlib import import_module
+
+from archline.cli import options as shared
+
+CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
+"""Which options the project's configuration fills in, by its keys."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("target", metavar="TARGET", help="an algorithm, or formulas such as linear:F=n^3/P,...")
+    shared.add_machines(parser, required=False)
+    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: by the target)")
+    parser.add_argument(
+        "--minimise",
+        choices=("energy", "time", "power", "energy_delay"),
+        default="energy",
+        help="what is to be least (default: energy)",
+    )
+    parser.add_argument(
+        "--over",
+        action="append",
+        required=True,
+        metavar="NAMES",
+        help="what varies: sizes, symbols, quantities of the machine; with ranges where facts give none: P=1..64,M",
+    )
+    parser.add_argument(
+        "--subject",
+        action="append",
+        default=[],
+        metavar="BOUND",
+        help='a bound on what it takes: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated',
+    )
+    parser.add_argument("--integer", default="", metavar="NAMES", help="symbols of formulas that are whole numbers")
+    shared.add_at(parser)
+    shared.add_where(parser)
+    shared.add_cache(parser)
+    parser.add_argument(
+        "--bound",
+        choices=("upper", "lower"),
+        default="upper",
+        help="which ends of costs count that are only bounded (default: upper)",
+    )
+    shared.add_time_limit(parser)
+    shared.add_no_cache(parser)
+    shared.add_format(parser, ("text", "json"))
+
+
+def _text(options: argparse.Namespace) -> str:
+    from archline.api.optimising import NO_MACHINE, optimise
+    from archline.energy.machines import read_parameters
+    from archline.report.layout import terminal_width
+
+    given = read_parameters(options.parameters)
+    machine = shared.only_machine(options) if options.machines else NO_MACHINE.with_parameters(given)
+    cache, chosen = shared.read_cache(options)
+    found = optimise(
+        options.target,
+        over=options.over,
+        minimise=options.minimise,
+        machine=machine,
+        model=options.model,
+        at=options.at,
+        where=options.where,
+        subject=options.subject,
+        integer=shared.listed(options.integer),
+        cache=cache if chosen else None,
+        bound=options.bound,
+    )
+    renderer = import_module(f"archline.report.optima.{options.format}")
+    return str(renderer.render(found, terminal_width()))
+
+
+def _code(text: str) -> int:
+    from archline.report.optima.text import infeasible
+
+    return int(infeasible(text))
+
+
+execute = partial(shared.prints, code=_code)(_text)

@@ -1,0 +1,1 @@
+"""Sizes, symbols and machine parameters at which time, energy or power are least."""

@@ -1,0 +1,98 @@
+"""What is minimised and what it is subject to, as formulas of metrics, quantities and sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from archline.energy import rules
+from archline.energy.formulas import check_units, names_in, parsed, same_units, unknown_name
+from archline.energy.model import Applied
+from archline.energy.optimise.problem import Constraint
+from archline.energy.quantities import METRICS, NAMES
+from archline.energy.targets import SIZE
+from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.substitution import substituted
+from archline.records import record
+
+UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s"}
+"""What may be minimised."""
+_WITH_UNIT = re.compile(r"(.*?)(<=|>=|==)\s*(\S+)\s+([A-Za-z]\S*)\s*")
+
+
+@record
+class Reading:
+    """How names are read: sizes first, then what is minimised, letters of the model, metrics and quantities."""
+
+    on: Applied
+    sizes: tuple[str, ...]
+
+    @property
+    def _known(self) -> dict[str, s.Expr]:
+        model = self.on.model
+        flops = "P*flops" if model.processors == "P" else "flops"
+        power = "min(energy/time, power_limit)" if "power cap" in model.sides else "energy/time"
+        texts = {"power": power, "energy_delay": "energy*time", "flops_per_joule": f"{flops}/energy"}
+        letters = {letter: parsed(metric) for letter, metric in model.letters.items()}
+        answers = {name: model.expanded(name) for name in ("energy", "time")}
+        return letters | answers | {name: model.expanded(text) for name, text in texts.items()}
+
+    def formula(self, expr: s.Expr) -> s.Expr:
+        """A formula with its names replaced by what they stand for. Raises ArchlineError (AL462) for unknown ones."""
+        own = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
+        known = {**self._known, **own}
+        for name in s.names(expr) - known.keys() - NAMES.keys():
+            raise unknown_name(s.Name(name, span=expr.span), [*known, *NAMES])
+        return self.on.complete(substituted(expr, known))
+
+    @property
+    def units(self) -> dict[str, Dimension]:
+        """Those of the names that the registry does not have."""
+        units = {**UNITS, "flops_per_joule": "flop/J"}
+        found = {name: dimension(unit) for name, unit in units.items()}
+        letters = {letter: METRICS[metric].dimension for letter, metric in self.on.model.letters.items()}
+        return {**letters, **found, **dict.fromkeys(self.sizes, NUMBER)}
+
+    def constraints(self, texts: Sequence[str]) -> Iterator[Constraint]:
+        """Constraints as typed. Raises ArchlineError (AL461, AL462, AL490)."""
+        for text in texts:
+            yield from self._constraint(text)
+
+    def _constraint(self, text: str) -> Iterator[Constraint]:
+        found = _WITH_UNIT.fullmatch(text)
+        unit = None if found is None else parse_unit(found[4])
+        if found is not None and unit is not None:
+            left = parse_expression(found[1].strip(), "--subject")
+            check_units(left, unit.dimension, self.units)
+            try:
+                number = evaluate(parse_expression(found[3], "--subject"), {})
+            except EvaluationError:
+                number = None
+            if not isinstance(number, int | Fraction):
+                raise error(rules.CONSTRAINT, f"`{found[3]}` is not a number of {found[4]}", span=left.span)
+            value = Fraction(number) * unit.factor
+            right: s.Expr = parsed(f"{value.numerator}/{value.denominator}")
+            yield from self.compared(found[2], left, right, text)
+            return
+        for fact in parse_facts(text, "--subject"):
+            match fact:
+                case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
+                    numbers = [each for each in (left, right) if not names_in(each)]
+                    same_units([each for each in (left, right) if each not in numbers], self.units)
+                    yield from self.compared(op, left, right, text)
+                case _:
+                    hint = 'write FORMULA <= NUMBER UNIT, such as "time <= 2 ms"'
+                    raise error(rules.CONSTRAINT, f"`{text}` compares no formulas", span=fact.span, hint=hint)
+
+    def compared(self, op: str, left: s.Expr, right: s.Expr, text: str) -> Iterator[Constraint]:
+        """The constraints that a comparison is; `<` and `>` count as `<=` and `>=`."""
+        one, other = self.formula(left), self.formula(right)
+        if op in ("<=", "<", "=="):
+            yield Constraint(text.strip(), one, other)
+        if op in (">=", ">", "=="):
+            yield Constraint(text.strip(), other, one)

@@ -1,0 +1,113 @@
+"""What is minimised, over what and subject to what; and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from archline.energy.formulas import FormulaBounds
+from archline.energy.intervals import Interval
+from archline.energy.results import EnergyResult
+from archline.language import syntax as s
+from archline.records import field, record
+
+Number: TypeAlias = int | float
+Span: TypeAlias = tuple[Number, Number]
+OPTIMAL, INFEASIBLE, BRACKETED = "optimal", "infeasible", "bracketed"
+LATTICE, GEOMETRIC, BRANCHING = "lattice", "geometric program", "branch and bound"
+NEAR = 0.01
+"""Ranges are of the points whose objective is within this share of the optimum."""
+
+
+@record
+class Variable:
+    """What varies; `key` is its name in formulas. Without a range the facts of the sizes give its values."""
+
+    name: str
+    key: str
+    integer: bool
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+    @property
+    def text(self) -> str:
+        """The range as a constraint: `P = 1 .. 64`."""
+        low, high = ("" if end is None else f"{float(end):.12g}" for end in (self.low, self.high))
+        return f"{self.name} = {low} .. {high}"
+
+
+@record
+class Constraint:
+    """`left <= right`, as typed in `text`: formulas of metrics, quantities and sizes."""
+
+    text: str
+    left: s.Expr
+    right: s.Expr
+
+
+@record
+class Problem:
+    """A formula to minimise, in a unit, over variables under constraints.
+
+    `bounds` are those on the `objective` and on both sides of each constraint ("left 0", "right 0"), in names that have
+    numbers. `upper` says whether the upper ends of bounded costs count, or the lower ones.
+    """
+
+    minimise: str
+    unit: str
+    objective: s.Expr
+    constraints: tuple[Constraint, ...]
+    variables: tuple[Variable, ...]
+    bounds: Mapping[str, FormulaBounds[s.Expr]] = field(hash=False)
+    upper: bool = True
+
+    def end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
+        """The end of a formula that counts."""
+        return value.upper if self.upper else value.lower
+
+    def sides(self, index: int) -> tuple[s.Expr, s.Expr]:
+        """Both sides of a constraint, at the ends at which it surely holds (or with lower ends may hold)."""
+        left, right = self.bounds[f"left {index}"], self.bounds[f"right {index}"]
+        return (left.upper, right.lower) if self.upper else (left.lower, right.upper)
+
+
+@record
+class Optimum:
+    """The answer to a problem.
+
+    `value` and `lower` are both ends of the objective at the optimum; no feasible point is below `bound`, and `gap` is
+    how far that is from the end that was minimised, relative to it. A variable that may have any value of a range
+    without a change of the optimum is a pair in `variables`; `at` has one value for each. `ranges` are those within 1 %
+    of the optimum. `binding` are constraints without which it would be lower, `conflict` those that exclude each other.
+    """
+
+    status: str
+    method: str
+    value: float | None = None
+    lower: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    variables: Mapping[str, Number | Span] = field(default_factory=dict, hash=False)
+    at: Mapping[str, Number] = field(default_factory=dict, hash=False)
+    ranges: Mapping[str, Span] = field(default_factory=dict, hash=False)
+    binding: tuple[str, ...] = ()
+    conflict: tuple[str, ...] = ()
+    closed_form: Mapping[str, str] = field(default_factory=dict, hash=False)
+    points: int = 0
+    notes: tuple[str, ...] = ()
+    result: EnergyResult | None = None
+    amounts: Mapping[str, Interval] = field(default_factory=dict, hash=False)
+
+
+@record
+class Optimisation:
+    """A problem of a target on a machine by a model at fixed sizes, with its answer."""
+
+    target: str
+    machine: str
+    model: str
+    fixed: Mapping[str, int | Fraction] = field(hash=False)
+    problem: Problem
+    found: Optimum
+    assumptions: tuple[str, ...] = ()

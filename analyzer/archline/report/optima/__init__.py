@@ -1,0 +1,1 @@
+"""Optima as text and as JSON."""

@@ -1,0 +1,106 @@
+"""An optimum as plain text: the objective, the variables with their ranges, what binds, and the other answers there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from archline.energy.intervals import Interval
+from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, Number, Optimisation, Optimum, Span
+from archline.report.energies import shown
+from archline.report.layout import indented, table, wrap
+from archline.report.numbers import readable
+
+
+def render(answer: Optimisation, width: int) -> str:
+    """The answer."""
+    problem, found = answer.problem, answer.found
+    given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
+    title = f"{answer.target} on {answer.machine}, model {answer.model}: least {_named(problem.minimise)}"
+    lines = wrap("; ".join(filter(None, (title, given))), width)
+    constraints = ", ".join(dict.fromkeys(each.text for each in problem.constraints))
+    if constraints:
+        lines += indented(wrap(f"subject to {constraints}", width - 2))
+    if found.value is None:
+        lines += ["", *indented(wrap(_none(found), width - 2))]
+        return "\n".join(lines) + "\n"
+    lines += ["", *indented(table(list(_rows(answer)), width - 2)), ""]
+    lines += indented([line for each in _notes(answer) for line in wrap(each, width - 2)])
+    return "\n".join(lines) + "\n"
+
+
+def infeasible(text: str) -> bool:
+    """Whether a text or a document is about a problem without a solution."""
+    return f"\n  {INFEASIBLE}: " in text or f'"status": "{INFEASIBLE}"' in text
+
+
+def _none(found: Optimum) -> str:
+    if found.status == BRACKETED:
+        return "no feasible point is found, and not proved that there is none"
+    if not found.conflict:
+        return f"{INFEASIBLE}: no run ends at any of the {found.points:,} points"
+    return (
+        f"{INFEASIBLE}: {' and '.join(found.conflict)} {'exclude each other' if len(found.conflict) > 1 else 'fails'}"
+    )
+
+
+def _rows(answer: Optimisation) -> Iterator[list[str]]:
+    problem, found = answer.problem, answer.found
+    assert found.value is not None
+    assert found.lower is not None
+    ends = Interval(Fraction(found.lower), Fraction(found.value))
+    yield [_named(problem.minimise), ends.text(problem.unit), _proved(found)]
+    for each in problem.variables:
+        value, near = found.variables[each.name], found.ranges.get(each.name)
+        free = " (any of these)" if isinstance(value, tuple) else ""
+        alone = near is not None and near == (value, value)
+        yield [each.name, f"{_span(value)}{free}", f"{'alone' if alone else _span(near)} within 1 %" if near else ""]
+    estimate = None if found.result is None else found.result.estimate
+    if estimate is not None:
+        for name, unit in shown.ANSWERS:
+            amount = shown.answers(estimate)[name]
+            if amount is not None and name != problem.minimise:
+                yield [_named(name), amount.text(unit), ""]
+        more = [name for name in ("P", "memory") if name in estimate.amounts.keys() - found.variables.keys()]
+        yield from ([name, _count(estimate.amounts[name]), ""] for name in more)
+    yield ["binding", "; ".join(found.binding) or "nothing", ""]
+    yield from ([f"{name} =", text, "closed form"] for name, text in found.closed_form.items())
+
+
+def _count(amount: Interval) -> str:
+    ends = dict.fromkeys(shown.approximate(end, 6) for end in (amount.lower, amount.upper))
+    return " .. ".join(ends)
+
+
+def _proved(found: Optimum) -> str:
+    if found.status == BRACKETED:
+        assert found.bound is not None
+        return f"not below {found.bound:.6g}: a gap of {found.gap:.2g}"
+    if found.method == LATTICE:
+        return f"the least of {found.points:,} points"
+    return f"optimal: a gap of {found.gap:.1g}"
+
+
+def _notes(answer: Optimisation) -> Iterator[str]:
+    found = answer.found
+    free = [name for name, value in found.variables.items() if isinstance(value, tuple)]
+    if free:
+        yield f"the values above are those at {', '.join(f'{name} = {_number(found.at[name])}' for name in free)}"
+    end = "upper" if answer.problem.upper else "lower"
+    if found.lower != found.value:
+        yield f"costs that are only bounded count at their {end} ends"
+    yield from found.notes
+    if answer.assumptions:
+        yield f"assuming {', '.join(answer.assumptions)}"
+
+
+def _named(name: str) -> str:
+    return {"energy_delay": "energy-delay", "flops_per_joule": "flops per joule"}.get(name, name)
+
+
+def _span(value: Number | Span) -> str:
+    return " .. ".join(map(_number, value)) if isinstance(value, tuple) else _number(value)
+
+
+def _number(value: Number) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.7g}"

@@ -1,0 +1,221 @@
+"""`archline optimise` over sizes of algorithms: against all points, one by one, as `energy` evaluates them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+
+import archline as al
+from archline.api.energies import energies
+from archline.api.settings import unplaced
+from archline.api.subjects import Settings, subject
+from archline.energy.machines import machine, parameter
+from archline.energy.model import Estimate
+from archline.energy.models import model
+from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice
+from archline.energy.optimise.problem import Variable
+from archline.language.evaluate import holds
+from archline.language.parser import parse_facts
+from cli_support import cli
+from effort import drawn
+from energy_support import refusal
+
+Point = dict[str, int]
+MATMUL, CAPS = "distributed.matmul::matmul_25d", "distributed.matmul::caps_strassen"
+NBODY, LU = "distributed.nbody::nbody_replicated", "distributed.lu::lu_25d"
+GRIDS = {
+    MATMUL: ({"n": (8, 12, 24)}, ("g", "c"), {"g": 24, "c": 24}),
+    NBODY: ({"n": (24, 36, 48), "f": (0, 3, 20)}, ("P", "c"), {"P": 48, "c": 7}),
+    CAPS: ({"n": (14, 28, 56)}, ("P", "m", "d"), {"P": 49, "m": 56, "d": 3}),
+    LU: ({"n": (4, 12, 16)}, ("g", "c", "b"), {"g": 6, "c": 8, "b": 9}),
+}  # fmt: skip
+MACHINE = {
+    "gamma_t": ("1e-9", "1e-8"), "beta_t": ("1e-8", "1e-6"), "alpha_t": ("1e-7", "1e-4"), "gamma_e": ("1e-9", "1e-8"),
+    "beta_e": ("1e-9", "1e-6"), "alpha_e": ("1e-8", "1e-4"), "delta_e": ("1e-6", "1e-1"), "eps_e": ("1e-3", "1"),
+}  # fmt: skip
+
+
+def drawn_parameters(source: random.Random) -> dict[str, str]:
+    """Parameters of which no term of time and energy is always negligible."""
+    return {name: f"{source.uniform(float(low), float(high)):.3e}" for name, (low, high) in MACHINE.items()}
+
+
+def ends(value: Any) -> tuple[Fraction, Fraction]:
+    return value if isinstance(value, tuple) else (value, value)
+
+
+@cache
+def amounts(target: str, fixed: tuple[tuple[str, int], ...], point: tuple[tuple[str, int], ...]) -> Any:
+    """The inputs of the linear model at a point; None where the algorithm has no run."""
+    chosen, at = subject_of(target), {**dict(fixed), **dict(point)}
+    if any(holds(fact, at) is False for fact in chosen.where):
+        return None
+    try:
+        (found,) = energies([chosen], [machine("jaketown")], None, unplaced(at), Settings())
+    except al.ArchlineError:
+        return None
+    return found.result.estimate.amounts
+
+
+subject_of = cache(subject)
+
+
+def every_point(
+    target: str, fixed: Point, most: Mapping[str, int], parameters: Mapping[str, str]
+) -> Iterator[tuple[Point, Estimate]]:
+    """The energy at all points of a box at which the algorithm has a run."""
+    on = machine("jaketown").with_parameters({name: parameter(name, value) for name, value in parameters.items()})
+    for values in product(*(range(1 if name != "d" else 0, high + 1) for name, high in most.items())):
+        point = dict(zip(most, values, strict=True))
+        found = amounts(target, tuple(fixed.items()), tuple(point.items()))
+        if found is not None:
+            yield point, model("linear")(on, found)
+
+
+@pytest.mark.parametrize("target", GRIDS, ids=lambda name: name.partition("::")[2])
+def test_the_optimum_is_that_of_all_points(target: str) -> None:
+    source = random.Random(target)
+    choices, over, most = GRIDS[target]
+    algorithm = al.algorithm(target)
+    for _ in range(drawn(25, least=3)):
+        fixed = {name: source.choice(values) for name, values in choices.items()}
+        parameters = drawn_parameters(source)
+        by = source.choice(["energy", "time", "power", "energy_delay"])
+        upper = source.random() < 0.7
+        asked: dict[str, Any] = {
+            "over": [f"{name}={0 if name == 'd' else 1}..{high}" for name, high in most.items()],
+            "at": fixed, "machine": "jaketown", "parameters": parameters, "minimise": by, "bound": "upper" if upper else "lower",
+        }  # fmt: skip
+        points = list(every_point(target, fixed, most, parameters))
+
+        def end(estimate: Estimate, name: str, upper: bool = upper) -> Fraction:
+            found = estimate.by(name)
+            assert found is not None
+            return found.upper if upper else found.lower
+
+        assert points
+        allowed = points
+        if source.random() < 0.6:
+            other = source.choice([name for name in ("time", "power", "energy") if name != by])
+            limits = sorted(end(each, other) for _, each in points)
+            limit = limits[source.randrange(len(limits))] * source.choice([Fraction(9, 10), 1, Fraction(11, 10)])
+            limit = Fraction(f"{float(limit):.5e}")
+            asked["subject"] = f"{other} <= {float(limit):.5e}"
+            allowed = [(point, each) for point, each in points if end(each, other) <= limit]
+        found = al.optimise(algorithm, **asked).found
+        if not allowed:
+            assert found.status == "infeasible"
+            assert found.conflict == (asked["subject"],)
+            continue
+        least = min(float(end(each, by)) for _, each in allowed)
+        value = found.value if upper else found.lower
+        assert value is not None
+        assert found.status == "optimal"
+        assert abs(value - least) <= 1e-9 * least
+        assert found.gap == 0
+        at = next(each for point, each in allowed if point == dict(found.at)).by(by)
+        assert at is not None
+        assert (found.lower, found.value) == pytest.approx((float(at.lower), float(at.upper)), rel=1e-12)
+        near = [point for point, each in allowed if float(end(each, by)) <= 1.01 * least]
+        for name in over:
+            low, high = found.ranges[name]
+            assert (low, high) == (min(point[name] for point in near), max(point[name] for point in near))
+
+
+FACTS = [
+    "c divides g", "g divides n", "c^2 divides P", "P divides n", "P divides n*c", "g*g*c <= n", "g is power of 2",
+    "n/g is power of 2", "c <= g", "P == g*c", "c is square", "2*c - 1 <= g", "P >= g^2", "P <= 20", "g != c",
+]  # fmt: skip
+
+
+def test_the_points_are_those_at_which_no_fact_is_false() -> None:
+    source = random.Random(7)
+    for _ in range(drawn(200, least=20)):
+        texts = source.sample(FACTS, source.randint(1, 5))
+        facts = parse_facts(", ".join(texts))
+        n, highs = source.choice([1, 12, 16, 36, 60]), {name: source.randint(1, 40) for name in ("g", "c", "P")}
+        variables = [Variable(name, name, True, Fraction(1), Fraction(high)) for name, high in highs.items()]
+        source.shuffle(variables)
+        found = lattice({"n": n}, variables, facts, {})
+        rows = sorted(zip(*(found[name].tolist() for name in ("g", "c", "P")), strict=True))
+        box = product(*(range(1, high + 1) for high in highs.values()))
+        expected = [
+            row
+            for row in box
+            if all(holds(fact, {"n": n, **dict(zip(highs, row, strict=True))}) is not False for fact in facts)
+        ]
+        assert rows == expected, texts
+
+
+def test_facts_give_the_range_of_what_has_none() -> None:
+    facts = parse_facts("g divides n, c divides g, 4^d*c <= n, P == g*c")
+    variables = [Variable(name, name, True) for name in ("P", "d", "c", "g")]
+    found = lattice({"n": 60}, variables, facts, {"d": 0})
+    assert set(zip(*(found[name].tolist() for name in ("g", "c", "d", "P")), strict=True)) == {
+        (g, c, d, g * c)
+        for g in range(1, 61) for c in range(1, 61) for d in range(9)
+        if 60 % g == 0 and g % c == 0 and 4**d * c <= 60
+    }  # fmt: skip
+    with pytest.raises(UnboundedError):
+        lattice({"n": 60}, [Variable("h", "h", True)], facts, {})
+    with pytest.raises(TooManyError):
+        lattice({}, [Variable("h", "h", True, Fraction(1), Fraction(2 * 10**6))], (), {})
+
+
+def test_tiles_for_a_cache() -> None:
+    """Bounds at arrays of points are not those at single points: the best is found by exact values all the same."""
+    asked = {"machine": "xeon-e5-2650l-v3", "at": {"n": 16, "m": 16, "p": 16, "Z": 64, "L": 4}}
+    found = al.optimise("dense.matmul::matmul_blocked", over="b=1..16", **asked).found
+    algorithm, energies = al.algorithm("dense.matmul::matmul_blocked"), {}
+    for b in range(1, 17):
+        single = al.energy(algorithm, machine=asked["machine"], at={**asked["at"], "b": b})
+        energies[b] = float(ends(single.total)[1])
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(min(energies.values()), rel=1e-12)
+    assert energies[int(found.at["b"])] == min(energies.values())
+
+
+def test_what_excludes_each_other_is_named() -> None:
+    asked = ("optimise", MATMUL, "--machine", "jaketown", "--at", "n=512", "--format", "json")
+    ran = cli(*asked, "--over", "g,c", "--subject", "time <= 100 us", "--subject", "P <= 8", "--subject", "memory >= 1")
+    document = json.loads(ran.out)
+    assert (ran.code, document["status"], document["objective"]["value"]) == (1, "infeasible", None)
+    assert document["conflict"] == ["time <= 100 us", "P <= 8"]
+    alone = cli(*asked, "--over", "g=3..3,c")
+    assert json.loads(alone.out)["conflict"] == ["g divides n", "g = 3 .. 3"]
+    text = cli(*asked[:-2], "--over", "g=3..3,c")
+    assert text.code == 1
+    assert "infeasible: g divides n and g = 3 .. 3 exclude each other" in text.out
+
+
+def test_what_binds_and_what_is_free() -> None:
+    target = "linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"
+    asked: dict[str, Any] = {"at": {"n": 1000, "f": 10, "m": 10}, "machine": "jaketown", "integer": ["P", "M"]}
+    found = al.optimise(target, over="P=1..1000,M=1..100", where="P*M >= n", **asked).found
+    assert found.variables == {"P": (10, 1000), "M": 100}
+    assert found.binding == ("M <= 100",)
+    assert found.ranges["P"] == (10, 1000)
+    timed = al.optimise(target, over="P=1..1000,M=1..100", minimise="time", subject="P*M <= 5000", **asked).found
+    assert timed.binding == ("P*M <= 5000", "P <= 1000")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"over": "q"}, "AL401"), ({"over": "n"}, "AL403"), ({"over": "g,c,n=5..2"}, "AL411"), ({"over": "g c"}, "AL411"),
+        ({"over": "g,c", "subject": "time <= 1 J"}, "AL461"), ({"over": "g,c", "subject": "time <= wrods"}, "AL462"),
+        ({"over": "g,c", "subject": "time"}, "AL490"), ({"over": "g,c", "minimise": "joy"}, "AL411"),
+        ({"over": "g,c", "subject": "time <= memory"}, "AL461"), ({"over": "g,c", "where": "x >= 2"}, "AL401"),
+        ({"over": "g"}, "AL402"), ({"over": "g,c,n", "at": {}}, "AL491"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(options: dict[str, Any], code: str) -> None:
+    asked = {"machine": "jaketown", "at": {"n": 64}, **options}
+    refusal(lambda: al.optimise(MATMUL, **asked), code)

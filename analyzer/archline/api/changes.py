@@ -6,9 +6,10 @@ of two canonical forms is kept by their texts.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from fractions import Fraction
@@ -20,9 +21,11 @@ from typing import Any
 from archline.analysis.communication.derive import metrics_on_grid
 from archline.api import processes, result_cache
 from archline.api.algorithms import Algorithm, Module, load, loads
-from archline.api.cost_changes import Point, compared
+from archline.api.cost_changes import Point, RecordedSubject, compared
 from archline.api.settings import Number
+from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
+from archline.changes.baseline import Entry, by_metric, entries
 from archline.changes.canonical import Canonical, canonical, renamed
 from archline.changes.git import SUFFIX
 from archline.changes.results import CostChange, Differences
@@ -39,6 +42,7 @@ VERSIONS = "older_version", "newer_version"
 """What the versions of an algorithm are called where they are compared."""
 Question = tuple[str, str, Fraction, tuple[tuple[tuple[str, Number], ...], ...]]
 """The canonical texts of two versions, empty where there is none; the tolerance; sizes of interest, canonical too."""
+Earlier = Algorithm | Entry
 Changed = list[CostChange] | None
 """What changed of an algorithm; None where a version has no costs, as it certainly fails."""
 
@@ -78,9 +82,34 @@ def diff(
     interest; with `growth_only` changes that leave growth as it was are none. Raises ArchlineError for versions that
     cannot be read.
     """
+    older, newer, comparison = (
+        str(base),
+        None if head is None else str(head),
+        Comparison(Fraction(tolerance), at, jobs, cached),
+    )
     with ExitStack() as stack:
-        both = sides(str(base), None if head is None else str(head), stack, left_out)
-        return _Comparison(both, Fraction(tolerance), at, jobs, cached).found(growth_only, strict)
+        if not os.path.isfile(older) or older.endswith(SUFFIX):
+            before, after = comparison.algorithms(sides(older, newer, stack, left_out))
+        else:
+            folder = newer or "."
+            _, after = comparison.algorithms(({}, sides(folder, newer, stack, left_out)[1]))
+            checked = {key.partition("::")[0] for key in after}
+            before = dict(earlier(older, folder if os.path.isdir(folder) else ".", after, checked))
+        return comparison.found(before, after, growth_only, strict)
+
+
+def earlier(file: str, folder: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
+    """What a baseline has of algorithms, by the path from a folder.
+
+    Left out are files that are there and not `checked`. Raises ArchlineError (AL442).
+    """
+    found: dict[str, Entry] = {}
+    for key, entry in entries(file)[0].items():
+        path, _, name = key.partition("::")
+        path = os.path.relpath(os.path.join(os.path.dirname(file), path), folder).replace(os.sep, "/")
+        if f"{path}::{name}" in after or path in checked or not os.path.exists(os.path.join(folder, path)):
+            found[f"{path}::{name}"] = entry
+    return found
 
 
 @record(eq=False)
@@ -88,18 +117,18 @@ class _Match:
     """Both versions of an algorithm, `path::name`; None for the one that a new or removed algorithm lacks."""
 
     key: str
-    old: Algorithm | None
+    old: Earlier | None
     new: Algorithm | None
 
     @cached_property
     def forms(self) -> tuple[Canonical | None, Canonical | None]:
         """Both under canonical names, the same for the same sizes: by place, or if there are more or fewer by name."""
-        old, new = self.old, self.new
-        like = new.sizes if old is not None and new is not None and len(old.sizes) != len(new.sizes) else ()
-        return (
-            None if old is None else canonical(old.module, old.node, like),
-            None if new is None else canonical(new.module, new.node),
-        )
+        old, new = self.old, None if self.new is None else canonical(self.new.module, self.new.node)
+        if isinstance(old, Entry):
+            names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
+            return Canonical("\n".join(renamed(each, names) for each in old.costs), {}, {}, ()), new
+        like = self.new.sizes if old and self.new and len(old.sizes) != len(self.new.sizes) else ()
+        return None if old is None else canonical(old.module, old.node, like), new
 
     @property
     def same(self) -> bool:
@@ -110,7 +139,7 @@ class _Match:
     def latest(self) -> Algorithm:
         """The newer version, if there is one."""
         found = self.new or self.old
-        assert found is not None
+        assert isinstance(found, Algorithm)
         return found
 
     @property
@@ -128,34 +157,37 @@ class _Match:
         return replace(found, file=span.source.path, line=span.line)
 
 
-class _Comparison:
-    """One comparison of two sides."""
+class Comparison:
+    """One comparison of two versions of programs: algorithms by `path::name`."""
 
-    def __init__(
-        self, both: tuple[Side, Side], tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool
-    ) -> None:
-        self._sides = both
+    def __init__(self, tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool) -> None:
         self._tolerance, self._at, self._jobs, self._cached = tolerance, at, jobs, cached
         self._problems: dict[str, Diagnostic] = {}
         self._unchanged = 0
         self._known: dict[Question, Changed] = {}
 
-    def found(self, growth_only: bool, strict: bool) -> Diff:
-        """What changed."""
-        before, after = self._algorithms()
-        matches = [_Match(key, before.pop(key), after.pop(key)) for key in [*after] if key in before]
+    def found(
+        self, before: dict[str, Earlier], after: dict[str, Algorithm], growth_only: bool = False, strict: bool = False
+    ) -> Diff:
+        """What changed; both versions are emptied."""
+        matches = [
+            _Match(key, before.pop(key), after.pop(key)) for key in [*after] if _fits(before.get(key), after[key])
+        ]
+        gone = {key: before.pop(key) for key, each in [*before.items()] if isinstance(each, Entry)}
         renames = list(self._renames(before, after))
         matches += [each for _, each in renames]
         matches += [_Match(key, None, each) for key, each in after.items()]
         matches += [_Match(key, each, None) for key, each in before.items()]
-        changes: list[CostChange] = []
+        changes = [
+            CostChange(metric, r.REMOVED, "; ".join(texts), algorithm=key, line=entry.line)
+            for key, entry in gone.items()
+            if isinstance(entry, Entry)
+            for metric, texts in by_metric(entry.costs).items()
+        ]
         for match, changed in zip(matches, self._changed(matches), strict=True):
             changes += self._refused(match) if changed is None else map(match.own, changed)
         if growth_only:
-            kept = [each.growth["old"] != each.growth["new"] for each in changes]
-            changes = [
-                each if keep else replace(each, verdict=r.EQUAL) for keep, each in zip(kept, changes, strict=True)
-            ]
+            changes = [replace(each, verdict=r.EQUAL) if each.grows_as_before else each for each in changes]
         counts = Counter(verdict for *_, verdict in {(each.algorithm, each.metric, each.verdict) for each in changes})
         counts[r.EQUAL] += self._unchanged
         summary = {verdict: counts[verdict] for verdict in r.VERDICTS if counts[verdict]}
@@ -164,11 +196,11 @@ class _Comparison:
         names = tuple((old, match.key) for old, match in renames)
         return Diff(tuple(changes), summary, names, tuple(self._problems.values()), strict)
 
-    def _algorithms(self) -> tuple[dict[str, Algorithm], dict[str, Algorithm]]:
+    def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """The algorithms of both sides but for those of files that are the same, and of files with mistakes."""
-        left_out = {path for path in self._sides[1] if path in self._sides[0] and self._is_unchanged(path)}
+        left_out = {path for path in both[1] if path in both[0] and self._is_unchanged(path, both)}
         loaded: list[dict[str, Module]] = []
-        for side in self._sides:
+        for side in both:
             loaded.append({})
             for path in (each for each in side if each not in left_out):
                 try:
@@ -176,23 +208,23 @@ class _Comparison:
                 except ArchlineError as problem:
                     self._note(problem)
                     left_out.add(path)
-        before, after = (
+        old, new = (
             {f"{path}::{name}": found[path][name] for path in found if path not in left_out for name in found[path]}
             for found in loaded
         )
-        return before, after
+        return dict(old), new
 
     def _note(self, problem: ArchlineError) -> None:
         """A file that several use is reported once."""
         self._problems |= {each.render(): each for each in problem.diagnostics}
 
-    def _is_unchanged(self, path: str) -> bool:
+    def _is_unchanged(self, path: str, both: tuple[Side, Side]) -> bool:
         """Whether a file is the same on both sides and uses none of them; its costs are counted."""
         try:
-            old, new = (read_source(side[path]) for side in self._sides)
+            old, new = (read_source(side[path]) for side in both)
             uses = [line.removeprefix("use ").strip() for line in new.text.splitlines() if line.startswith("use ")]
             used = {(Path(path).parent / each.replace(".", "/")).with_suffix(SUFFIX).as_posix() for each in uses}
-            if old.text != new.text or any(used & side.keys() for side in self._sides):
+            if old.text != new.text or any(used & side.keys() for side in both):
                 return False
             self._unchanged += sum(map(len, map(_metrics, headers(new))))
         except ArchlineError:
@@ -200,7 +232,7 @@ class _Comparison:
             return False
         return True
 
-    def _renames(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
+    def _renames(self, before: dict[str, Earlier], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
         """The algorithms that vanished and appeared under another name or path, which are taken out of both.
 
         They have the same signature and equal costs; first come those that differ in names alone, then the same names.
@@ -237,11 +269,18 @@ class _Comparison:
         """Nothing, after noting why a version has no costs."""
         for version in (match.old, match.new):
             try:
-                if version is not None:
+                if isinstance(version, Algorithm):
                     version.cost()
             except ArchlineError as problem:
                 self._note(problem)
         return []
+
+
+def _fits(old: Earlier | None, new: Algorithm) -> bool:
+    """Whether there is an earlier version, one of a baseline with as many sizes."""
+    return old is not None and not (
+        isinstance(old, Entry) and len(old.sizes) != len(canonical(new.module, new.node).sizes)
+    )
 
 
 def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -259,10 +298,15 @@ def _kept(question: Question) -> Changed:
 
 def _compared(cached: bool, question: Question) -> Changed:
     """What changed."""
-    *texts, tolerance, at = question
+    before, after, tolerance, at = question
     with recorded() as read:
         try:
-            old, new = (_algorithm(text, name) for text, name in zip(texts, VERSIONS, strict=True))
+            old: AlgorithmSubject | None = None
+            if before and not before.startswith("algorithm "):
+                old = RecordedSubject(version_of(after, VERSIONS[0]), before.split("\n"))
+            elif before:
+                old = AlgorithmSubject(version_of(before, VERSIONS[0]))
+            new = AlgorithmSubject(version_of(after, VERSIONS[1])) if after else None
             changes = compared(old, new, tolerance, list(map(dict, at)))
         except ArchlineError:
             return None
@@ -271,9 +315,7 @@ def _compared(cached: bool, question: Question) -> Changed:
     return changes
 
 
-def _algorithm(text: str, name: str) -> Algorithm | None:
-    """The algorithm of a canonical text under a name; None where there is none."""
-    if not text:
-        return None
+def version_of(text: str, name: str = VERSIONS[1]) -> Algorithm:
+    """The algorithm of a canonical text under a name. Raises ArchlineError."""
     main = text.removeprefix("algorithm ").partition("(")[0]
     return loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]

@@ -9,12 +9,17 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.api.algorithms import Algorithm
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
+from archline.api.costs import CostReport
 from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
+from archline.changes.baseline import by_metric, recorded, written
 from archline.changes.results import CostChange
+from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, at_most
 from archline.compare.sizes import Amount, Sizes
+from archline.ir.scope import NotStaticError, declared
 from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import holds
 from archline.language.parser import parse_facts, parse_program
 from archline.language.source import Source
@@ -27,22 +32,47 @@ Move = tuple[str, str | None, Point | None]
 UNCHANGED: Move = r.EQUAL, None, None
 
 
+class RecordedSubject(AlgorithmSubject):
+    """An algorithm with the costs that were written of an earlier version of it.
+
+    `texts` has what was written by metric; `unread` are the metrics of which that cannot be read back.
+    """
+
+    def __init__(self, algorithm: Algorithm, texts: Sequence[str]) -> None:
+        super().__init__(algorithm)
+        self.texts = by_metric(texts)
+        scope, metrics, self.unread = with_cost_symbols(declared(algorithm.module, algorithm.node)), {}, set[str]()
+        for metric in dict.fromkeys((*algorithm.report().metrics, *self.texts)):
+            metrics[metric] = Cost(metric, "unknown", None, None)
+            try:
+                metrics |= recorded(self.texts.get(metric, ()), scope)
+            except (ArchlineError, NotStaticError):
+                self.unread.add(metric)
+        costs = replace(algorithm.report().costs, metrics=metrics)
+        self.report = CostReport(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
+
+
 def compared(
-    old: Algorithm | None, new: Algorithm | None, tolerance: Fraction, at: Sequence[Point]
+    old: AlgorithmSubject | None, new: AlgorithmSubject | None, tolerance: Fraction, at: Sequence[Point]
 ) -> list[CostChange]:
     """What changed of each metric; None in place of the version that a new or removed algorithm lacks.
 
     The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
     says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
     """
-    one, other = (None if each is None else AlgorithmSubject(each) for each in (old, new))
     found: list[CostChange] = []
-    for metric in dict.fromkeys(name for each in (other, one) if each is not None for name in each.report.metrics):
-        before, after = _text(one, metric), _text(other, metric)
-        if one is None or other is None or before is None or after is None:
-            found.append(CostChange(metric, r.NEW if before is None else r.REMOVED, before, after))
+    texts = {} if new is None else by_metric(written(new.report.costs))
+    for metric in dict.fromkeys(name for each in (new, old) if each is not None for name in each.report.metrics):
+        before, after = _text(old, metric), _text(new, metric)
+        plain = CostChange(metric, r.EQUAL, before, after)
+        if old is None or new is None or before is None or after is None:
+            found.append(replace(plain, verdict=r.NEW if before is None else r.REMOVED))
+        elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
+            found.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
+        elif isinstance(old, RecordedSubject) and metric in old.unread:
+            found.append(replace(plain, verdict=r.ROSE, old="; ".join(old.texts[metric])))
         else:
-            found += _Versions(one, other, metric, tolerance, at).changes(CostChange(metric, r.EQUAL, before, after))
+            found += _Versions(old, new, metric, tolerance, at).changes(plain)
     return found
 
 
@@ -178,13 +208,15 @@ def _exactly(amount: Amount, bound: Poly) -> Amount:
 
 
 def _in_regime(cost: Cost, when: str, sizes: Sizes) -> Cost:
-    """The bounds of a cost in the regime of a condition; else by the last regime that is known to hold there."""
+    """The bounds of a cost in the regime of a condition; else the least of those that are known to hold there."""
     facts = sizes.scope.facts
     told = [each for each in cost.alternatives if each.told]
     found = [each.upper for each in told if each.when == when] or [
         each.upper for each in told if all(facts.nonnegative(facts.simplify(need)) for need in each.needs)
     ]
-    upper = found[-1] if found else cost.upper
+    upper = cost.upper
+    for each in found:
+        upper = each if len(found) == 1 or upper is None or facts.nonnegative(facts.simplify(upper - each)) else upper
     return Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper)
 
 

@@ -498,7 +498,7 @@ class _Confirmation:
 
 def _comparison(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict:
     """An `==`, `<=` or `>=`."""
-    scope = _with_cost_symbols(scope)
+    scope = with_cost_symbols(scope)
     facts = with_all(scope.facts, ensures.when, scope)
     at_sizes = _at_sizes(ensures, algorithm, costs, cost, scope)
     if at_sizes is not None:
@@ -559,7 +559,7 @@ def _at_sizes(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Co
     return None
 
 
-def _with_cost_symbols(scope: Scope) -> Scope:
+def with_cost_symbols(scope: Scope) -> Scope:
     """The scope in which the symbols of what externs cost have names: counts, which are 0 at least."""
     for name in cost_symbols(scope.module.externs.values()):
         if name not in scope.values:

@@ -1,7 +1,8 @@
 """Show which costs changed between two versions of programs, derived for all sizes.
 
 A version is a folder, a `.algo` file, or a revision of git, whose files are read without touching the work tree;
-`main...` is the last commit in common with main. Without a second one, the work tree is the newer version. Exits with 1
+`main...` is the last commit in common with main. The older one may be a baseline. Without a second one, the work tree is
+the newer version. Exits with 1
 where a cost grew or became unknown; with --strict also where a bound rose.
 """
 
@@ -20,7 +21,7 @@ CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("base", metavar="BASE", help="the older version: a folder, a file, or a revision of git")
+    parser.add_argument("base", metavar="BASE", help="the older version: a folder, a file, a baseline, or a revision")
     parser.add_argument("head", nargs="?", metavar="HEAD", help="the newer version (default: the work tree)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a bound rose, too")
     parser.add_argument(

@@ -1,0 +1,107 @@
+"""Baselines of costs: written for what `archline check` is asked about, and compared with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import partial
+
+from archline.api import processes, result_cache
+from archline.api.algorithms import Algorithm, algorithms
+from archline.api.changes import Comparison, earlier, version_of
+from archline.changes.baseline import HEADER, entries, written
+from archline.changes.canonical import canonical, renamed
+from archline.changes.results import BECAME_UNKNOWN, REMOVED, CostChange
+from archline.claims import rules
+from archline.language.diagnostics import ArchlineError
+from archline.language.source import recorded
+from archline.report.changes import cells
+from archline.report.findings import OUTCOMES, found
+from archline.report.view import Accepted, Change, CheckReport, relative
+
+
+def baseline(
+    file: str, targets: Iterable[str], report: CheckReport, jobs: int | None = None, cached: bool = True
+) -> str:
+    """The text of a baseline: the costs of all algorithms of the targets, and the findings about their claims."""
+    named = _algorithms(file, targets)
+    forms = {key: canonical(each.module, each.node) for key, each in named.items()}
+    costs = processes.results(partial(_costs, cached), [each.text for each in forms.values()], jobs)
+    groups: dict[str, set[str]] = {}
+    for (key, form), texts in zip(forms.items(), costs, strict=True):
+        header = f"{key}({', '.join(form.sizes.values())})"
+        groups[key] = {f"{header}  {renamed(each, form.sizes)}\n" for each in texts}
+    for each in found(report).findings:
+        if each.code in OUTCOMES.values():
+            key = _from(file, each.path) + (f"::{each.algorithm}" if each.algorithm else "")
+            groups.setdefault(key, set()).add(f"accept {each.code} {key}  {each.claim}\n")
+    # Git merges changes between which there is a line that is the same.
+    return "\n".join([HEADER, *("".join(sorted(lines)) for _, lines in sorted(groups.items()) if lines)])
+
+
+def compared_with(
+    file: str, targets: Sequence[str], tolerance: Fraction = Fraction(0), jobs: int | None = None, cached: bool = True
+) -> tuple[tuple[Change, ...], tuple[Accepted, ...]]:
+    """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
+
+    An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
+    """
+    folder, after = os.path.dirname(file) or ".", _algorithms(file, targets)
+    checked = set() if any("::" in each for each in targets) else {key.partition("::")[0] for key in after}
+    before = earlier(file, folder, after, checked)
+    current = {key: each for key, each in after.items() if key in before}
+    compared = Comparison(tolerance, (), jobs, cached).found(dict(before), current)
+    changes = [_change(each) for each in compared.findings]
+    for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
+        message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
+        changes.append(Change(rules.UNNEEDED.code, file, before[key].line, key.partition("::")[2], message))
+    accepted = tuple(
+        Accepted(
+            each["code"],
+            relative(os.path.normpath(os.path.join(folder, each["path"]))),
+            each["name"] or "",
+            each["claim"],
+            file,
+            line,
+        )
+        for line, each in entries(file)[1]
+    )
+    return tuple(changes), accepted
+
+
+def _change(found: CostChange) -> Change:
+    _, metric, said, old, new, more = cells(found)
+    rule = rules.BECAME_UNKNOWN if found.verdict == BECAME_UNKNOWN else rules.GREW
+    message = "; ".join(filter(None, (f"{metric} {said}: {old} -> {new}", more)))
+    return Change(rule.code, relative(found.file), found.line, found.algorithm.partition("::")[2], message)
+
+
+def _algorithms(file: str, targets: Iterable[str]) -> dict[str, Algorithm]:
+    """The algorithms of the targets by their keys in a baseline; a check says what is wrong with the others."""
+    found: dict[str, Algorithm] = {}
+    for target in targets:
+        with suppress(ArchlineError):
+            found |= {f"{_from(file, each.node.span.source.path)}::{each.name}": each for each in algorithms(target)}
+    return found
+
+
+def _from(file: str, path: str) -> str:
+    """A path from the folder of a baseline."""
+    return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")
+
+
+def _costs(cached: bool, text: str) -> list[str]:
+    """What is written of the costs of a canonical program; nothing for one that certainly fails."""
+    known = result_cache.find(("costs", text)) if cached else None
+    if isinstance(known, list):
+        return known
+    try:
+        with recorded() as read:
+            texts = written(version_of(text).cost().costs)
+    except ArchlineError:
+        return []
+    if cached:
+        result_cache.store(("costs", text), read, texts)
+    return texts

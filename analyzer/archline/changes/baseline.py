@@ -1,0 +1,107 @@
+"""Baselines: the costs of algorithms as text, one line for each metric, and for each regime of cache misses.
+
+A line has an algorithm with its sizes, then facts about a cost: `gemv.algo::gemv(n, m)  work == 3*n*m + n + 1`. Others
+accept findings. Lines are sorted and hold nothing that changes with other algorithms, so that branches merge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Alternative, Cost, Costs
+from archline.changes.rules import NO_BASELINE
+from archline.ir.scope import Scope, static_value
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.parser import parse_facts
+from archline.language.source import Source, Span
+from archline.records import record
+
+HEADER = "# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`.\n"
+_ENTRY = re.compile(r"(?P<key>\S.*::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*)")
+_ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))?  (?P<claim>\S.*)")
+
+
+@record(eq=False)
+class Entry:
+    """What a baseline has of an algorithm with such sizes, from a `line` on."""
+
+    sizes: tuple[str, ...]
+    costs: list[str]
+    line: int
+
+
+def written(costs: Costs) -> list[str]:
+    """The costs that are known, one text for each metric or regime."""
+    found: list[str] = []
+    for cost in costs:
+        if cost.lower is None or cost.upper is None:
+            continue
+        told = [(each.upper, f" when {each.when}") for each in cost.alternatives if each.told]
+        for upper, when in told or [(cost.upper, "")]:
+            ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
+            found.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
+    return sorted(found)
+
+
+def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]]]:
+    """The entries of a baseline by algorithm, and what it accepts with the lines. Raises ArchlineError (AL442)."""
+    try:
+        source = Source(file, Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        hint = "`archline check --write-baseline` writes one"
+        raise error(NO_BASELINE, f"`{file}` cannot be read", path=file, hint=hint) from None
+    found: dict[str, Entry] = {}
+    accepted: list[tuple[int, re.Match[str]]] = []
+    for number, line in enumerate(source.lines, 1):
+        if match := _ACCEPTED.fullmatch(line):
+            accepted.append((number, match))
+        elif match := _ENTRY.fullmatch(line):
+            sizes = tuple(filter(None, match["sizes"].split(", ")))
+            found.setdefault(match["key"], Entry(sizes, [], number)).costs.append(match["cost"])
+        elif line.strip() and not line.startswith("#"):
+            span = Span(source, number, 1, number, len(line) + 1)
+            hint = "a conflict of a merge? Take both sides, or write it anew with `check --write-baseline`"
+            raise error(NO_BASELINE, "this line is no entry of a baseline", span=span, hint=hint)
+    return found, accepted
+
+
+def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
+    """What is written of each metric."""
+    found: dict[str, list[str]] = {}
+    for each in texts:
+        found.setdefault(each.partition(" ")[0], []).append(each)
+    return found
+
+
+def recorded(texts: Iterable[str], scope: Scope) -> dict[str, Cost]:
+    """Costs as they were written, in the names of a scope. Raises ArchlineError, NotStaticError."""
+    found: dict[str, Cost] = {}
+    for metric, lines in by_metric(texts).items():
+        bounds: list[tuple[Poly, Poly, str]] = []
+        for line in lines:
+            body, _, when = line.partition(" when ")
+            facts = [each for each in parse_facts(body) if isinstance(each, s.Binary)]
+            ends = {each.op: static_value(each.right, scope) for each in facts}
+            exact = ends.get("==")
+            bounds.append((ends[">="] if exact is None else exact, ends["<="] if exact is None else exact, when))
+        found[metric] = _cost(metric, bounds, scope)
+    return found
+
+
+def _cost(metric: str, bounds: Sequence[tuple[Poly, Poly, str]], scope: Scope) -> Cost:
+    lower, upper, _ = bounds[0]
+    regimes = tuple(
+        Alternative(partial(str, when), _needs(when, scope), most, lambda: None) for _, most, when in bounds if when
+    )
+    return Cost(metric, "exact" if lower == upper and not regimes else "bounded", lower, upper, alternatives=regimes)
+
+
+def _needs(when: str, scope: Scope) -> tuple[Poly, ...]:
+    """What is at least 0 where a condition `Z >= ...` holds."""
+    facts = [fact for fact in parse_facts(when) if isinstance(fact, s.Binary)]
+    return tuple(static_value(fact.left, scope) - static_value(fact.right, scope) for fact in facts)

@@ -1,0 +1,161 @@
+"""Baselines of costs: written once, compared with what is derived later."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import archline as al
+from archline.api.baselines import baseline, compared_with
+from archline.language.diagnostics import ArchlineError
+from archline.report.view import CheckReport
+
+SERVED = """algorithm scale(x: inout real[n]):
+    for i in 0..n:
+        x[i] *= 2.0
+"""
+SUM = """extern weight(a: real) -> real costs f flops
+
+algorithm total(x: real[n, m]) -> real:
+    local s: real = 0
+    for i in 0..n:
+        for j in 0..m:
+            if x[i, j] > 0.0:
+                s += weight(x[i, j])
+    return s
+"""
+BOTH = {"scale.algo": SERVED, "deep/total.algo": SUM}
+
+
+def written(folder: Path, **programs: str) -> str:
+    """The baseline of programs that are put into a folder."""
+    for name, text in (programs or BOTH).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    with contextlib.chdir(folder):
+        return baseline("costs.baseline", targets(), CheckReport(()), 1, cached=False)
+
+
+def targets() -> list[str]:
+    return sorted(map(str, Path().rglob("*.algo")))
+
+
+def changed(folder: Path, tolerance: Fraction = Fraction(0)) -> list[tuple[str, str, int, str]]:
+    """The findings of a comparison with a folder's baseline."""
+    with contextlib.chdir(folder):
+        found, _ = compared_with("costs.baseline", targets(), tolerance, 1, cached=False)
+    return [(each.code, each.path, each.line, each.algorithm) for each in found]
+
+
+def test_a_line_for_each_cost_in_the_syntax_of_claims(tmp_path: Path) -> None:
+    text = written(tmp_path)
+    lines = [line for line in text.splitlines()[1:] if line]
+    assert lines == sorted(lines)
+    assert "scale.algo::scale(n)  work == 2*n + 1" in lines
+    assert any(line.startswith("deep/total.algo::total(n, m)  flops >= ") and ", flops <= " in line for line in lines)
+    assert [line for line in lines if line.startswith("scale.algo::scale(n)  io")] == [
+        "scale.algo::scale(n)  io == ceil(n/L) when Z >= L"
+    ]
+    assert written(tmp_path) == text
+
+
+def test_one_change_of_a_cost_changes_one_line(tmp_path: Path) -> None:
+    before = written(tmp_path).splitlines()
+    after = written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "*= 2.0*3.0")}).splitlines()
+    assert {line.split()[1] for line in set(before) ^ set(after)} == {"flops", "work", "span"}
+    assert len(before) == len(after)
+
+
+def test_nothing_is_found_where_nothing_changed(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    assert changed(tmp_path) == []
+    # Names are no part of it, nor is an algorithm that it does not have.
+    renamed = SUM.replace("n,", "rows,").replace("..n", "..rows").replace(" i ", " k ").replace("[i", "[k")
+    (tmp_path / "deep" / "total.algo").write_text(renamed + "\n" + SERVED, encoding="utf-8")
+    assert changed(tmp_path) == []
+
+
+def test_what_grew_or_became_unknown_is_found(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "*= 2.0*3.0")})
+    assert set(changed(tmp_path)) == {("AL603", "scale.algo", 1, "scale")}
+    assert changed(tmp_path, Fraction(1)) == []
+    unknown = SERVED.replace("    for i in 0..n:", "    local k: int = 0\n    for i in 0..n - k:")
+    written(tmp_path, **{"scale.algo": unknown})
+    assert set(changed(tmp_path)) == {("AL604", "scale.algo", 1, "scale")}
+
+
+def test_a_cost_that_shrank_is_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "= 2.0")})
+    assert changed(tmp_path) == []
+
+
+def test_entries_that_nothing_needs(tmp_path: Path) -> None:
+    text = written(tmp_path)
+    (tmp_path / "costs.baseline").write_text(text, encoding="utf-8")
+    (tmp_path / "scale.algo").write_text(SERVED.replace("scale", "other"), encoding="utf-8")
+    (tmp_path / "deep" / "total.algo").unlink()
+    lines = text.splitlines()
+    first = {
+        key: next(number for number, line in enumerate(lines, 1) if line.startswith(key)) for key in ("scale", "deep")
+    }
+    assert changed(tmp_path) == [
+        ("AL605", "costs.baseline", first["deep"], "total"),
+        ("AL605", "costs.baseline", first["scale"], "scale"),
+    ]
+
+
+def test_other_targets_are_not_judged(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    with contextlib.chdir(tmp_path):
+        assert compared_with("costs.baseline", ["scale.algo"], cached=False) == ((), ())
+
+
+def test_accepted_findings_come_back(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text("accept AL602 scale.algo::scale  ensures work == n\n", encoding="utf-8")
+    with contextlib.chdir(tmp_path):
+        _, (accepted,) = compared_with("costs.baseline", [], cached=False)
+    assert (accepted.code, accepted.path, accepted.algorithm) == ("AL602", "scale.algo", "scale")
+    assert (accepted.claim, accepted.line) == ("ensures work == n", 1)
+
+
+@pytest.mark.parametrize("text", ["<<<<<<< main\n", "scale.algo::scale(n) work == n\n", "\0"])
+def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "costs.baseline"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ArchlineError, match="AL442"):
+        compared_with(str(file), [])
+
+
+def test_a_baseline_is_a_version(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "*= 2.0*3.0")})
+    with contextlib.chdir(tmp_path):
+        found = al.diff("costs.baseline", cached=False, jobs=1)
+    assert found.summary == {"grew": 3, "equal": 5}
+    assert found.changes[0].old == "n"
+
+
+def test_branches_that_touch_different_algorithms_merge(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        options = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *options, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    def commit(name: str, text: str) -> None:
+        (tmp_path / "costs.baseline").write_text(written(tmp_path, **{**BOTH, name: text}), encoding="utf-8")
+        git("add", ".")
+        git("commit", "-qm", name)
+
+    git("init", "-q", "-b", "main")
+    commit("scale.algo", SERVED)
+    git("checkout", "-qb", "one")
+    commit("scale.algo", SERVED.replace("*= 2.0", "*= 2.0*3.0"))
+    git("checkout", "-q", "main")
+    commit("deep/total.algo", SUM.replace("s += ", "s += 2.0*"))
+    git("merge", "-q", "one")
+    assert changed(tmp_path) == []

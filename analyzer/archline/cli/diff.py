@@ -1,9 +1,8 @@
 """Show which costs changed between two versions of programs, derived for all sizes.
 
 A version is a folder, a `.algo` file, or a revision of git, whose files are read without touching the work tree;
-`main...` is the last commit in common with main. The older one may be a baseline. Without a second one, the work tree is
-the newer version. Exits with 1
-where a cost grew or became unknown; with --strict also where a bound rose.
+`main...` is the last commit in common with main. The older one may be a baseline. Without a newer one, it is the work
+tree. Exits with 1 where a cost grew or became unknown; with --strict also where a bound rose.
 """
 
 from __future__ import annotations

@@ -119,8 +119,7 @@ def _claims(module: Module, task: Task) -> tuple[Contract, ...]:
         return ()
     from archline.api.claims import claims
 
-    allow(task.seconds)
-    return claims(module.module, task.where, certificates=task.certificates)
+    return claims(module.module, task.where, certificates=task.certificates, seconds=task.seconds)
 
 
 def _group(subject: Algorithm, task: Task) -> Group:

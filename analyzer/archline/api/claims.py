@@ -12,6 +12,7 @@ from pathlib import Path
 
 from archline.algebra.asymptotic.is_big_o import Proved
 from archline.algebra.asymptotic.simplify import ONE, ZERO
+from archline.algebra.effort import allow
 from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.cost import Cost
 from archline.analysis.sampling import assumed, offsets_rules
@@ -28,6 +29,7 @@ from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
+from archline.energy.rules import UNSUITED_MACHINE
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.checking.contracts import costs_in
@@ -53,11 +55,19 @@ from archline.report.view import Contract, Place
 GROWTHS = ("O", "Omega", "Theta")
 
 
-def claims(module: Module, where: str | None = None, *, certificates: bool = False) -> tuple[Contract, ...]:
-    """The verdicts on the claims of a file, in order. Raises ArchlineError (AL45x) for machines and models."""
-    known = ClaimedAlgorithms(module)
-    found = [each for each in module.program.items if isinstance(each, s.Claim)]
-    return tuple(_contract(each, known, where, certificates) for each in found)
+def claims(
+    module: Module, where: str | None = None, *, certificates: bool = False, seconds: int = 0
+) -> tuple[Contract, ...]:
+    """The verdicts on the claims of a file, in order, each in so many seconds (0: as long as it takes).
+
+    Raises ArchlineError (AL45x) for machines and models that are unknown or do not fit.
+    """
+    known, found = ClaimedAlgorithms(module), list[Contract]()
+    for each in module.program.items:
+        if isinstance(each, s.Claim):
+            allow(seconds)
+            found.append(_contract(each, known, where, certificates))
+    return tuple(found)
 
 
 def _contract(claim: s.Claim, known: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
@@ -226,8 +236,11 @@ class ClaimOfCosts:
             if cost.function != "energy":
                 applied.require_time()
         except ArchlineError as problem:
-            found = (Diagnostic(each.rule, each.message, on.span, hint=each.hint) for each in problem.diagnostics)
-            raise ArchlineError(tuple(found)) from None
+            other = "choose another machine, or another model: `archline machines` shows what they have"
+            hints = ((each, other if each.rule is UNSUITED_MACHINE else each.hint) for each in problem.diagnostics)
+            raise ArchlineError(
+                [Diagnostic(each.rule, each.message, on.span, hint=hint) for each, hint in hints]
+            ) from None
         formula = applied.quantity(cost.function)
         names = names_in(formula)
         held = {name: each.lower for name, each in applied.constants.items() if name in names}

@@ -18,7 +18,7 @@ from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
-from archline.analysis.cost import Costs, cost_text
+from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import facts_of_case
 from archline.claims.verdict import Outcome
 from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
@@ -31,6 +31,7 @@ from archline.language import syntax as s
 from archline.language.evaluate import Enclosure, evaluate
 from archline.language.evaluate import EvaluationError as NoValueError
 from archline.language.substitution import rewritten, substituted_fact
+from archline.numbers import fmpq
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
@@ -98,7 +99,7 @@ class CostOrder:
 
     def _open(self, why: str, point: Point | None) -> OrderVerdict:
         """That nothing decides, with the bounds, and the cost whose bounds are the furthest apart at a point."""
-        bounds = "; ".join(f"{each.text}: {_bounds_text(each)}" for each in self.amounts.values())
+        bounds = "; ".join(f"{each.text}: {_bounds_text(each, self.sizes)}" for each in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._widest(point), bounds=bounds)
 
     # By values
@@ -168,10 +169,12 @@ class CostOrder:
     @cached_property
     def _symbols(self) -> _Symbols:
         """Amounts as symbols, parts as expressions. Raises NotStaticError."""
-        facts = self.sizes.scope.facts
-        for name in self.amounts:
-            facts = facts.with_symbol(name, (ZERO,))
-        found = {name: Poly.symbol(name) for name in self.amounts}
+        facts, found, same = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
+        for name, each in self.amounts.items():
+            facts, found[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
+            if each.cost.exact and each.cost.lower is not None and not each.cost.regimes:
+                # Equal costs are one symbol: the span over the work of what is serial is 1.
+                found[name] = same.setdefault(each.in_sizes(each.cost.lower, self.sizes.scope), found[name])
         for name, part in self.parts.items():
             match part:
                 case Fraction():
@@ -188,12 +191,13 @@ class CostOrder:
         one, other = (fold(each, self._symbols) for each in (self.left, self.right))
         ways = {"<=": [(one, other)], ">=": [(other, one)], "==": [(one, other), (other, one)]}
         strict = self.relation in ("<", ">")
+
+        def above(less: _Ratio, more: tuple[_All, ...], case: Facts, choices: dict[str, Choices]) -> bool:
+            found = (all(_least(each, less, choices, case, strict) for each in every) for every in more)
+            return any(found)
+
         return all(
-            any(
-                all(_least(top, bottom, bounds, case, strict) for top in above for bottom in below)
-                for above, below in product(more.lowers, less.uppers)
-                for bounds in _ways(choices)
-            )
+            any(all(above(each, more.lowers, case, choices) for each in every) for every in less.uppers)
             for case, choices in self._cases
             for less, more in ways[self.relation + "=" * strict]
         )
@@ -291,14 +295,32 @@ def _ways(choices: Mapping[str, Choices]) -> Iterator[dict[str, tuple[Poly, Poly
     return (dict(zip(choices, each, strict=True)) for each in islice(product(*choices.values()), MAX_WAYS))
 
 
-def _least(more: _Ratio, less: _Ratio, bounds: Mapping[str, tuple[Poly, Poly]], facts: Facts, strict: bool) -> bool:
-    """Whether one fraction of amounts is at least another, or greater, by one choice of their bounds."""
+def _least(more: _Ratio, less: _Ratio, choices: Mapping[str, Choices], facts: Facts, strict: bool) -> bool:
+    """Whether one fraction of amounts is at least another, or greater, by some of their bounds."""
     value = more.above - less.above if more.below == less.below else more.above * less.below - less.above * more.below
-    for divisor in {more.below, less.below} - {ONE}:
-        if not _positive(_bounded(divisor, bounds, facts), facts):
-            return False
-    found = _bounded(value, bounds, facts)
-    return _positive(found, facts) if strict else never_negative(found, facts)
+    for bounds in _ways(choices):
+        divisors = (_bounded(each, bounds, facts) for each in {more.below, less.below} - {ONE})
+        if all(_positive(each, facts) for each in divisors):
+            found = _bounded(value, bounds, facts)
+            if _positive(found, facts) if strict else _never_negative(found, facts):
+                return True
+            parts = [] if strict else [_bounded(each, bounds, facts) for each in _alike(value)]
+            if parts and all(_never_negative(each, facts) for each in parts):
+                return True
+    return False
+
+
+def _never_negative(value: Poly, facts: Facts) -> bool:
+    """Whether a value is never negative; of ceil(n/L) - n/L that is so as it is of L*ceil(n/L) - n."""
+    return never_negative(value, facts) or never_negative(facts.multiplied_out(value), facts)
+
+
+def _alike(value: Poly) -> Iterator[Poly]:
+    """The parts of a value with the same factors, but for their signs: of an energy those of each quantity."""
+    parts: dict[object, dict[Monomial, fmpq]] = {}
+    for monomial, coefficient in value.terms.items():
+        parts.setdefault(abs(coefficient), {})[monomial] = coefficient
+    return map(Poly, parts.values()) if len(parts) > 1 else iter(())
 
 
 def _positive(value: Poly, facts: Facts) -> bool:
@@ -309,14 +331,14 @@ def _positive(value: Poly, facts: Facts) -> bool:
 
 def _bounded(value: Poly, bounds: Mapping[str, tuple[Poly, Poly]], facts: Facts) -> Poly:
     """What a polynomial of amounts is at least: each by the bound that makes it less."""
-    parts: dict[Monomial, dict[Monomial, object]] = {}
+    parts: dict[Monomial, dict[Monomial, fmpq]] = {}
     for monomial, coefficient in value.terms.items():
         amounts = tuple(each for each in monomial if isinstance(each[0], Symbol) and each[0].name in bounds)
         rest = tuple(each for each in monomial if each not in amounts)
         parts.setdefault(amounts, {})[rest] = coefficient
     found = ZERO
     for amounts, terms in parts.items():
-        factor = Poly(terms)  # type: ignore[arg-type]
+        factor = Poly(terms)
         ends = [(bounds[atom.key], power) for atom, power in amounts]
         if any(power < 0 for _, power in ends):
             raise _OpenError("a quotient of costs")
@@ -379,15 +401,24 @@ def _each(one: tuple[_All, ...], other: tuple[_All, ...], op: str) -> tuple[_All
 def _combined(op: str, one: _Ratio, other: _Ratio) -> _Ratio:
     match op:
         case "*":
-            return _Ratio(one.above * other.above, one.below * other.below)
+            return _reduced(one.above * other.above, one.below * other.below)
         case "/":
-            return _Ratio(one.above * other.below, one.below * other.above)
+            return _reduced(one.above * other.below, one.below * other.above)
         case _:
             sign = 1 if op == "+" else -1
             if one.below == other.below:
                 return _Ratio(one.above + other.above.scaled(sign), one.below)
             above = one.above * other.below + (other.above * one.below).scaled(sign)
             return _Ratio(above, one.below * other.below)
+
+
+def _reduced(above: Poly, below: Poly) -> _Ratio:
+    """A fraction, without its divisor where that goes."""
+    if len(below.terms) == 1:
+        whole, divisors = above * below**-1, below.atoms()
+        if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
+            return _Ratio(whole)
+    return _Ratio(above, below)
 
 
 @record
@@ -458,10 +489,14 @@ def at_most(one: Amount, other: Amount, sizes: Sizes, relation: str = "<=") -> O
     return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
 
 
-def _bounds_text(amount: Amount) -> str:
-    """The bounds of an amount in the names of its algorithm."""
-    ends = (each.names for each in (amount.cost.lower, amount.cost.upper) if each is not None)
-    return cost_text(Costs("", tuple(sorted(frozenset().union(*ends))), (), {}, {}), amount.cost)
+def _bounds_text(amount: Amount, sizes: Sizes) -> str:
+    """The bounds of an amount, in the sizes of the claim where it sets some."""
+    cost = amount.cost
+    if amount.sizes and cost.lower is not None and cost.upper is not None:
+        low, high = (sizes.scope.facts.restore(amount.in_sizes(each, sizes.scope)) for each in (cost.lower, cost.upper))
+        cost = Cost(cost.metric, cost.status, low, high)
+    names = (each.names for each in (cost.lower, cost.upper) if each is not None)
+    return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
 
 
 def _shown(value: Interval) -> str:

@@ -277,3 +277,76 @@ def test_a_configuration_that_is_missing_or_not_text(here: Path) -> None:
     assert cli("check", "p.algo", "--config", "bad.toml").refused("AL440")
     (here / "pyproject.toml").write_text("[tool]\narchline = 3\n", "utf-8")
     assert cli("check", "p.algo").refused("AL440")
+
+
+# Baselines
+LOOP = """algorithm scale(x: inout real[n]):
+    for i in 0..n:
+        x[i] = 2.0*x[i]
+"""
+LONGER = LOOP.replace("2.0*x[i]", "2.0*x[i] + 1.0")
+"""A flop more in each of n iterations."""
+
+
+def test_a_cost_that_grew_since_the_baseline_fails_the_check(here: Path) -> None:
+    program = here / "p.algo"
+    program.write_text(LOOP, "utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    before = (here / "costs.baseline").read_text("utf-8")
+    assert "p.algo::scale(n)  flops == n\n" in before
+    assert checked("p.algo", "--baseline", "costs.baseline") == (0, [])
+    program.write_text("# Another line.\n" + LONGER, "utf-8")
+    code, found = checked("p.algo", "--baseline", "costs.baseline")
+    assert (code, set(found)) == (1, {("AL603", "error", 2)})
+    # n becomes 2*n flops, work 2*n + 1 becomes 3*n + 1: both within twice what they were.
+    assert checked("p.algo", "--baseline", "costs.baseline", "--tolerance", "100%") == (0, [])
+    assert checked("p.algo", "--baseline", "costs.baseline", "--tolerance", "99%")[0] == 1
+    program.write_text("\n" + LONGER.replace("real[n]):", "real[n]):  # archline: ignore AL603"), "utf-8")
+    assert checked("p.algo", "--baseline", "costs.baseline") == (0, [])
+    configure(here, 'baseline = "costs.baseline"')
+    program.write_text(LONGER, "utf-8")
+    assert checked("p.algo")[0] == 1
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    assert checked("p.algo") == (0, [])
+
+
+def test_a_baseline_takes_findings_over_and_says_what_it_no_longer_needs(here: Path) -> None:
+    path = write(here / "p.algo")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline", "--strict").code == 0
+    text = (here / "costs.baseline").read_text("utf-8")
+    assert [line.split("  ")[0] for line in text.splitlines() if line.startswith("accept")] == [
+        "accept AL602 p.algo::chosen",
+        "accept AL601 p.algo::scale",
+    ]
+    assert checked("p.algo", "--baseline", "costs.baseline", "--strict") == (0, [])
+    # The claim holds now, and an algorithm is no more.
+    source = path.read_text("utf-8").replace("work == n", "work == 2*n + 1").partition("algorithm chosen")[0]
+    path.write_text(source, "utf-8")
+    code, found = checked("p.algo", "--baseline", "costs.baseline")
+    assert code == 0
+    lines = text.splitlines()
+    unneeded = {lines[line - 1].split("  ")[0] for code, _, line in found if code == "AL605"}
+    assert unneeded >= {"accept AL602 p.algo::chosen", "accept AL601 p.algo::scale"}
+    assert {code for code, _, _ in found} == {"AL605"}
+
+
+def test_a_cost_that_became_unknown_fails_the_check(here: Path) -> None:
+    program = here / "p.algo"
+    program.write_text(LOOP, "utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    recursion = "algorithm scale(x: inout real[n]):\n    if x[0] > 0.0:\n        x[0] = x[0] - 1.0\n        scale(x)\n"
+    program.write_text(recursion, "utf-8")
+    code, found = checked("p.algo", "--baseline", "costs.baseline")
+    assert code == 1
+    assert "AL604" in {each[0] for each in found}
+
+
+def test_a_baseline_that_is_not_there_or_cannot_be_written(here: Path) -> None:
+    program = here / "p.algo"
+    program.write_text(LOOP, "utf-8")
+    assert cli("check", "p.algo", "--baseline", "no.baseline").refused("AL442")
+    assert cli("check", "p.algo", "--write-baseline", "no/costs.baseline").refused("AL413")
+    (here / "kept").write_text("mine\n", "utf-8")
+    program.write_text("algorithm f(", "utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "kept").code == 2
+    assert (here / "kept").read_text("utf-8") == "mine\n"

@@ -111,6 +111,14 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "sketches" / "sums.algo").write_text(PROGRAM, "utf-8")
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "archline").symlink_to(ROOT)
+    author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (
+        ["init", "-q", "-b", "main"],
+        ["add", "."],
+        [*author, "commit", "-q", "-m", "Sums"],
+        ["update-ref", "refs/remotes/origin/main", "HEAD"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
     return tmp_path
 
 
@@ -118,6 +126,7 @@ def step(project: Path, command: str, path: str) -> subprocess.CompletedProcess[
     """A step, as a runner does it."""
     own = "" if EFFORT != "quick" else str(ROOT / "analyzer")
     environment = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": own}
+    environment |= {"GITHUB_BASE_REF": "main", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
     shell = [shutil.which("bash") or "bash", "-e", "-c", command]
     return subprocess.run(shell, cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=900)
 
@@ -135,20 +144,27 @@ def test_the_workflow_does_what_the_page_says(project: Path, tmp_path_factory: p
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         path = str(folder / "bin")
         assert step(project, commands[0], path).returncode == 0
-    codes = []
+    codes = {}
     for command in commands[1:]:
         ran = step(project, command, path)
         assert "Traceback" not in ran.stderr
-        codes.append(ran.returncode)
+        codes[command.split()[1]] = ran.returncode
         if "github" in command:
             assert "::error file=sketches/sums.algo,line=3" in ran.stdout
             assert "::warning file=sketches/sums.algo,line=8" in ran.stdout
     # The claim that fails fails every step that decides it.
-    assert codes == [1] * len(codes)
+    assert codes == {"check": 1, "diff": 0}
     assert (project / "archline.sarif").stat().st_size
-    fixed = PROGRAM.replace("flops == n + 1", "flops == 1*n")
-    (project / "sketches" / "sums.algo").write_text(fixed, "utf-8")
-    assert [step(project, command, path).returncode for command in commands[1:]] == [0] * len(codes)
+    assert (project / "summary.md").read_text("utf-8").count("\n") <= 2
+    # Claims that hold, and another flop in each iteration.
+    changed = PROGRAM.replace("n + 1", "2*n").replace(
+        "flops == n\n    ensures flops == 2", "flops <= 2*n\n    ensures flops == 2"
+    )
+    changed = changed.replace("s[0] += x[i]", "s[0] += 2.0*x[i]")
+    (project / "sketches" / "sums.algo").write_text(changed, "utf-8")
+    found = {command.split()[1]: step(project, command, path).returncode for command in commands[1:]}
+    assert found == {"check": 0, "diff": 1}
+    assert "grew" in (project / "summary.md").read_text("utf-8")
 
 
 def test_the_hooks_of_pre_commit_run(project: Path) -> None:

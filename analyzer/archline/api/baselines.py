@@ -57,7 +57,13 @@ def compared_with(
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
         changes.append(Change(rules.UNNEEDED.code, file, before[key].line, key.partition("::")[2], message))
-    accepted = tuple(
+    return tuple(changes), accepted(file)
+
+
+def accepted(file: str) -> tuple[Accepted, ...]:
+    """The findings that a baseline takes over. Raises ArchlineError (AL442)."""
+    folder = os.path.dirname(file) or "."
+    return tuple(
         Accepted(
             each["code"],
             relative(os.path.normpath(os.path.join(folder, each["path"]))),
@@ -68,7 +74,6 @@ def compared_with(
         )
         for line, each in entries(file)[1]
     )
-    return tuple(changes), accepted
 
 
 def _change(found: CostChange) -> Change:

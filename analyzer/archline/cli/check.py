@@ -2,7 +2,8 @@
 
 A target is also a folder (all its `.algo` files, in folders inside too) or `-`, a program on standard input; without
 one, the `paths` of the project's configuration. Exits with 1 where a claim fails; with --strict also where one is not
-decided, or a comment `# archline: ignore CODE` ignores nothing.
+decided, or a comment `# archline: ignore CODE` ignores nothing. With --baseline also where a cost grew (AL603) or
+became unknown (AL604) since it was written with --write-baseline.
 """
 
 from __future__ import annotations
@@ -11,11 +12,22 @@ import argparse
 import sys
 from importlib import import_module
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
+from archline.records import replace
 from archline.report.checks import formats
 
-CONFIGURED = {"paths": "targets", "select": "select", "ignore": "ignore"}
+if TYPE_CHECKING:
+    from archline.report.view import CheckReport
+
+CONFIGURED = {
+    "paths": "targets",
+    "select": "select",
+    "ignore": "ignore",
+    "baseline": "baseline",
+    "tolerance": "tolerance",
+}
 """Which options the project's configuration fills in, by its keys."""
 
 
@@ -24,6 +36,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_target(parser, many=True, required=False)
     shared.add_where(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, such as AL602, too")
+    parser.add_argument("--baseline", metavar="FILE", help="compare costs with those of this file")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="write the costs to this file, and take findings about claims over"
+    )
+    parser.add_argument(
+        "--tolerance", metavar="SHARE", help="pass costs that are proved to rise by no more, such as 2%%, at all sizes"
+    )
     for option, effect in (("select", "make these findings only"), ("ignore", "make none of these findings")):
         parser.add_argument(
             f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes, or how they start, such as AL6"
@@ -79,8 +98,34 @@ def execute(options: argparse.Namespace) -> int:
         tuple(options.ignore or ()),
         root=project.root,
     )
+    if options.write_baseline is not None and not problems:
+        report = _written(options, report, [each.target for each in tasks if each.source is None])
+    elif options.baseline is not None:
+        report = _compared(options, report, [each.target for each in tasks if each.source is None])
     renderer = import_module(f"archline.report.checks.{options.format}")
     sys.stdout.write(renderer.render(report, terminal_width()))
     if problems:
         raise ArchlineError(report.problems)
     return 1 if findings(report).failing(report.strict) else 0
+
+
+def _written(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
+    """The report with the findings that the new baseline takes over."""
+    from pathlib import Path
+
+    from archline.api.baselines import accepted, baseline
+
+    file = options.write_baseline
+    shared.write_whole(Path(file), baseline(file, targets, report, options.jobs, not options.no_cache))
+    return replace(report, accepted=accepted(file), compared=True)
+
+
+def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
+    """The report with what the baseline says."""
+    from archline.api.baselines import compared_with
+    from archline.api.settings import share
+
+    tolerance = share(options.tolerance or "0")
+    file, cached = options.baseline, not options.no_cache
+    changes, accepted = compared_with(file, targets, tolerance, options.jobs, cached)
+    return replace(report, changes=changes, accepted=accepted, compared=True)

@@ -9,7 +9,6 @@ import argparse
 import difflib
 import os
 import sys
-import tempfile
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,7 +75,7 @@ def _report(
             sys.stdout.buffer.write(text.encode("utf-8"))
     for source, text in changed:
         if source.path != "<stdin>":
-            _replace(Path(source.path), text)
+            shared.write_whole(Path(source.path), text)
             print(f"reformatted {source.path}", file=sys.stderr)
 
 
@@ -84,26 +83,3 @@ def _difference(source: Source, text: str) -> str:
     before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     lines = difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside the file, then take its place, so that no moment leaves it lost or half written."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
-    # The file a link points to is replaced, not the link.
-    target = path.resolve()
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, target.stat().st_mode & 0o7777)
-        os.replace(temporary, target)
-    except OSError as problem:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        message = f"`{path}` cannot be written: {problem.strerror}"
-        raise error(rules.NOT_WRITTEN, message, path=str(path)) from None

@@ -394,3 +394,38 @@ def standard_input() -> Source:
     from archline.language.source import MAX_BYTES, decode_source
 
     return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write beside a file, then take its place, so that no moment leaves it lost or half written.
+
+    Raises ArchlineError (AL413).
+    """
+    import tempfile
+
+    from archline.api import rules
+    from archline.language.diagnostics import error
+
+    # The file a link points to is replaced, not the link.
+    target = path.resolve()
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_mask())
+        os.replace(temporary, target)
+    except OSError as problem:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        message = f"`{path}` cannot be written: {problem.strerror}"
+        raise error(rules.NOT_WRITTEN, message, path=str(path)) from None
+
+
+def _mask() -> int:
+    """The permissions that new files do not get, which can be read by setting them alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

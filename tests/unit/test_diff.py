@@ -52,7 +52,7 @@ def test_a_cost_that_grew_at_all_sizes(tmp_path: Path) -> None:
     assert (flops["metric"], flops["verdict"], flops["extent"]) == ("flops", "grew", "at all sizes")
     assert (flops["old"], flops["new"], flops["when"]) == ("2*n*m", "3*n*m", None)
     assert flops["growth"] == {"old": "Theta(n*m)", "new": "Theta(n*m)"}
-    assert (flops["at"], flops["values"]) == ({"n": "1", "m": "1"}, {"old": "2", "new": "3"})
+    assert (flops["at"], flops["values"]) == ({"n": "64", "m": "64"}, {"old": "8192", "new": "12288"})
 
 
 def test_a_cost_that_grew_and_shrank_has_sizes_for_both(tmp_path: Path) -> None:

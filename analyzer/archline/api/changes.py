@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from fractions import Fraction
 from functools import cached_property, partial
@@ -22,7 +22,6 @@ from archline.analysis.communication.derive import metrics_on_grid
 from archline.api import processes, result_cache
 from archline.api.algorithms import Algorithm, Module, load, loads
 from archline.api.cost_changes import Point, RecordedSubject, compared
-from archline.api.settings import Number
 from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
 from archline.changes.baseline import Entry, by_metric, entries
@@ -33,14 +32,13 @@ from archline.changes.sides import Side, sides
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.headers import headers
-from archline.language.loader import load_text
 from archline.language.source import read_source, recorded
 from archline.records import record, replace
 
 SERIAL = ("flops", "work", "span", "io")
 VERSIONS = "older_version", "newer_version"
 """What the versions of an algorithm are called where they are compared."""
-Question = tuple[str, str, Fraction, tuple[tuple[tuple[str, Number], ...], ...]]
+Question = tuple[str, str, Fraction, tuple[tuple[tuple[str, int], ...], ...]]
 """The canonical texts of two versions, empty where there is none; the tolerance; sizes of interest, canonical too."""
 Earlier = Algorithm | Entry
 Changed = list[CostChange] | None
@@ -82,20 +80,15 @@ def diff(
     interest; with `growth_only` changes that leave growth as it was are none. Raises ArchlineError for versions that
     cannot be read.
     """
-    older, newer, comparison = (
-        str(base),
-        None if head is None else str(head),
-        Comparison(Fraction(tolerance), at, jobs, cached),
-    )
+    older, newer = str(base), None if head is None else str(head)
+    comparison = Comparison(Fraction(tolerance), at, jobs, cached)
     with ExitStack() as stack:
         if not os.path.isfile(older) or older.endswith(SUFFIX):
-            before, after = comparison.algorithms(sides(older, newer, stack, left_out))
-        else:
-            folder = newer or "."
-            _, after = comparison.algorithms(({}, sides(folder, newer, stack, left_out)[1]))
-            checked = {key.partition("::")[0] for key in after}
-            before = dict(earlier(older, folder if os.path.isdir(folder) else ".", after, checked))
-        return comparison.found(before, after, growth_only, strict)
+            return comparison.found(*comparison.algorithms(sides(older, newer, stack, left_out)), growth_only, strict)
+        _, after = comparison.algorithms(({}, sides(newer or ".", newer, stack, left_out)[1]))
+        folder = newer if newer is not None and os.path.isdir(newer) else "."
+        before = earlier(older, folder, after, {key.partition("::")[0] for key in after})
+        return comparison.found(dict(before), after, growth_only, strict)
 
 
 def earlier(file: str, folder: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
@@ -126,7 +119,7 @@ class _Match:
         old, new = self.old, None if self.new is None else canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
-            return Canonical("\n".join(renamed(each, names) for each in old.costs), {}, {}, ()), new
+            return Canonical("\n".join(renamed(each, names) for each in old.costs), {}), new
         like = self.new.sizes if old and self.new and len(old.sizes) != len(self.new.sizes) else ()
         return None if old is None else canonical(old.module, old.node, like), new
 
@@ -149,11 +142,11 @@ class _Match:
 
     def own(self, change: CostChange) -> CostChange:
         """A change of the canonical forms in the algorithm's own names."""
-        new, span, reason, place = self.forms[1], self.latest.node.name_span, change.reason, change.place
-        if new is not None:
-            reason = reason and renamed(reason, new.names)
-            place = place and str(new.place(place, load_text(new.text).program))
-        found = replace(change.in_names(self.names), reason=reason, place=place, algorithm=self.key)
+        span, found = self.latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key)
+        if change.verdict == r.BECAME_UNKNOWN:
+            report = self.latest.report()
+            cost = (report.costs if change.metric == "io" else report.without_io)[change.metric]
+            found = replace(found, reason=cost.reason, place=None if cost.span is None else str(cost.span))
         return replace(found, file=span.source.path, line=span.line)
 
 
@@ -163,7 +156,8 @@ class Comparison:
     def __init__(self, tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool) -> None:
         self._tolerance, self._at, self._jobs, self._cached = tolerance, at, jobs, cached
         self._problems: dict[str, Diagnostic] = {}
-        self._unchanged = 0
+        # How many costs the algorithms of a file have that is the same; None for another.
+        self._unchanged: dict[str, int | None] = {}
         self._known: dict[Question, Changed] = {}
 
     def found(
@@ -189,7 +183,7 @@ class Comparison:
         if growth_only:
             changes = [replace(each, verdict=r.EQUAL) if each.grows_as_before else each for each in changes]
         counts = Counter(verdict for *_, verdict in {(each.algorithm, each.metric, each.verdict) for each in changes})
-        counts[r.EQUAL] += self._unchanged
+        counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in r.VERDICTS if counts[verdict]}
         changes = [each for each in changes if each.verdict not in (r.EQUAL, r.UNKNOWN)]
         changes.sort(key=lambda each: (r.VERDICTS.index(each.verdict), each.algorithm))
@@ -198,7 +192,7 @@ class Comparison:
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """The algorithms of both sides but for those of files that are the same, and of files with mistakes."""
-        left_out = {path for path in both[1] if path in both[0] and self._is_unchanged(path, both)}
+        left_out = {path for path in both[1] if self._same(path, both)}
         loaded: list[dict[str, Module]] = []
         for side in both:
             loaded.append({})
@@ -218,19 +212,19 @@ class Comparison:
         """A file that several use is reported once."""
         self._problems |= {each.render(): each for each in problem.diagnostics}
 
-    def _is_unchanged(self, path: str, both: tuple[Side, Side]) -> bool:
-        """Whether a file is the same on both sides and uses none of them; its costs are counted."""
-        try:
-            old, new = (read_source(side[path]) for side in both)
-            uses = [line.removeprefix("use ").strip() for line in new.text.splitlines() if line.startswith("use ")]
-            used = {(Path(path).parent / each.replace(".", "/")).with_suffix(SUFFIX).as_posix() for each in uses}
-            if old.text != new.text or any(used & side.keys() for side in both):
-                return False
-            self._unchanged += sum(map(len, map(_metrics, headers(new))))
-        except ArchlineError:
-            # It is reported as what is loaded.
-            return False
-        return True
+    def _same(self, path: str, both: tuple[Side, Side]) -> bool:
+        """Whether a file and all files that it uses are the same on both sides."""
+        if path not in self._unchanged:
+            self._unchanged[path] = None
+            with suppress(ArchlineError, KeyError):
+                # What cannot be read, or is on one side alone, is reported when it is loaded.
+                old, new = (read_source(side[path]) for side in both)
+                uses = re.findall(r"^use +([\w.]+)", new.text, re.MULTILINE)
+                used = {f"{os.path.join(os.path.dirname(path), *each.split('.'))}{SUFFIX}" for each in uses}
+                here = (each for each in used if any(each in side for side in both))
+                if old.text == new.text and all(self._same(each, both) for each in here):
+                    self._unchanged[path] = sum(len(_metrics(each)) for each in headers(new))
+        return self._unchanged[path] is not None
 
     def _renames(self, before: dict[str, Earlier], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
         """The algorithms that vanished and appeared under another name or path, which are taken out of both.

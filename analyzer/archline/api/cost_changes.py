@@ -8,6 +8,7 @@ from fractions import Fraction
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.api.algorithms import Algorithm
+from archline.api.caches import DEFAULT_CACHE
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.api.costs import CostReport
 from archline.api.subjects import AlgorithmSubject
@@ -17,6 +18,7 @@ from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, at_most
 from archline.compare.sizes import Amount, Sizes
+from archline.energy.intervals import Interval
 from archline.ir.scope import NotStaticError, declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -26,10 +28,14 @@ from archline.language.source import Source
 from archline.records import record, replace
 from archline.report.numbers import percent
 
-Point = Mapping[str, int | Fraction]
+Point = Mapping[str, int]
 Move = tuple[str, str | None, Point | None]
 """A verdict, at which sizes it holds, and sizes that show it."""
 UNCHANGED: Move = r.EQUAL, None, None
+OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
+USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
+USUAL_SIZE = 64
+"""Where values are shown if nothing else is asked for."""
 
 
 class RecordedSubject(AlgorithmSubject):
@@ -84,7 +90,8 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
     if cost.upper is None:
         return "unknown"
     told = [each for each in cost.alternatives if each.told]
-    shown = replace(cost, upper=told[-1].upper) if told else cost
+    # The last regime is the general one.
+    shown = replace(cost, upper=told[-1].upper) if told else replace(cost, regimes=cost.regimes[::-1])
     return cost_text(subject.report.costs, shown) + (f" when {told[-1].when}" if told else "")
 
 
@@ -106,8 +113,7 @@ class _Versions:
         if old.upper is None:
             found = [replace(plain, verdict=r.BECAME_KNOWN)]
         elif new.upper is None:
-            place = f"{new.span.line}:{new.span.column}" if new.span is not None else None
-            found = [replace(plain, verdict=r.BECAME_UNKNOWN, reason=new.reason, place=place)]
+            found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
             told = (each.when for cost in (new, old) for each in cost.alternatives if each.told)
             found = [each for when in dict.fromkeys(told) or [None] for each in self._where(plain, when)]
@@ -152,15 +158,20 @@ class _Versions:
     def _with_values(
         self, found: CostChange, old: Amount, new: Amount, sizes: Sizes, point: Point | None
     ) -> CostChange:
-        """A change with its values at the sizes of interest, or else at those that show it."""
-        if found.verdict in (r.EQUAL, r.OTHER_FORM):
-            return found
-        inside = (each for each in self.at if all(holds(fact, each) is not False for fact in sizes.facts))
-        for each in (*inside, *(() if point is None else (point,))):
-            before, after = _value(old, each), _value(new, each)
-            if before is not None and after is not None:
+        """A change with its values at sizes of interest that show it too, or else at those that showed it."""
+        sign = {r.GREW: 1, r.SHRANK: -1}.get(found.verdict, 0)
+        usual = {name: USUAL.get(name, USUAL_SIZE) for name in sizes.names}
+        for each in (*self.at, usual, point):
+            try:
+                if each is None or any(holds(fact, each) is False for fact in sizes.facts):
+                    continue
+                before, after = (Interval(*whole_ends_at(amount.cost, each)) for amount in (old, new))
+            except NO_VALUE:
+                continue
+            shown = after.lower > before.upper if sign > 0 else after.upper < before.lower
+            if not sign or (shown and all(amount.has_runs(each) for amount in (old, new))):
                 at = {name: str(value) for name, value in each.items()}
-                return replace(found, at=at, values={"old": before, "new": after})
+                return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
         return found
 
 
@@ -184,21 +195,14 @@ def _moves(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
 
 def _moves_of_bounds(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
     """How bounds moved: the upper one, or the lower one where that is the same. Rose, where nothing is shown."""
-    ends = ((each.cost.upper, each.cost.lower) for each in (old, new))
-    found: list[Move] = []
-    for before, after in zip(*ends, strict=True):
+    if old.cost.exact and new.cost.exact:
+        return [(r.ROSE, None, None)]
+    for before, after in ((old.cost.upper, new.cost.upper), (old.cost.lower, new.cost.lower)):
         assert before is not None
         assert after is not None
-        one, other = _exactly(old, before), _exactly(new, after)
-        rises, falls = at_most(other, one, sizes, "<="), at_most(other, one, sizes, ">=")
-        if rises.outcome == falls.outcome == "holds":
-            continue
-        found = [
-            (verdict, None, shown.point)
-            for verdict, shown in ((r.ROSE, rises), (r.FELL, falls))
-            if shown.outcome == "fails"
-        ]
-        return found or [(r.FELL if rises.outcome == "holds" else r.ROSE, None, None)]
+        found = _moves(_exactly(old, before), _exactly(new, after), sizes)
+        if found[0][0] not in (r.EQUAL, r.OTHER_FORM):
+            return [(OF_BOUNDS[verdict], None, None) for verdict, *_ in found]
     return [(r.OTHER_FORM, None, None)]
 
 
@@ -220,10 +224,5 @@ def _in_regime(cost: Cost, when: str, sizes: Sizes) -> Cost:
     return Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper)
 
 
-def _value(amount: Amount, point: Point) -> str | None:
-    """The values at a point; None where there are none."""
-    try:
-        low, high = whole_ends_at(amount.cost, point)
-    except NO_VALUE:
-        return None
-    return str(low) if low == high else f"{low} to {high}"
+def _shown(value: Interval) -> str:
+    return " to ".join(dict.fromkeys(map(str, (value.lower, value.upper))))

@@ -96,6 +96,16 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
     return found
 
 
+def read_sizes(text: str, option: str) -> dict[str, int]:
+    """The same without their places. Raises ArchlineError (AL405) for what is no integer, too."""
+    found: dict[str, int] = {}
+    for name, (value, span) in read_settings(text, option).items():
+        if value != int(value):
+            raise error(rules.NOT_AN_INTEGER, f"the value of `{name}` is no integer", span=span)
+        found[name] = int(value)
+    return found
+
+
 def share(text: str) -> Fraction:
     """A share as `2%` or `0.02` says. Raises ArchlineError (AL404)."""
     number = text.strip().removesuffix("%")

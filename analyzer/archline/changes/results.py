@@ -14,7 +14,7 @@ BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "
 EQUAL, OTHER_FORM, UNKNOWN = "equal", "equal, other form", "unknown"
 VERDICTS = (GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED, OTHER_FORM, EQUAL, UNKNOWN)
 """In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has."""
-EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes, the opposite at none", "at the sizes shown"
+EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes shown"
 
 
 _WHERE = re.compile(r" where [^,]*")

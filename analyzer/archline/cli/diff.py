@@ -38,16 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.changes import diff
-    from archline.api.settings import read_settings, share
+    from archline.api.settings import read_sizes, share
     from archline.language.diagnostics import ArchlineError
     from archline.report.layout import terminal_width
 
-    given = [read_settings(each, "--at") for each in options.sizes or ()]
     found = diff(
         options.base,
         options.head,
         tolerance=share(options.tolerance or "0"),
-        at=[{name: value for name, (value, _) in each.items()} for each in given],
+        at=[read_sizes(each, "--at") for each in options.sizes or ()],
         growth_only=options.only == "growth",
         strict=options.strict,
         left_out=options.configuration.excludes,

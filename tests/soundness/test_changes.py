@@ -1,0 +1,82 @@
+"""Changes of costs against what is known of them: edits that change nothing, and edits that are counted by hand."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import archline as al
+from archline.changes import results as r
+from changed_programs import Nests, library, unchanged
+from effort import drawn
+
+ROUNDS = drawn(6, 1)
+FILES = drawn(70, 12)
+EDITS = drawn(200, 40)
+SIZES = [*product(range(1, 5), range(1, 5)), (9, 2), (2, 9)]
+
+
+def put(folder: Path, **programs: str) -> Path:
+    for name, text in programs.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.algo").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_edits_that_change_nothing_are_no_changes(tmp_path: Path, seed: int) -> None:
+    """Names, order, comments, spaces and files are others; an edit of each algorithm of the files that are drawn."""
+    draw = random.Random(seed)
+    files = draw.sample(library(), min(FILES, len(library())))
+    texts = {f"{path.parent.name}_{path.stem}": path.read_text(encoding="utf-8") for path in files}
+    old = put(tmp_path / "old", **texts)
+    moved = {f"{name}{'_moved' * (draw.random() < 0.2)}": unchanged(text, draw) for name, text in texts.items()}
+    found = al.diff(old, put(tmp_path / "new", **moved), cached=False, jobs=1)
+    assert found.problems == ()
+    assert found.changes == ()
+    assert set(found.summary) <= {r.EQUAL}
+
+
+def test_edits_of_loops_have_the_verdicts_that_counts_show(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    old, new = (put(tmp_path / name) for name in ("old", "new"))
+    pairs = {}
+    for number in range(EDITS):
+        before = Nests.drawn(draw)
+        pairs[f"p{number}"] = before, before.edited(draw)
+    put(old, **{name: before.text for name, (before, _) in pairs.items()})
+    put(new, **{name: after.text for name, (_, after) in pairs.items()})
+    found = al.diff(old, new, cached=False)
+    assert found.problems == ()
+    decided = 0
+    for name, (before, after) in pairs.items():
+        counts = [(before.counted(*size), after.counted(*size)) for size in SIZES]
+        for metric in ("flops", "work", "span"):
+            rows = [each for each in found.changes if each.algorithm == f"{name}.algo::f" and each.metric == metric]
+            values = [(one[metric], other[metric]) for one, other in counts]
+            same = all(one == other for one, other in values)
+            assert same == (not rows or rows[0].verdict == r.OTHER_FORM), (before, after, metric)
+            for row in rows:
+                _check(row, before, after, metric, values)
+            decided += {each.verdict for each in rows} <= {r.GREW, r.SHRANK, r.OTHER_FORM}
+    # All are exact, so that each is decided.
+    assert decided == 3 * EDITS
+
+
+def _check(row: r.CostChange, before: Nests, after: Nests, metric: str, values: list[tuple[int, int]]) -> None:
+    """A row against the counts at its own sizes, and at others."""
+    if row.verdict not in (r.GREW, r.SHRANK):
+        return
+    sign = 1 if row.verdict == r.GREW else -1
+    assert row.at is not None
+    assert row.values is not None
+    size = int(row.at["n"]), int(row.at["m"])
+    shown = tuple(each.counted(*size)[metric] for each in (before, after))
+    assert row.values == {"old": str(shown[0]), "new": str(shown[1])}
+    assert sign * (shown[1] - shown[0]) > 0
+    if row.extent != r.SHOWN:
+        least = 1 if row.extent == r.EVERYWHERE else 0
+        assert all(sign * (other - one) >= least for one, other in values)

@@ -10,7 +10,7 @@ from functools import partial
 
 from archline.api import processes, result_cache
 from archline.api.algorithms import Algorithm, algorithms
-from archline.api.changes import Comparison, earlier, version_of
+from archline.api.changes import ChangeSearch, earlier, version_of
 from archline.changes.baseline import HEADER, entries, written
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import BECAME_UNKNOWN, REMOVED, CostChange
@@ -52,7 +52,7 @@ def compared_with(
     checked = set() if any("::" in each for each in targets) else {key.partition("::")[0] for key in after}
     before = earlier(file, folder, after, checked)
     current = {key: each for key, each in after.items() if key in before}
-    compared = Comparison(tolerance, (), jobs, cached).found(dict(before), current)
+    compared = ChangeSearch(tolerance, (), jobs, cached).found(dict(before), current)
     changes = [_change(each) for each in compared.findings]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"

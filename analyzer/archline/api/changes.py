@@ -51,15 +51,15 @@ class Diff(Differences):
     @property
     def document(self) -> dict[str, Any]:
         """The changes as JSON has them."""
-        from archline.report.changes.json import document
+        from archline.report.changes import document
 
         return document(self)
 
     def __str__(self) -> str:
-        from archline.report.changes.text import render
+        from archline.report.changes import text
         from archline.report.layout import terminal_width
 
-        return render(self, terminal_width())
+        return text(self, terminal_width())
 
 
 def diff(
@@ -81,7 +81,7 @@ def diff(
     cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
-    comparison = Comparison(Fraction(tolerance), at, jobs, cached)
+    comparison = ChangeSearch(Fraction(tolerance), at, jobs, cached)
     with ExitStack() as stack:
         if not os.path.isfile(older) or older.endswith(SUFFIX):
             return comparison.found(*comparison.algorithms(sides(older, newer, stack, left_out)), growth_only, strict)
@@ -150,8 +150,8 @@ class _Match:
         return replace(found, file=span.source.path, line=span.line)
 
 
-class Comparison:
-    """One comparison of two versions of programs: algorithms by `path::name`."""
+class ChangeSearch:
+    """The search for what changed between two versions of programs: algorithms by `path::name`."""
 
     def __init__(self, tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool) -> None:
         self._tolerance, self._at, self._jobs, self._cached = tolerance, at, jobs, cached
@@ -167,17 +167,17 @@ class Comparison:
         matches = [
             _Match(key, before.pop(key), after.pop(key)) for key in [*after] if _fits(before.get(key), after[key])
         ]
-        gone = {key: before.pop(key) for key, each in [*before.items()] if isinstance(each, Entry)}
-        renames = list(self._renames(before, after))
-        matches += [each for _, each in renames]
-        matches += [_Match(key, None, each) for key, each in after.items()]
-        matches += [_Match(key, each, None) for key, each in before.items()]
         changes = [
             CostChange(metric, r.REMOVED, "; ".join(texts), algorithm=key, line=entry.line)
-            for key, entry in gone.items()
+            for key, entry in before.items()
             if isinstance(entry, Entry)
             for metric, texts in by_metric(entry.costs).items()
         ]
+        left = {key: each for key, each in before.items() if isinstance(each, Algorithm)}
+        renames = list(self._renames(left, after))
+        matches += [each for _, each in renames]
+        matches += [_Match(key, None, each) for key, each in after.items()]
+        matches += [_Match(key, each, None) for key, each in left.items()]
         for match, changed in zip(matches, self._changed(matches), strict=True):
             changes += self._refused(match) if changed is None else map(match.own, changed)
         if growth_only:
@@ -226,7 +226,7 @@ class Comparison:
                     self._unchanged[path] = sum(len(_metrics(each)) for each in headers(new))
         return self._unchanged[path] is not None
 
-    def _renames(self, before: dict[str, Earlier], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
+    def _renames(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
         """The algorithms that vanished and appeared under another name or path, which are taken out of both.
 
         They have the same signature and equal costs; first come those that differ in names alone, then the same names.
@@ -272,9 +272,9 @@ class Comparison:
 
 def _fits(old: Earlier | None, new: Algorithm) -> bool:
     """Whether there is an earlier version, one of a baseline with as many sizes."""
-    return old is not None and not (
-        isinstance(old, Entry) and len(old.sizes) != len(canonical(new.module, new.node).sizes)
-    )
+    if isinstance(old, Entry):
+        return len(old.sizes) == len(canonical(new.module, new.node).sizes)
+    return old is not None
 
 
 def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def programs(folder: Path, revision: str) -> dict[str, bytes]:
 
 
 def present(folder: Path) -> list[str]:
-    """The programs below a folder of the work tree, but for those that git is told to ignore."""
+    """The programs below a folder of the work tree, but for those that git ignores."""
     listed = _require(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = sorted({os.fsdecode(each) for each in listed.split(b"\0")})
     return [each for each in names if each.endswith(SUFFIX) and (folder / each).is_file()]

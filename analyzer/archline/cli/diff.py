@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
 
 from archline.cli import options as shared
 
@@ -40,6 +39,7 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.changes import diff
     from archline.api.settings import read_sizes, share
     from archline.language.diagnostics import ArchlineError
+    from archline.report import changes
     from archline.report.layout import terminal_width
 
     found = diff(
@@ -53,8 +53,7 @@ def execute(options: argparse.Namespace) -> int:
         jobs=options.jobs,
         cached=not options.no_cache,
     )
-    renderer = import_module(f"archline.report.changes.{options.format}")
-    sys.stdout.write(renderer.render(found, terminal_width()))
+    sys.stdout.write(changes.FORMATS[options.format](found, terminal_width()))
     if found.problems:
         raise ArchlineError(found.problems)
     return 1 if found.findings else 0

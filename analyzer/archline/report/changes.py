@@ -55,9 +55,6 @@ def cells(change: CostChange) -> list[str]:
     """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
     extent = "" if change.extent == r.SHOWN else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
-    texts = (
-        each if each is None or len(each) <= LONGEST else f"{each[:LONGEST]} ..." for each in (change.old, change.new)
-    )
     more: list[str] = []
     if change.values is not None and change.at is not None:
         sizes = ",".join(f"{name}={value}" for name, value in change.at.items())

@@ -37,6 +37,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mea
 from archline.language.extra_facts import with_where
 from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
+from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import record, replace
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from archline.api.messages import Messages
     from archline.api.running import Run
     from archline.execution.results import Cache
+    from archline.report.view import Contract
 
 
 MAX_KNOWN = 256
@@ -330,6 +332,12 @@ class Module:
             raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
         return Algorithm(self._module, self._module.algorithms[name])
 
+    def claims(self) -> tuple[Contract, ...]:
+        """The verdicts on the claims of its file. Raises ArchlineError for machines and models that there are not."""
+        from archline.api.claims import claims
+
+        return claims(self._module)
+
     def __contains__(self, name: object) -> bool:
         return name in self._module.algorithms
 
@@ -361,20 +369,21 @@ def loads(text: str, name: str = "<text>") -> Module:
 def algorithm(target: str) -> Algorithm:
     """The algorithm that a target names: `dense.matmul::matmul_basic`, or the only one of a file.
 
-    Raises ArchlineError (AL410 where several would do).
+    Raises ArchlineError (AL109 where there is none, AL410 where several would do).
     """
-    module, node = load_target(target)
-    if node is None:
-        names = list(module.algorithms)
-        if len(names) != 1:
-            shown = ", ".join(f"`{target}::{name}`" for name in names[:12])
-            message = f"`{target}` defines {len(names)} algorithms"
-            raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
-        node = module.algorithms[names[0]]
-    return Algorithm(module, node)
+    found = algorithms(target)
+    if len(found) != 1:
+        shown = ", ".join(f"`{target}::{each.name}`" for each in found[:12])
+        message = f"`{target}` defines {len(found)} algorithms"
+        raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
+    return found[0]
 
 
 def algorithms(target: str) -> tuple[Algorithm, ...]:
-    """The algorithm a target names, or all of its file. Raises ArchlineError."""
+    """The algorithm a target names, or all of its file. Raises ArchlineError (AL109 where there is none)."""
     module, node = load_target(target)
-    return tuple(Algorithm(module, each) for each in ([node] if node is not None else module.algorithms.values()))
+    nodes = module.algorithms.values() if node is None else [node]
+    if not nodes:
+        hint = "`archline check` decides its claims"
+        raise error(NO_ALGORITHM, f"`{target}` has no algorithm", path=target, hint=hint)
+    return tuple(Algorithm(module, each) for each in nodes)

@@ -101,10 +101,11 @@ class ClaimedAlgorithms:
 
 @record(eq=False)
 class _Setting:
-    """An algorithm at sizes that a claim sets."""
+    """An algorithm at sizes that a claim sets; `least` is the least value of each of its sizes."""
 
     subject: AlgorithmSubject
     sizes: Mapping[str, s.Expr]
+    least: Mapping[str, int]
 
     @property
     def program(self) -> tuple[Module, s.Algorithm]:
@@ -142,7 +143,7 @@ class _Setting:
         (module, node), write = self.program, self.subject.report.write
         own: list[s.Fact] = [*facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
         own += [fact(f"{write(rule.low)} <= {write(rule.high)}") for rule in offsets_rules(declared(module, node))]
-        own += [fact(f"{name} >= {least}") for name, least in self.subject.algorithm.signature.at_least.items()]
+        own += [fact(f"{name} >= {least}") for name, least in self.least.items()]
         names = {*self.own, *MACHINE_SYMBOLS}
         for each in own:
             if s.names(each) <= names and not any(isinstance(part, s.Element) for part in s.nodes(each)):
@@ -170,8 +171,13 @@ class ClaimOfCosts:
     proofs: tuple[Proved, ...] = ()
 
     def decided(self) -> OrderVerdict:
-        """The verdict. Raises ArchlineError for a machine or model that is unknown or does not fit."""
-        sides = self.formula(self.claim.left), self.formula(self.claim.right)
+        """The verdict; unknown where the machine cannot feed the model. Raises ArchlineError for unknown ones."""
+        try:
+            sides = self.formula(self.claim.left), self.formula(self.claim.right)
+        except ArchlineError as problem:
+            if problem.diagnostics[0].rule is UNSUITED_MACHINE:
+                return OrderVerdict("unknown", problem.diagnostics[0].message)
+            raise
         (left, right), parts = apart(sides, self.amounts.keys() | self.constants.keys())
         if self.claim.relation in GROWTHS:
             return self._growth(left, right, parts)
@@ -197,11 +203,14 @@ class ClaimOfCosts:
         (name,) = cost.arguments
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
-        plain = _Setting(self.known.subject(name.id), sizes)
+        subject = self.known.subject(name.id)
+        plain = _Setting(subject, sizes, subject.algorithm.signature.at_least)
         names = {*plain.own, *MACHINE_SYMBOLS} - sizes.keys()
         own = [format_fact(each) for each in self.claim.where if s.names(each) <= names]
         with suppress(ArchlineError):
-            return _Setting(self.known.subject(name.id, ", ".join(own)), sizes)
+            # There is no cost where the facts leave no sizes, or none with a run.
+            narrowed = self.known.subject(name.id, ", ".join(own))
+            return replace(plain, subject=narrowed) if narrowed.report else plain
         return plain
 
     # Formulas
@@ -236,11 +245,8 @@ class ClaimOfCosts:
             if cost.function != "energy":
                 applied.require_time()
         except ArchlineError as problem:
-            other = "choose another machine, or another model: `archline machines` shows what they have"
-            hints = ((each, other if each.rule is UNSUITED_MACHINE else each.hint) for each in problem.diagnostics)
-            raise ArchlineError(
-                [Diagnostic(each.rule, each.message, on.span, hint=hint) for each, hint in hints]
-            ) from None
+            found = (Diagnostic(each.rule, each.message, on.span, hint=each.hint) for each in problem.diagnostics)
+            raise ArchlineError(tuple(found)) from None
         formula = applied.quantity(cost.function)
         names = names_in(formula)
         held = {name: each.lower for name, each in applied.constants.items() if name in names}

@@ -80,6 +80,9 @@ class CostOrder:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
         few = self.sizes.all
         why = "no counterexample at the sizes checked, and no proof"
+        if few is None and next(self.sizes.points(), None) is None:
+            # Whatever is said of no sizes can be proved.
+            return OrderVerdict("unknown", "no sizes were found that satisfy the facts")
         if few is None or len(few) > 1:
             try:
                 with budget(MAX_TERM_PRODUCTS):
@@ -302,17 +305,12 @@ def _least(more: _Ratio, less: _Ratio, choices: Mapping[str, Choices], facts: Fa
         divisors = (_bounded(each, bounds, facts) for each in {more.below, less.below} - {ONE})
         if all(_positive(each, facts) for each in divisors):
             found = _bounded(value, bounds, facts)
-            if _positive(found, facts) if strict else _never_negative(found, facts):
+            if _positive(found, facts) if strict else never_negative(found, facts):
                 return True
             parts = [] if strict else [_bounded(each, bounds, facts) for each in _alike(value)]
-            if parts and all(_never_negative(each, facts) for each in parts):
+            if parts and all(never_negative(each, facts) for each in parts):
                 return True
     return False
-
-
-def _never_negative(value: Poly, facts: Facts) -> bool:
-    """Whether a value is never negative; of ceil(n/L) - n/L that is so as it is of L*ceil(n/L) - n."""
-    return never_negative(value, facts) or never_negative(facts.multiplied_out(value), facts)
 
 
 def _alike(value: Poly) -> Iterator[Poly]:

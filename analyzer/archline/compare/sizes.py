@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
@@ -22,8 +22,6 @@ from archline.records import record
 
 MAX_SIZES = 10_000
 """A finite range of so many sizes is decided by all of them."""
-SMALL = {1: 200, 2: 30}
-"""Of one size, or of two, so many of the smallest are tried each."""
 MAX_TRIED = 200_000
 """So many combinations of sizes are looked at for those that satisfy the facts."""
 Point = Mapping[str, int]
@@ -81,15 +79,10 @@ class Sizes:
         return cls(algorithm, declared(module, algorithm), names, algorithm.where)
 
     def points(self) -> Iterator[Point]:
-        """Sizes that satisfy the facts: all small ones, of one or two sizes more of them, then larger and larger."""
-        least = self.scope.module.signatures[self.algorithm].at_least
-        starts = [least.get(name, 1) for name in self.names]
-        ranges = [range(each, each + SMALL[len(starts)]) for each in starts] if len(starts) in SMALL else []
-        more = (dict(zip(self.names, each, strict=True)) for each in product(*ranges) if each)
-        yield from filter(self.allowed, more)
+        """Sizes that satisfy the facts: all small ones, then larger and larger."""
         span = self.algorithm.span
         none = s.Ensures("work", None, "<=", s.Integer(0, span=span), (), span=span)
-        yield from points(self.algorithm, self.scope, Costs("", self.names, (), {}, {}), none)
+        return points(self.algorithm, self.scope, Costs("", self.names, (), {}, {}), none)
 
     @cached_property
     def allowed(self) -> Allowed:

@@ -1,0 +1,221 @@
+"""Claims of files: what they may say, how each is decided, and what reports show of it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from archline.api.claims import claims
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_statements import format_claim
+from archline.language.loader import load_text
+from archline.language.printer import format_program
+from archline.report.view import Contract
+from cli_support import cli
+
+PROGRAM = """
+algorithm line(x: inout real[n]):
+    for i in 0..n:
+        x[i] += 1
+
+algorithm some(x: inout real[n]):
+    for i in 0..n:
+        if x[i] > 0:
+            x[i] *= 2
+
+algorithm table(A: inout real[n, m]):
+    parallel for i in 0..n:
+        for j in 0..m:
+            A[i, j] += 1
+
+algorithm halves(x: inout real[n]):
+    if n > 1:
+        halves(x[0..n//2])
+        halves(x[n//2..n])
+        x[0] += 1
+
+algorithm ring(x: inout local real[w]) on grid(r: P):
+    shift x along r by 1
+
+algorithm square_grid(x: inout local real[w], g: size) on grid(i: g, j: g):
+    shift x along j by 1
+"""
+
+
+@cache
+def decided(text: str) -> Contract:
+    (found,) = claims(load_text(f"{PROGRAM}\nclaim {text}\n"))
+    return found
+
+
+HOLDS = """
+flops(line) <= work(line)
+flops(some) <= 2*flops(line)
+flops(some) <= flops(some) + 1
+work(some)/work(some) == 1
+flops(table, n = m, m = m) == m^2
+flops(table, n = 2*n) == 2*flops(table)
+span(table) <= work(table)
+2*span(table) < 3*work(table) + 2
+max(flops(line), span(line)) <= work(line)
+min(flops(line), span(line)) <= flops(line)
+flops(line)^2 <= flops(table, m = n)
+1.5*flops(line) <= 2*n
+flops(line, n = n/2) <= flops(line)
+io(line) >= n/L
+io(line, Z = 2*Z) <= io(line)
+words(ring) <= w
+words(square_grid) <= words(ring) where P >= 4, w >= 1
+calls(halves) <= 2*n
+energy(line) <= energy(line, n = 2*n) on "xeon-e5-2650l-v3"
+time(line) <= time(table, n = n) on "gtx-580@double" with roofline where m >= 2, L == 8, 8 divides n
+power(line) > 0 on "gtx-580@double" with roofline
+energy_delay(line) <= 1 on "gtx-580@double" with roofline at n = 1000
+words(ring) <= w at P = 4 where w >= 2
+work(line) is Theta(flops(line) + 1)
+flops(some) is Theta(flops(line))
+work(halves) is Theta(n)
+span(table) is O(span(line) + m)
+energy(line) is Theta(n) on "gtx-580@double" with roofline at L = 1
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("text", HOLDS)
+def test_what_holds(text: str) -> None:
+    found = decided(text)
+    assert found.outcome == "holds", found
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "reason"),
+    [
+        ("work(line) <= 2*n", 1, "the left side is 3, the right side 2"),
+        ("flops(line) < flops(line)", 1, "the left side is 1, the right side 1"),
+        ("flops(line) <= 40*n - n^2 + 1000 where n <= 60", 57, "the left side is 57, the right side 31"),
+        ("flops(line) <= (n - 17)^2*1000000 + n - 1/2", 17, "the left side is 17, the right side 16.5"),
+        (
+            "40001*flops(line) <= flops(table, m = n) + 400019999 where n <= 10^6",
+            20000,
+            "the left side is 800020000, the right side 800019999",
+        ),
+    ],
+)
+def test_what_fails_is_shown_at_a_size(text: str, n: int, reason: str) -> None:
+    found = decided(text)
+    assert found.outcome == "fails"
+    assert found.point is not None
+    assert found.point["n"] == n
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("flops(some) <= flops(line)", "widest: flops(some), "),
+        ("flops(line) == flops(some)", "no counterexample at the sizes checked, and no proof"),
+        ("work(line) >= 0 where n == 0", "no sizes"),
+        ("work(line) >= 0 where n >= 3, n <= 2", "no sizes"),
+        ("work(table) >= 0 where n == m, m == n + 1", "no sizes"),
+        ("io(ring) >= 0", "io(ring) is unknown"),
+        ("power(line) <= 300 on \"xeon-e5-2650l-v3\"", "it has no `pi0` (W)"),
+    ],
+)  # fmt: skip
+def test_what_is_not_decided_has_a_reason(text: str, reason: str) -> None:
+    found = decided(text)
+    assert found.outcome == "unknown", found
+    assert reason in found.reason
+
+
+def test_few_sizes_are_all_evaluated() -> None:
+    """(n - 5)*(n - 6) is below 0 between whole numbers alone."""
+    found = decided("11*flops(line) <= flops(table, m = n) + 30 where n <= 300")
+    assert (found.outcome, found.reason) == ("holds", "evaluated at all 300 sizes")
+    chained = decided("11*flops(table) <= flops(table)*n + 30*m where m <= n, n <= 100")
+    assert (chained.outcome, chained.reason) == ("holds", "evaluated at all 5,050 sizes")
+
+
+def test_a_large_range_is_decided_where_both_sides_rise() -> None:
+    """(n - 20000)*(n - 20001) is below 0 between whole numbers alone, and at none of a million."""
+    found = decided("40001*flops(line) <= flops(table, m = n) + 400020000 where n <= 10^6")
+    assert found.outcome == "holds"
+    assert found.reason.startswith("both sides rise with each size; decided by ")
+
+
+def test_growth_is_refuted_and_halves_are_named() -> None:
+    assert decided("work(line) is Omega(work(table))").outcome == "fails"
+    assert decided("work(table) is O(work(line))").outcome == "fails"
+    half = decided("flops(some)*n is Theta(flops(line))")
+    assert half.outcome == "fails"
+    assert half.reason.startswith("O is refuted")
+
+
+def test_the_cache_that_is_taken_is_said() -> None:
+    found = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" at n = 1000')
+    assert found.assumptions == ("Z = 32768, L = 8, as the claim names no cache",)
+    chosen = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" at n = 1000, Z = 64, L = 8')
+    assert chosen.outcome == "holds"
+    assert chosen.assumptions == ()
+
+
+def test_conditions_stand_in_any_order() -> None:
+    parts = ['on "gtx-580@double" with roofline+cap', "where n >= 2, m >= 2", "at p = 3, L = 8"]
+    program = "use dense.matmul\n"
+    texts = set()
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
+        source = f'{program}\nclaim "t": power(matmul_co, n = 2*n) <= 300 {" ".join(parts[each] for each in order)}\n'
+        (claim,) = (each for each in load_text(source).program.items if isinstance(each, s.Claim))
+        texts.add(format_claim(claim))
+        assert format_claim(claim) in format_program(load_text(source).program)
+    assert texts == {
+        'claim "t": power(matmul_co, n = 2*n) <= 300 where n >= 2, m >= 2 on "gtx-580@double" with roofline+cap '
+        "at p = 3, L = 8"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "caret"),
+    [
+        ("energy(line) <= 1", "AL262", "energy(line)"),
+        ("work(line, m = 2) <= 1", "AL201", "work(line, m = 2)"),
+        ("work(line) <= 1 at n = 1 at n = 2", "AL101", "at n = 2"),
+        ('energy(line) <= 1 on "no-machine"', "AL450", 'on "no-machine"'),
+        ('energy(line) <= 1 on "gtx-580@double" with icy', "AL459", 'on "gtx-580@double" with icy'),
+        ("work(lines) <= 1", "AL202", "work(lines)"),
+    ],
+)
+def test_mistakes_have_a_place_and_a_hint(text: str, code: str, caret: str) -> None:
+    with pytest.raises(ArchlineError) as problem:
+        claims(load_text(f"{PROGRAM}\nclaim {text}\n"))
+    (found,) = problem.value.diagnostics
+    assert found.code == code
+    assert found.hint
+    assert found.span is not None
+    line = found.span.source.lines[found.span.line - 1]
+    assert line[found.span.column - 1 : found.span.end_column - 1] == caret
+
+
+@pytest.mark.parametrize("line", ["    let h = abs(n, m = 2)", "    x[0] = sqrt(x[0], n = 3)", "    f(x, n = 2)"])
+def test_sizes_are_set_in_claims_alone(line: str) -> None:
+    with pytest.raises(ArchlineError) as problem:
+        load_text(f"algorithm f(x: inout real[n]):\n{line}\n")
+    assert problem.value.diagnostics[0].code == "AL101"
+
+
+def test_a_file_of_claims_alone(tmp_path: Path) -> None:
+    path = tmp_path / "only.algo"
+    path.write_text("use dense.matmul\n\nclaim flops(matmul_basic) <= work(matmul_ijk) where n >= 2\n")
+    shown = cli("check", str(path), "--no-cache")
+    assert shown.code == 0
+    assert "holds  claim flops(matmul_basic) <= work(matmul_ijk) where n >= 2" in shown.out
+    first, again = (json.loads(cli("check", str(path), "--format", "json").out) for _ in range(2))
+    assert first == again
+    (found,) = first["targets"][0]["claims"]
+    assert (found["outcome"], found["text"]) == (
+        "holds", "claim flops(matmul_basic) <= work(matmul_ijk) where n >= 2"
+    )  # fmt: skip
+    assert cli("cost", str(path)).code == 2
+    assert "AL109" in cli("cost", str(path)).err

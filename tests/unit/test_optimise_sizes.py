@@ -24,7 +24,7 @@ from archline.energy.optimise.problem import Variable
 from archline.language.evaluate import holds
 from archline.language.parser import parse_facts
 from cli_support import cli
-from effort import drawn
+from effort import drawn, long
 from energy_support import refusal
 
 Point = dict[str, int]
@@ -79,7 +79,7 @@ def every_point(
             yield point, model("linear")(on, found)
 
 
-@pytest.mark.parametrize("target", GRIDS, ids=lambda name: name.partition("::")[2])
+@pytest.mark.parametrize("target", [NBODY, *(pytest.param(each, marks=long) for each in (MATMUL, CAPS, LU))])
 def test_the_optimum_is_that_of_all_points(target: str) -> None:
     source = random.Random(target)
     choices, over, most = GRIDS[target]
@@ -137,7 +137,7 @@ FACTS = [
 
 def test_the_points_are_those_at_which_no_fact_is_false() -> None:
     source = random.Random(7)
-    for _ in range(drawn(200, least=20)):
+    for _ in range(drawn(100, least=10)):
         texts = source.sample(FACTS, source.randint(1, 5))
         facts = parse_facts(", ".join(texts))
         n, highs = source.choice([1, 12, 16, 36, 60]), {name: source.randint(1, 40) for name in ("g", "c", "P")}
@@ -169,6 +169,7 @@ def test_facts_give_the_range_of_what_has_none() -> None:
         lattice({}, [Variable("h", "h", True, Fraction(1), Fraction(2 * 10**6))], (), {})
 
 
+@long
 def test_tiles_for_a_cache() -> None:
     """Bounds at arrays of points are not those at single points: the best is found by exact values all the same."""
     asked = {"machine": "xeon-e5-2650l-v3", "at": {"n": 16, "m": 16, "p": 16, "Z": 64, "L": 4}}

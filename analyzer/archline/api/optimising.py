@@ -21,7 +21,7 @@ from archline.api.energy_arrays import LEAST, following, in_names
 from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced
 from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, model_for, subject
 from archline.energy import rules as energy_rules
-from archline.energy.formulas import names_in
+from archline.energy.formulas import names_in, value_of
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
@@ -29,7 +29,7 @@ from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.optimise.constraints import UNITS, Reading
 from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice
-from archline.energy.optimise.points import Known, Points, minimal
+from archline.energy.optimise.points import ExactValues, Points, minimal
 from archline.energy.optimise.problem import (
     INFEASIBLE,
     LATTICE,
@@ -268,21 +268,51 @@ class _Task:
         kept = {name: each[~missing] if np.ndim(each) else each for name, each in values.items()}
         return {name: each[~missing] for name, each in points.items()}, kept, sharp
 
-    def _exact(self, point: Mapping[str, int]) -> Known | None:
+    def _exact(self, point: Mapping[str, float]) -> ExactValues | None:
         """What is known at a point; None where the algorithm has no run."""
-        at: dict[str, Number] = {**self.at, **{each.name: point[each.name] for each in self.variables}}
+        values = {each.name: _exactly(point[each.name]) for each in self.variables if each.name in point}
+        moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
+        at = {**self.at, **{name: value for name, value in values.items() if name not in moved}}
+        machine = self.machine.with_parameters(moved)
         try:
-            result = numeric(self.chosen, self.machine, self.model, unplaced(at), self.settings)
+            result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings)
         except ArchlineError as problem:
             if problem.diagnostics[0].rule in NO_RUN:
                 return None
             raise
         assert result.estimate is not None
         own = {f"{SIZE}{name}": Interval.of(value) for name, value in {**at, **(result.at or {})}.items()}
-        return Known({**self.on.constants, **result.estimate.amounts, **own}, result)
+        constants = {name: Interval.of(value) for name, value in machine.values.items()}
+        return ExactValues({**constants, **result.estimate.amounts, **own}, result)
 
     def _over_reals(self, problem: Problem) -> Optimum:
-        raise NotImplementedError
+        """Over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
+        from archline.energy.optimise.reals import solve
+
+        if isinstance(self.chosen, AlgorithmSubject):
+            if sizes := [each.name for each in self.variables if each.key != each.name]:
+                message = f"`{sizes[0]}` is a size and `{self.moved[0]}` a quantity of the machine"
+                raise error(rules.OPTIONS_CLASH, message, hint="sizes vary, or quantities of the machine, not both")
+            known = self._exact({})
+            if known is None:
+                raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
+            values = {name: float(each.upper) for name, each in known.values.items()}
+            values |= {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
+        else:
+            cache = self.settings.cache
+            own = {"Z": cache.Z, "L": cache.L, **self.at}
+            values = {name: float(each) for name, each in self.machine.values.items()}
+            values |= {f"{SIZE}{name}": float(each) for name, each in own.items()} | {"Z": cache.Z, "L": cache.L}
+        found = solve(problem, values)
+        if found.value is None:
+            return found
+        known = self._exact(found.at)
+        if known is None:
+            return found
+        ends = value_of(problem.objective, known.values)
+        value = float(ends.upper if problem.upper else ends.lower)
+        bound = min(found.bound or 0.0, value)
+        return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, result=known.result)
 
 
 _SPAN = parse_expression("n").span
@@ -326,6 +356,11 @@ def _number(text: str) -> Fraction:
     if not isinstance(value, int | Fraction) or value < 0:
         raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a number, 0 or more", hint="write --over P=1..64")
     return Fraction(value)
+
+
+def _exactly(value: float) -> Number:
+    found = Fraction(value)
+    return int(found) if found.denominator == 1 else found
 
 
 def _whole(value: Any) -> bool:

@@ -38,14 +38,14 @@ Array = NDArray[np.float64]
 
 
 @record
-class Known:
+class ExactValues:
     """Exact values of all names at a point, and the result that they are from."""
 
     values: Mapping[str, Interval]
     result: EnergyResult | None
 
 
-Exact = Callable[[Mapping[str, int]], "Known | None"]
+Exact = Callable[[Mapping[str, int]], "ExactValues | None"]
 """What is known at a point; None where the algorithm has no run there."""
 
 
@@ -53,7 +53,7 @@ Exact = Callable[[Mapping[str, int]], "Known | None"]
 class _Value:
     place: int
     ends: Interval
-    known: Known
+    known: ExactValues
 
 
 class Points:

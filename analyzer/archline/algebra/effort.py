@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 EVERY = 64
 """After about so many term products the clock is read."""
+LATE = 15 * EVERY
+"""So many more are counted then where the time is up: a derivation that is needed is to end soon as well."""
 
 
 class TooComplexError(Exception):
@@ -65,8 +67,10 @@ class Effort:
         self.left -= amount
         if self.left < 0:
             raise OutOfBudgetError("its closed form is too large to derive")
-        if self.until is not None and self.left % EVERY < amount and late():
-            raise OutOfBudgetError(OUT_OF_TIME)
+        if self.left % EVERY < amount and late():
+            if self.until is not None:
+                raise OutOfBudgetError(OUT_OF_TIME)
+            self.left -= LATE
 
 
 # One a thread: servers and notebooks derive in several.

@@ -221,7 +221,14 @@ def shortened(value: Poly, blocks: bool = True) -> Poly:
             if _length(rewritten) < _length(value):
                 value = rewritten
                 break
-    return value
+    return value.map_atoms(_rounded_up)
+
+
+def _rounded_up(atom: Atom) -> Poly | None:
+    """-ceil(e/m) for floor((-e)/m)."""
+    if not isinstance(atom, a.Floor) or any(number > 0 for number in atom.argument.terms.values()):
+        return None
+    return -Poly.of_atom(Shown("ceil", (-atom.argument, atom.modulus)))
 
 
 def _is_block(value: Poly, atom: Atom) -> bool:
@@ -231,13 +238,13 @@ def _is_block(value: Poly, atom: Atom) -> bool:
 
 
 def _at_one(value: Poly) -> Poly:
-    """floor(1/m) as 1 - 1%m. Where it is not 0, m is 1: its factors are what they are there."""
+    """floor(1/m) as ceil(2/m) - 1. Where it is not 0, m is 1: its factors are what they are there."""
     for atom in value.atoms():
         name = a.symbol_of(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
         parts = value.coefficients(atom) if name is not None else {}
         if name is not None and min(parts) >= 0:
             whole = sum((part for power, part in parts.items() if power), ZERO)
-            one = ONE - Poly.of_atom(Shown("%", (ONE, Poly.symbol(name))))
+            one = Poly.of_atom(Shown("ceil", (ONE + ONE, Poly.symbol(name)))) - 1
             value = parts.get(0, ZERO) + one * whole.substitute({name: ONE})
     return value
 

@@ -108,7 +108,11 @@ class Exponent:
         if factor.p > 1 and (of.q == 1 or factor.q > 1) and factor.p <= 64:
             # 2*log2(3)/log2(5) reads better as log2(9)/log2(5).
             of, factor = of ** int(factor.p), fmpq(1, factor.q)
-        parts = f"log2({of})" if factor.p == 1 else f"{factor.p}*log2({of})"
+        whole = int(of.p).bit_length() - 1
+        if of == 2**whole:
+            parts = str(factor.p * whole)
+        else:
+            parts = f"log2({of})" if factor.p == 1 else f"{factor.p}*log2({of})"
         below = [str(factor.q)] if factor.q != 1 else []
         if self.to != 2:
             below.append(f"log2({self.to})")

@@ -8,20 +8,26 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import archline as al
+from archline.algebra.atoms import floor_div
+from archline.algebra.polynomial import Poly
+from archline.algebra.printing import to_text
 from archline.api.settings import broken_facts
 from archline.language import syntax as s
-from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.evaluate import EvaluationError, evaluate, evaluate_static
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.report import derivation, text
 from archline.report import json as as_json
 from archline.report.costs.text import first_page
 from archline.report.view import CostView
-from effort import some
+from effort import drawn, some
 from stdlib_targets import ALL, QUICK
 
 TARGETS = [
@@ -129,3 +135,49 @@ def test_nothing_that_is_printed_is_always_nothing(target: str) -> None:
                 except EvaluationError:
                     continue
             assert values - {0}, f"{format_expression(call)} is always 0 in {shown}"
+
+
+SIZE = st.sampled_from("nmk")
+
+
+@given(st.lists(st.tuples(SIZE, SIZE, st.integers(-1, 2), st.integers(1, 2)), min_size=1, max_size=3), SIZE)
+@settings(max_examples=drawn(40, 10), deadline=None)
+def test_products_of_extents_are_written_as_products(parts: list[tuple[str, str, int, int]], first: str) -> None:
+    """The text has the values of what it was multiplied from, by an evaluation of its own."""
+    value = Poly.symbol(first) * 2
+    for high, low, more, power in parts:
+        value = value * (Poly.symbol(high) - Poly.symbol(low) + more) ** power
+    text = to_text(value, ("n", "m", "k"))
+    for n, m, k in product((1, 2, 7), repeat=3):
+        sizes = {"n": n, "m": m, "k": k}
+        expected = 2 * sizes[first]
+        for high, low, more, power in parts:
+            expected *= (sizes[high] - sizes[low] + more) ** power
+        assert evaluate_static(parse_expression(text), sizes) == expected
+
+
+def test_windows_are_counted_by_a_product() -> None:
+    text = """algorithm windows(x: real[n], w: real[k], y: inout real[n - k + 1]):
+    where n >= k
+    ensures flops is Theta(k*(n - k + 1))
+    for i in 0..n - k + 1:
+        for j in 0..k:
+            y[i] += x[i + j]*w[j]
+"""
+    costs = al.loads(text)["windows"].cost()
+    assert (str(costs.flops.text), costs.flops.growth) == ("2*k*(n - k + 1)", "Theta(k*(n - k + 1))")
+    assert [each.outcome for each in costs.ensures] == ["holds"]
+
+
+def test_numbers_of_lines_are_written_as_ceilings() -> None:
+    """1 for L >= 2 and 2 for L = 1, however it comes about."""
+    s, line, one = Poly.symbol("s"), Poly.symbol("L"), floor_div(Poly.constant(1), Poly.symbol("L"))
+    assert to_text(s + s * one) == "s*ceil(2/L)"
+    assert to_text(-floor_div(Poly.constant(-2), line)) == "ceil(2/L)"
+    assert to_text((one + 2) * line) == "2*L + ceil(2/L) - 1"
+
+
+def test_logarithms_of_powers_of_2_in_exponents_are_numbers() -> None:
+    text = "algorithm f(x: real[n]):\n    if n > 2:\n        f(x[0..n//3])\n        f(x[n - n//3..n])\n"
+    # Two calls at a third: T(n) = 2*T(n/3) + 1.
+    assert al.loads(text)["f"].cost().work.growth == "Theta(n^(1/log2(3)))"

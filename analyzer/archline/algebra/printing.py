@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from archline.algebra import atoms as a
+from archline.algebra.factors import extents
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.product_text import quotient_text
+from archline.algebra.product_text import power_text, quotient_text
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -33,6 +36,8 @@ class _Writer:
         Where that would begin with a sign, and it need not, what is subtracted comes last.
         """
         value = shortened(value)
+        if (product := extents(value)) is not None:
+            return self._product(*product)
         parts: list[str] = []
         ordered = sorted(value.terms, key=self._term_key)
         if ordered and value.terms[ordered[0]] < 0:
@@ -47,6 +52,16 @@ class _Writer:
             else:
                 parts.append(f"{'-' if coefficient < 0 else '+'} {term}")
         return " ".join(parts) or "0"
+
+    def _product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> str:
+        """Sizes first, then sums in brackets."""
+
+        def place(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
+            ranks = sorted(self.order.index(name) for name in factor[0].names if name in self.order)
+            return len(factor[0].terms) > 1, ranks, self.text(factor[0])
+
+        texts = [power_text(self._factor(each), str(power)) for each, power in sorted(factors, key=place)]
+        return quotient_text([*([str(number)] if number != 1 else []), *texts], [])
 
     def _term_key(self, monomial: Monomial) -> tuple[object, ...]:
         """Higher degrees first, then plain symbols before composites, then the symbols' order."""

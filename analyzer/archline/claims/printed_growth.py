@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from archline.algebra.factors import extents
 from archline.analysis.checks.guards import at_least, guards
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_of_cost import GrowthBound, growth
@@ -38,5 +39,9 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
             yield replace(order, condition=" and ".join((*filter(None, (order.condition,)), *each)))
 
     orders = growth(module, algorithm, costs, cost).orders
+    form = cost.upper if cost.exact and not any(each.tight for each in orders) else None
+    if form is not None and (product := extents(form)) is not None:
+        # It is Theta of itself, also where it is 0.
+        orders = (GrowthBound("Theta", costs.text(form.scaled(1 / product[0]))),)
     found = (next(filter(agrees, guarded(each)), None) for each in orders)
     return ", ".join(each.text for each in found if each is not None) or None

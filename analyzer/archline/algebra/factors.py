@@ -1,0 +1,39 @@
+"""Counts that are products of extents, such as 2*k*(n - k + 1) for the windows of k entries of n."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from archline.algebra.polynomial import ONE, Poly, Symbol, total
+from archline.numbers import fmpq, fmpq_mpoly_ctx
+
+MAX_TERMS = 64
+
+
+@lru_cache(maxsize=1024)
+def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
+    """The number and the powers that a polynomial is the product of, if all are of degree 1 and one is a difference.
+
+    A difference has several sizes and a term that is subtracted; products of others are read as sums.
+    """
+    names, terms = sorted(value.names), value.terms
+    if len(names) < 2 or not 2 < len(terms) <= MAX_TERMS or min(terms.values()) > 0:
+        return None
+    if not all(isinstance(atom, Symbol) and power > 0 for monomial in terms for atom, power in monomial):
+        return None
+    powers = [(coefficient, {atom.key: power for atom, power in each}) for each, coefficient in terms.items()]
+    rows = {tuple(each.get(name, 0) for name in names): coefficient for coefficient, each in powers}
+    number, parts = fmpq_mpoly_ctx.get(names, "lex").from_dict(rows).factor()
+    found: list[tuple[Poly, int]] = []
+    for part, power in parts:
+        linear = part.to_dict()
+        if part.total_degree() > 1:
+            return None
+        each = total((Poly.symbol(names[row.index(1)]) if 1 in row else ONE).scaled(c) for row, c in linear.items())
+        # Most of what is added up is added.
+        sign = -1 if 2 * sum(c < 0 for c in linear.values()) > len(linear) else 1
+        scale = sign * min(map(abs, linear.values()))
+        number *= scale**power
+        found.append((each / scale, power))
+    differs = any(len(each.names) > 1 and min(each.terms.values()) < 0 for each, _ in found)
+    return (number, tuple(found)) if differs and number > 0 and sum(power for _, power in found) > 1 else None

@@ -76,6 +76,9 @@ time(line) <= time(table, n = n) on "gtx-580@double" with roofline where m >= 2,
 power(line) > 0 on "gtx-580@double" with roofline
 energy_delay(line) <= 1 on "gtx-580@double" with roofline at n = 1000
 words(ring) <= w at P = 4 where w >= 2
+messages(ring) <= 1
+messages(ring) <= ceil(w/K) where P >= 2
+messages(ring, K = 4) <= messages(ring, K = 2) where w >= 1
 work(line) is Theta(flops(line) + 1)
 flops(some) is Theta(flops(line))
 work(halves) is Theta(n)
@@ -95,6 +98,7 @@ def test_what_holds(text: str) -> None:
     [
         ("work(line) <= 2*n", 1, "the left side is 3, the right side 2"),
         ("flops(line) < flops(line)", 1, "the left side is 1, the right side 1"),
+        ("messages(ring, w = n) <= 1 at n = 10, P = 3, K = 2", 10, "the left side is 5, the right side 1"),
         ("flops(line) <= 40*n - n^2 + 1000 where n <= 60", 57, "the left side is 57, the right side 31"),
         ("flops(line) <= (n - 17)^2*1000000 + n - 1/2", 17, "the left side is 17, the right side 16.5"),
         (

@@ -38,7 +38,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.format_statements import format_claim
 from archline.language.loader import load_path
-from archline.language.metrics import ON_GRID, ON_MACHINE
+from archline.language.metrics import ON_MACHINE
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.language.substitution import (
@@ -101,11 +101,15 @@ class ClaimedAlgorithms:
 
 @record(eq=False)
 class _Setting:
-    """An algorithm at sizes that a claim sets; `least` is the least value of each of its sizes."""
+    """An algorithm at sizes that a claim sets; `least` is the least value of each of its sizes.
+
+    Where messages are `limited`, they have K words at most.
+    """
 
     subject: AlgorithmSubject
     sizes: Mapping[str, s.Expr]
     least: Mapping[str, int]
+    limited: bool
 
     @property
     def program(self) -> tuple[Module, s.Algorithm]:
@@ -131,12 +135,12 @@ class _Setting:
 
     def cost(self, metric: str) -> Cost:
         """A derived cost; one that is unknown where it is not derived."""
-        subject = self.subject
-        if metric in ("P", "nodes") or (subject.on_grid and metric in ON_GRID):
-            return subject.cost(metric)
+        if metric in ("P", "nodes"):
+            return self.subject.cost(metric)
         with suppress(KeyError):
-            return subject.report.including(metric).costs[metric]
-        return Cost(metric, "unknown", None, None, f"it is not derived of `{subject.name}`")
+            report = (self.subject.report.with_longest if self.limited else self.subject.report).including(metric)
+            return (report.costs if metric == "io" else report.without_io)[metric]
+        return Cost(metric, "unknown", None, None, f"it is not derived of `{self.subject.name}`")
 
     def facts(self) -> Iterator[s.Fact]:
         """What holds of the sizes of a claim wherever the algorithm has a run."""
@@ -203,8 +207,8 @@ class ClaimOfCosts:
         (name,) = cost.arguments
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
-        subject = self.known.subject(name.id)
-        plain = _Setting(subject, sizes, subject.algorithm.signature.at_least)
+        subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
+        plain = _Setting(subject, sizes, subject.algorithm.signature.at_least, limited)
         names = {*plain.own, *MACHINE_SYMBOLS} - sizes.keys()
         own = [format_fact(each) for each in self.claim.where if s.names(each) <= names]
         with suppress(ArchlineError):

@@ -185,6 +185,9 @@ class CostOrder:
                 case s.Real():
                     found[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
                 case _:
+                    divisors = (each.right for each in s.nodes(part) if isinstance(each, s.Binary) and each.op == "/")
+                    if not all(_positive(static_value(each, self.sizes.scope), facts) for each in divisors):
+                        raise _OpenError("a divisor is not known to be positive")
                     found[name] = as_fractions(static_value(part, self.sizes.scope))
         return _Symbols(found, facts)
 

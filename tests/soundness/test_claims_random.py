@@ -1,0 +1,116 @@
+"""Claims of random formulas that are said to hold do so for every value of their costs, at small and large sizes."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import islice, product
+
+import pytest
+
+from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
+from archline.compare.orders import CostOrder, apart
+from archline.energy.formulas import value_of
+from archline.energy.intervals import Interval, UndefinedError
+from archline.language import syntax as s
+from archline.language.evaluate import evaluate
+from archline.language.loader import load_text
+from effort import drawn
+
+PROGRAM = """
+algorithm line(x: inout real[n]):
+    for i in 0..n:
+        x[i] += 1
+
+algorithm some(x: inout real[n]):
+    for i in 0..n:
+        if x[i] > 0:
+            x[i] *= 2
+
+algorithm table(A: inout real[n, m]):
+    parallel for i in 0..n:
+        for j in 0..m:
+            A[i, j] += 1
+
+algorithm halves(x: inout real[n]):
+    if n > 1:
+        halves(x[0..n//2])
+        halves(x[n//2..n])
+        x[0] += 1
+"""
+COSTS = (
+    "flops(line)", "work(line)", "flops(some)", "work(some)", "work(table)", "span(table)", "work(halves)",
+    "flops(some, n = 2*n)", "work(line, n = n + m)", "flops(table, n = m)", "io(line)", "io(some, n = m)",
+)  # fmt: skip
+SIZES = ("n", "m", "n/2", "n//3", "log2(n)", "sqrt(m)", "7", "1", "1.5", "n*m")
+RELATIONS = ("<=", "<", ">=", ">", "==")
+PLACES = 60
+
+
+def _formula(source: random.Random, depth: int) -> str:
+    if depth == 0 or source.random() < 0.25:
+        return source.choice(COSTS if source.random() < 0.65 else SIZES)
+    one, other = _formula(source, depth - 1), _formula(source, depth - 1)
+    match source.randrange(8):
+        case 0 | 1 | 2:
+            return f"({one} + {other})"
+        case 3:
+            return f"({one} - {other})"
+        case 4:
+            return f"({one})*({other})"
+        case 5:
+            return f"({one})/({other})"
+        case 6:
+            return f"max({one}, {other})"
+        case _:
+            return f"min({one}, {other})"
+
+
+def _claim(source: random.Random) -> str:
+    left = _formula(source, 2)
+    # Both sides share something, so that some claims hold.
+    more = _formula(source, 1)
+    right = source.choice((f"{left} + {more}", f"2*({left})", f"max({left}, {more})", _formula(source, 2)))
+    if source.random() < 0.3:
+        one, other = _formula(source, 0), _formula(source, 0)
+        left, right = (f"{source.choice(COSTS)} - {function}({one}, {other})" for function in ("min", "max"))
+    where = source.choice(
+        ("", " where n >= 3", " where 2 divides n, m <= n", " where n <= 30, m <= 5, Z == 64, L == 4")
+    )
+    return f"claim {left} + 0*flops(table) {source.choice(RELATIONS)} {right}{where}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_claim_that_holds_is_false_anywhere(seed: int) -> None:
+    source = random.Random(seed)
+    lines = [_claim(source) for _ in range(drawn(120, 20))]
+    module = load_text(PROGRAM + "\n" + "\n".join(lines) + "\n")
+    known, held = ClaimedAlgorithms(module), 0
+    for claim in (each for each in module.program.items if isinstance(each, s.Claim)):
+        about = ClaimOfCosts(claim, known)
+        if about.decided().outcome != "holds":
+            continue
+        held += 1
+        (left, right), parts = apart((about.formula(claim.left), about.formula(claim.right)), about.amounts.keys())
+        order = CostOrder(left, claim.relation, right, about.amounts, parts, about.sizes())
+        for point in islice(order.sizes.points(), PLACES):
+            ends = {name: each.ends(point) for name, each in about.amounts.items()}
+            known_parts = {name: evaluate(each, point) for name, each in parts.items()}
+            if any(not isinstance(each, int | Fraction) for each in known_parts.values()):
+                continue
+            for corner in product(*({each.lower, each.upper} for each in ends.values())):
+                values = {
+                    name: Interval.of(each)
+                    for name, each in {**known_parts, **dict(zip(ends, corner, strict=True))}.items()
+                }  # type: ignore[arg-type]
+                try:
+                    one, other = value_of(left, values), value_of(right, values)
+                except UndefinedError:
+                    continue
+                if one.exact and other.exact:
+                    compared = {
+                        "<=": one.lower <= other.lower, "<": one.lower < other.lower, "==": one == other,
+                        ">=": one.lower >= other.lower, ">": one.lower > other.lower,
+                    }  # fmt: skip
+                    assert compared[claim.relation], (claim, point, values)
+    assert held >= 3

@@ -254,7 +254,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
         return first
     zero = zero_of_one_side(ensures, algorithm, costs, cost, scope, proved)
     if zero is not None:
-        return Verdict(ensures, "fails" if zero.certain else "unknown", zero.reason, zero.point)
+        return zero
     if proved:
         return first
     small = small_points(ensures, algorithm, costs, scope)

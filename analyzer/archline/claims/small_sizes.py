@@ -13,24 +13,15 @@ from archline.algebra.polynomial import Atom
 from archline.analysis.checks.failures import refusal
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.analysis.sampling import points
+from archline.claims.verdict import Verdict
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.evaluate import Enclosure
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate as evaluate_claim
-from archline.records import record
 
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
-
-
-@record
-class Zero:
-    """Sizes at which one side of a claim is 0 alone; not `certain` where it is the lower bound of the cost."""
-
-    reason: str
-    point: Mapping[str, int]
-    certain: bool
 
 
 def may_vanish(claim: s.Ensures, costs: Costs, cost: Cost, scope: Scope, proved: bool) -> bool:
@@ -57,8 +48,8 @@ def small_points(claim: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: 
 
 def zero_of_one_side(
     claim: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope, proved: bool
-) -> Zero | None:
-    """Small sizes that tell against a claim of growth, or against its proof."""
+) -> Verdict | None:
+    """The verdict of small sizes at which one side of a claim is 0 alone; unknown where that is the lower bound."""
     for place in small_points(claim, algorithm, costs, scope):
         ends, claimed = _ends(cost, place), _claimed(claim, place)
         if ends is None or claimed is None:
@@ -70,7 +61,7 @@ def zero_of_one_side(
             zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
         if zero and has_runs(algorithm, scope, place):
             reason = f"the {zero} is 0 and the {other} is not; a `when` leaves such sizes out"
-            return Zero(reason, place, zero != "lower bound")
+            return Verdict(claim, "unknown" if zero == "lower bound" else "fails", reason, place)
     return None
 
 

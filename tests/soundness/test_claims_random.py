@@ -8,7 +8,7 @@ from itertools import islice, product
 
 import pytest
 
-from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
+from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts, claims
 from archline.compare.orders import CostOrder, apart
 from archline.energy.formulas import value_of
 from archline.energy.intervals import Interval, UndefinedError
@@ -114,3 +114,26 @@ def test_no_claim_that_holds_is_false_anywhere(seed: int) -> None:
                     }  # fmt: skip
                     assert compared[claim.relation], (claim, point, values)
     assert held >= 3
+
+
+def test_growth_of_products_is_decided_as_their_exponents_say() -> None:
+    """n^a*m^b is O(n^c*m^d) iff a <= c and b <= d; where m <= n iff a <= c and a + b <= c + d."""
+    source = random.Random(5)
+    sides = {"flops(line)": (1, 0), "flops(table)": (1, 1), "work(table, m = n)": (2, 0), "flops(table)*m": (1, 2)}
+    lines, expected = [], []
+    for _ in range(drawn(80, 20)):
+        (left, (a, b)), (right, (c, d)) = (source.choice(list(sides.items())) for _ in range(2))
+        i, j, bounded = source.randrange(2), source.randrange(2), source.random() < 0.5
+        c, d = c + i, d + j
+
+        def at_most(one: tuple[int, int], other: tuple[int, int], bounded: bool = bounded) -> bool:
+            both = sum(one) <= sum(other) if bounded else one[1] <= other[1]
+            return one[0] <= other[0] and both
+
+        relation = source.choice(("O", "Omega", "Theta"))
+        above, below = at_most((a, b), (c, d)), at_most((c, d), (a, b))
+        expected.append({"O": above, "Omega": below, "Theta": above and below}[relation])
+        where = " where m <= n" if bounded else " where m >= 1"
+        lines.append(f"claim {left} + 0*flops(table) is {relation}({right}*n^{i}*m^{j}){where}")
+    for text, truth, found in zip(lines, expected, claims(load_text(PROGRAM + "\n".join(lines) + "\n")), strict=True):
+        assert found.outcome == ("holds" if truth else "fails"), (text, found)

@@ -102,7 +102,7 @@ class CostOrder:
 
     def _open(self, why: str, point: Point | None) -> OrderVerdict:
         """That nothing decides, with the bounds, and the cost whose bounds are the furthest apart at a point."""
-        bounds = "; ".join(f"{each.text}: {_bounds_text(each, self.sizes)}" for each in self.amounts.values())
+        bounds = "\n".join(f"{each.text}: {_bounds_text(each, self.sizes)}" for each in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._widest(point), bounds=bounds)
 
     # By values

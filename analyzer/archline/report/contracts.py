@@ -44,8 +44,10 @@ def reasons(contract: Contract) -> list[str]:
     if contract.outcome not in ("fails", "unknown"):
         return assuming
     at = f"at {point_text(contract.point)}: " if contract.point else ""
-    shown = AT_MOST.join(cut(each, MAX_DERIVED) for each in contract.derived.split(AT_MOST))
-    lines = [f"derived: {shown}"] if shown else []
+    bounds = contract.derived.split("\n")
+    shown = [AT_MOST.join(cut(each, MAX_DERIVED) for each in line.split(AT_MOST)) for line in bounds]
+    # Of several costs each says which it is.
+    lines = shown if len(shown) > 1 else [f"derived: {each}" for each in shown if each]
     lines.append(at + contract.reason)
     if contract.suggestion:
         lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")

@@ -110,10 +110,14 @@ class CostOrder:
         """The verdict by the values: at all sizes where they are few, else that of one where it fails."""
         found: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
-            if self._has_runs(point):
-                found.append((point, self._at(point)))
-                if (last := found[-1][1]) is not None and last.outcome == "fails":
-                    return last
+            verdict = self._at(point)
+            fails = verdict is not None and verdict.outcome == "fails"
+            # Following a run takes longer than evaluating: of samples it is asked only where they tell something.
+            if (fails or few is not None) and not self._has_runs(point):
+                continue
+            found.append((point, verdict))
+            if verdict is not None and fails:
+                return verdict
         if few is None:
             return self._open(why, found[min(len(found), SEEN) - 1][0] if found else None)
         for point, each in found:

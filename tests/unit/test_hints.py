@@ -230,6 +230,7 @@ ADVICE = [
     (LOOP + "x[t] = 1.0\n", "AL201", "make it a parameter, `t: size`"),
     ("algorithm f(x: inout real[n]):\n    for i in 0..m:\n        x[i] = 1.0\n", "AL201", "a parameter, `m: size`"),
     ("algorithm f(x: inout real[n]):\n    let h = q//2\n    x[0] = real_of(h)\n", "AL201", "a parameter, `q: size`"),
+    (LOOP.replace("    for", "    where n >= q\n    for", 1) + "x[i] = 1.0\n", "AL201", "or is a parameter, `q: size`"),
     (ON_GRID + "reduce x along k onto 0 with sum\n", "AL201", "an operator is `+`, `*`, `min` or `max`"),
     (ON_GRID + "output C[0..n] = x\n", "AL535", "with a guard such as `when k == 0`"),
     (LOOP.replace("for", "parallel for") + "x[i + 1] = x[i]\n", "AL301", "make the loop sequential, `for i in ...`"),

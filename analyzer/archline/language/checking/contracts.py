@@ -192,6 +192,7 @@ def formulas_of(body: Body) -> Formulas:
             return None
         names = body.scope.names(lambda each: each.type is Kind.STATIC)
         hint = body.findings.closest(expr.id, [*names, *body.library.cost_symbols])
+        hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
 

@@ -157,6 +157,13 @@ def test_growth_is_refuted_and_halves_are_named() -> None:
     assert half.reason.startswith("O is refuted")
 
 
+def test_of_a_theta_the_half_that_is_open_is_named() -> None:
+    """Insertion sort does between n and n^2 comparisons."""
+    (found,) = claims(load_text("use sort.insertion_sort\nclaim work(insertion_sort) is Theta(n^2)\n"))
+    assert found.outcome == "unknown"
+    assert found.reason.startswith("O is proved, Omega is open: ")
+
+
 def test_the_cache_that_is_taken_is_said() -> None:
     found = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" at n = 1000')
     assert found.assumptions == ("Z = 32768, L = 8, as the claim names no cache",)

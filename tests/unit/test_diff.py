@@ -13,6 +13,8 @@ import pytest
 import archline as al
 from archline.api.algorithms import Algorithm, loads
 from archline.changes.canonical import canonical
+from archline.records import replace
+from archline.report.changes import markdown
 from cli_support import Result, cli
 
 GEMV = """algorithm gemv(A: real[n, m], x: real[m], y: inout real[n]):
@@ -87,6 +89,41 @@ def test_a_cost_that_became_unknown_says_why_and_where(tmp_path: Path) -> None:
     assert flops["new"] == "unknown"
     assert flops["place"].endswith("kernel.algo:4:9") or ":4:" in flops["place"]
     assert "`k`" in flops["reason"]
+
+
+def test_documents_have_the_keys_of_the_contract(tmp_path: Path) -> None:
+    found = document(tmp_path, GEMV, GEMV.replace("*x[j]", ""))
+    assert found["version"] == 1
+    keys = {"algorithm", "metric", "verdict", "old", "new", "when", "growth", "at", "tolerance"}
+    assert all(keys <= each.keys() and each["growth"].keys() == {"old", "new"} for each in found["changes"])
+    # Cache misses have an entry for each regime.
+    assert len({each["when"] for each in found["changes"] if each["metric"] == "io"}) > 1
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_a_table_has_room_in_a_comment(tmp_path: Path) -> None:
+    names = [f"{'k' * 60}{number}" for number in range(60)]
+    old, new = tmp_path / "old", tmp_path / "new"
+    for name in names:
+        written(old, **{name: GEMV})
+        written(new, **{name: GEMV.replace("*x[j]", "*x[j] + 1.0 + 2.0")})
+    ran = cli("diff", str(old), str(new), "--format", "markdown")
+    assert ran.code == 1
+    assert ran.out.startswith("**180 costs grew, 60 are the same**\n\n| algorithm |")
+    assert len(ran.out) <= 60_000
+    many = al.diff(old, new)
+    longer = replace(many, changes=many.changes * 10)
+    text = markdown(longer, 100)
+    assert 55_000 < len(text) <= 60_000
+    assert text.endswith(" more, which `archline diff` prints\n")
+
+
+def test_findings_annotate_the_headers_of_algorithms(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", kernel="\n\n" + GEMV)
+    new = written(tmp_path / "new", kernel="\n\n" + GEMV.replace("*x[j]", "*x[j] + 1.0"))
+    lines = cli("diff", str(old), str(new), "--format", "github").out.splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("::error file=") and "kernel.algo,line=3,title=AL603%3A" in line for line in lines[:3])
 
 
 def test_new_and_removed_algorithms(tmp_path: Path) -> None:
@@ -184,6 +221,20 @@ def test_a_revision_is_compared_with_the_work_tree(repository: Path) -> None:
     assert run(repository, "main", "kernels")[1]["changes"][0]["algorithm"] == "gemv.algo::gemv"
     assert run(repository / "kernels", "HEAD")[1]["changes"][0]["algorithm"] == "gemv.algo::gemv"
     assert git(repository, "status", "--porcelain=v2", "--branch") == before
+
+
+def test_the_project_says_what_is_compared_and_how(repository: Path) -> None:
+    (repository / "pyproject.toml").write_text(
+        '[tool.archline]\npaths = ["kernels"]\nexclude = ["uses.algo"]\nsizes = ["n=8, m=2"]\ntolerance = "50%"\n',
+        encoding="utf-8",
+    )
+    written(repository / "drafts", more=GEMV)
+    code, found = run(repository, "main")
+    assert code == 0
+    assert found["summary"] == {"grew": 3, "equal": 1}
+    assert found["changes"][0]["values"] == {"old": "32", "new": "48"}
+    assert found["changes"][0]["tolerance"] == "50%"
+    assert run(repository, "main", "--isolated")[1]["summary"] == {"grew": 3, "new": 4, "equal": 5}
 
 
 def test_the_merge_base_leaves_out_what_the_other_branch_changed(repository: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from archline.cli import options as shared
 
@@ -42,6 +43,14 @@ def execute(options: argparse.Namespace) -> int:
     from archline.report import changes
     from archline.report.layout import terminal_width
 
+    project = options.configuration
+    within = [Path(each).resolve() for each in project.paths] if options.head is None else []
+
+    def left_out(path: Path) -> bool:
+        """Whether a file is none of the project's."""
+        inside = any(path.resolve().is_relative_to(each) for each in within)
+        return project.excludes(path) or (bool(within) and not inside)
+
     found = diff(
         options.base,
         options.head,
@@ -49,7 +58,7 @@ def execute(options: argparse.Namespace) -> int:
         at=[read_sizes(each, "--at") for each in options.sizes or ()],
         growth_only=options.only == "growth",
         strict=options.strict,
-        left_out=options.configuration.excludes,
+        left_out=left_out,
         jobs=options.jobs,
         cached=not options.no_cache,
     )

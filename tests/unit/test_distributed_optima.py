@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import archline as al
+from archline.energy.machines import machine, parameter
+from archline.energy.models import model
 from archline.energy.optimise.problem import Optimum
 from effort import drawn
 from energy_support import refusal
@@ -54,25 +56,30 @@ def between(source: random.Random, low: float, high: float) -> float:
     return float(f"{exp(source.uniform(log(low), log(high))):.4e}")
 
 
-def answers(kind: str, at: Values, machine: Values, P: Any, M: Any) -> Values:
+def answers(kind: str, at: Values, quantities: Values, P: Any, M: Any) -> Values:
     """Equations (1) and (2), written down once more."""
     costs = KINDS[kind][1](at["n"], at["f"], at["m"], P, M)
-    time = machine["gamma_t"] * costs["F"] + machine["beta_t"] * costs["W"] + machine["alpha_t"] * costs["S"]
-    moved = machine["gamma_e"] * costs["F"] + machine["beta_e"] * costs["W"] + machine["alpha_e"] * costs["S"]
-    energy = P * (moved + (machine["delta_e"] * M + machine["eps_e"]) * time)
+    time = quantities["gamma_t"] * costs["F"] + quantities["beta_t"] * costs["W"] + quantities["alpha_t"] * costs["S"]
+    moved = quantities["gamma_e"] * costs["F"] + quantities["beta_e"] * costs["W"] + quantities["alpha_e"] * costs["S"]
+    energy = P * (moved + (quantities["delta_e"] * M + quantities["eps_e"]) * time)
     found = {"time": time, "energy": energy, "power": energy / time, "energy_delay": energy * time}
     return {**found, "power/P": found["power"] / P}
 
 
 def least(
-    kind: str, at: Values, machine: Values, by: str, limits: Mapping[str, float], box: Mapping[str, tuple[float, float]]
+    kind: str,
+    at: Values,
+    quantities: Values,
+    by: str,
+    limits: Mapping[str, float],
+    box: Mapping[str, tuple[float, float]],
 ) -> float:
     """The least value on a grid that is refined around its best points; infinite where none is feasible."""
     best = np.inf
     (p0, p1), (m0, m1) = (tuple(map(log, box[name])) for name in ("P", "M"))
     for _ in range(12):
         P, M = (np.exp(each) for each in np.meshgrid(np.linspace(p0, p1, 61), np.linspace(m0, m1, 61)))
-        found = answers(kind, at, machine, P, M)
+        found = answers(kind, at, quantities, P, M)
         allowed = np.ones(P.shape, bool)
         for text in KINDS[kind][0].split(", "):
             allowed &= LIMITS[text](at["n"], P, M) >= 1 - 1e-12
@@ -93,12 +100,12 @@ def problem(source: random.Random) -> tuple[str, dict[str, Any], dict[str, float
     """A target, its sizes, a machine, and what varies."""
     kind = source.choice(list(KINDS))
     at = {"n": 10 ** source.randint(3, 6), "f": source.randint(1, 50), "m": source.choice([1, 10, 1000])}
-    machine = {name: between(source, *ends) for name, ends in QUANTITIES.items()}
+    quantities = {name: between(source, *ends) for name, ends in QUANTITIES.items()}
     box = {"P": (1.0, 10.0 ** source.randint(2, 6)), "M": (1.0, 10.0 ** source.randint(6, 12))}
     used = at if kind == NBODY else {name: at[name] for name in (("n", "m") if "m" in kind else ("n",))}
     over = ",".join(f"{name}={low:.0f}..{high:.0f}" for name, (low, high) in box.items())
-    asked = {"over": over, "at": used, "where": KINDS[kind][0], "parameters": machine}
-    return kind, at, machine, {"box": box, "asked": asked}
+    asked = {"over": over, "at": used, "where": KINDS[kind][0], "parameters": quantities}
+    return kind, at, quantities, {"box": box, "asked": asked}
 
 
 def value(at: Values, found: Optimum) -> tuple[float, float]:
@@ -109,15 +116,15 @@ def test_the_optimum_is_that_of_refined_grids() -> None:
     source = random.Random(35)
     solved = 0
     for _ in range(drawn(100, least=20)):
-        kind, at, machine, more = problem(source)
+        kind, at, quantities, more = problem(source)
         by = source.choice(["energy", "energy", "time", "power", "energy_delay"])
         limits: dict[str, float] = {}
-        free = least(kind, at, machine, by, {}, more["box"])
+        free = least(kind, at, quantities, by, {}, more["box"])
         if source.random() < 0.7 and np.isfinite(free):
             name = source.choice([each for each in ("time", "energy", "power", "power/P") if each != by])
-            limits[name] = float(f"{least(kind, at, machine, name, {}, more['box']) * between(source, 0.95, 3):.6e}")
+            limits[name] = float(f"{least(kind, at, quantities, name, {}, more['box']) * between(source, 0.95, 3):.6e}")
         subject = [f"{name} <= {limit:.6e}" for name, limit in limits.items()]
-        expected = least(kind, at, machine, by, limits, more["box"])
+        expected = least(kind, at, quantities, by, limits, more["box"])
         found = al.optimise(kind, minimise=by, subject=subject, **more["asked"]).found
         if found.status == "infeasible":
             assert not np.isfinite(expected), (kind, by, limits)
@@ -128,7 +135,7 @@ def test_the_optimum_is_that_of_refined_grids() -> None:
         assert found.gap is not None
         solved += 1
         P, M = value(at, found)
-        own = answers(kind, at, machine, P, M)
+        own = answers(kind, at, quantities, P, M)
         assert own[by] == pytest.approx(found.value, rel=1e-9)
         assert found.value <= expected * (1 + 1e-6), (kind, by, limits)
         assert found.bound <= expected * (1 + 1e-9)
@@ -143,8 +150,8 @@ def test_the_optimum_is_that_of_refined_grids() -> None:
 def test_what_cannot_be_satisfied_is_named_and_nothing_else() -> None:
     source, seen = random.Random(9), 0
     while seen < drawn(50, least=4):
-        kind, at, machine, more = problem(source)
-        fewest = {name: least(kind, at, machine, name, {}, more["box"]) for name in ("time", "energy", "power")}
+        kind, at, quantities, more = problem(source)
+        fewest = {name: least(kind, at, quantities, name, {}, more["box"]) for name in ("time", "energy", "power")}
         if not np.isfinite(fewest["time"]):
             continue
         name = source.choice(list(fewest))
@@ -195,3 +202,133 @@ def test_question_a_of_the_paper() -> None:
 def test_what_is_refused(options: dict[str, Any], code: str) -> None:
     asked = {"target": NBODY, "machine": "jaketown", "at": {"n": 1000, "f": 1, "m": 1}, **options}
     refusal(lambda: al.optimise(asked.pop("target"), **asked), code)
+
+
+LINEAR = {
+    "gamma_t": 2.5e-12, "beta_t": 1.5e-10, "alpha_t": 6e-8, "gamma_e": 3.8e-10, "beta_e": 3.8e-10, "alpha_e": 1e-8,
+    "delta_e": 5.8e-6, "eps_e": 0.1,
+}  # fmt: skip
+PAPER: dict[str, Any] = {
+    "over": "P,M",
+    "at": {"n": 10**6, "f": 20, "m": 100},
+    "where": KINDS[NBODY][0],
+    "parameters": LINEAR,
+}
+
+
+def coefficients() -> tuple[float, float, float, float]:
+    """A and B of V.C, the time of a word with its message, and the energy of storage beside computation."""
+    q, f, m = LINEAR, 20, 100
+    word = q["beta_t"] + q["alpha_t"] / m
+    a = f * (q["gamma_e"] + q["gamma_t"] * q["eps_e"]) + q["delta_e"] * word
+    b = q["beta_e"] + q["beta_t"] * q["eps_e"] + (q["alpha_e"] + q["alpha_t"] * q["eps_e"]) / m
+    return a, b, word, q["delta_e"] * q["gamma_t"] * f
+
+
+def test_the_closed_form_of_question_a() -> None:
+    found = al.optimise(NBODY, **PAPER).found
+    _, b, _, storage = coefficients()
+    assert found.at["M"] == pytest.approx(sqrt(b / storage), rel=1e-12)
+    value = eval(found.closed_form["M"].replace("^", "**"), {"sqrt": sqrt, "f": 20, "m": 100, **LINEAR})
+    assert value == pytest.approx(found.at["M"], rel=1e-9)
+
+
+def test_question_b_of_the_paper() -> None:
+    """The least energy within a time below what is needed at M0: on as few processors as that takes, at the 2D limit."""
+    n, limit = 10**6, 1e-5
+    found = al.optimise(NBODY, subject=f"time <= {limit}", **PAPER).found
+    _, _, word, _ = coefficients()
+    root = (word * n + sqrt(word**2 * n**2 + 4 * limit * LINEAR["gamma_t"] * 20 * n**2)) / (2 * limit)
+    assert (found.at["P"], found.at["M"]) == pytest.approx((root**2, n / root), rel=1e-6)
+    assert set(found.binding) == {f"time <= {limit}", "P*M^2 <= n^2"}
+
+
+def test_question_c_of_the_paper() -> None:
+    """The least time within an energy: a 2D run on as many processors as the energy allows."""
+    n, limit = 10**6, 7610.0
+    found = al.optimise(NBODY, minimise="time", subject=f"energy <= {limit}", **PAPER).found
+    a, b, _, storage = coefficients()
+    root = (limit - a * n**2 + sqrt((limit - a * n**2) ** 2 - 4 * b * storage * n**4)) / (2 * n * b)
+    assert (found.at["P"], found.at["M"]) == pytest.approx((root**2, n / root), rel=1e-6)
+
+
+def test_questions_d_and_e_of_the_paper() -> None:
+    """(20): the least energy within a power a processor has the memory that this allows, if that is below M0."""
+    limit, q = 148.0, LINEAR
+    found = al.optimise(NBODY, subject=f"power/P <= {limit}", **PAPER).found
+    _, b, word, storage = coefficients()
+    c = q["gamma_t"] * 20 * limit - 20 * q["gamma_e"] - q["eps_e"] * q["gamma_t"] * 20 - q["delta_e"] * word
+    d = q["beta_e"] + q["alpha_e"] / 100 - word * limit + q["eps_e"] * word
+    # The paper prints - eps_e*(beta_t + alpha_t/m): (2) has the leakage of that time too, with the other sign.
+    most = (c + sqrt(c**2 - 4 * storage * d)) / (2 * storage)
+    assert most < sqrt(b / storage)
+    assert found.at["M"] == pytest.approx(most, rel=1e-6)
+    total = al.optimise(NBODY, minimise="time", subject="power <= 2 kW", **PAPER).found
+    assert total.binding[0] == "power <= 2 kW"
+    assert total.gap is not None
+    assert total.gap <= 1e-6
+
+
+def test_whole_processors_beside_real_memory() -> None:
+    asked = {**PAPER, "over": "P=10..15,M"}
+    found = al.optimise(NBODY, integer=["P"], minimise="time", subject="power <= 2 kW", **asked).found
+    values = {}
+    for processors in range(10, 16):
+        asked = {**PAPER, "over": f"P={processors}..{processors},M"}
+        values[processors] = al.optimise(NBODY, minimise="time", subject="power <= 2 kW", **asked).found.value
+    known = {processors: value for processors, value in values.items() if value is not None}
+    assert found.value == pytest.approx(min(known.values()), rel=1e-6)
+    assert known[int(found.at["P"])] == pytest.approx(min(known.values()), rel=1e-6)
+
+
+def test_overlapping_times_and_their_power() -> None:
+    """A maximum in the time is one of its terms, also where a larger time helps."""
+    source, terms = random.Random(3), NBODY.replace("linear", "linear+overlap")
+    for _ in range(drawn(12, least=3)):
+        limit = between(source, 500, 5000)
+        found = al.optimise(terms, minimise="time", subject=f"power <= {limit}", **PAPER).found
+        best = np.inf
+        m0, m1, p0, p1 = 0.0, log(1e6), 0.0, log(1e9)
+        for _ in range(10):
+            P, M = (np.exp(each) for each in np.meshgrid(np.linspace(p0, p1, 81), np.linspace(m0, m1, 81)))
+            flops, words = 20 * 1e12 / P, 1e12 / (P * M)
+            parts = LINEAR["gamma_t"] * flops, LINEAR["beta_t"] * words, LINEAR["alpha_t"] * words / 100
+            time = np.maximum(np.maximum(parts[0], parts[1]), parts[2])
+            moved = LINEAR["gamma_e"] * flops + (LINEAR["beta_e"] + LINEAR["alpha_e"] / 100) * words
+            power = P * (moved / time + LINEAR["delta_e"] * M + LINEAR["eps_e"])
+            allowed = (P * M >= 1e6 * (1 - 1e-12)) & (P * M**2 <= 1e12 * (1 + 1e-12)) & (power <= limit)
+            values = np.where(allowed, time, np.inf)
+            place = np.unravel_index(int(np.argmin(values)), values.shape)
+            best = min(best, float(values[place]))
+            half_p, half_m = (p1 - p0) / 6, (m1 - m0) / 6
+            p0, p1 = max(0.0, log(P[place]) - half_p), log(P[place]) + half_p
+            m0, m1 = max(0.0, log(M[place]) - half_m), log(M[place]) + half_m
+        assert found.value is not None
+        assert found.bound is not None
+        assert found.value <= best * (1 + 1e-6)
+        assert found.bound <= best * (1 + 1e-9)
+
+
+def test_parameters_for_a_target() -> None:
+    """V.F for derived costs: energies are sums of products of parameters, so that the dearest that suffices is exact."""
+    target, at = al.algorithm("distributed.matmul::cannon"), {"n": 64, "g": 4}
+    subject = "flops_per_joule >= 20 Gflop/J"
+    asked: dict[str, Any] = {"machine": "jaketown", "at": at, "subject": subject}
+    halved = al.optimise(target, halve="gamma_e,beta_e=delta_e", **asked).found
+    estimate = al.energy(target, machine="jaketown", at=at).result.estimate
+    assert estimate is not None
+    base, amounts, counts = machine("jaketown"), estimate.amounts, {}
+    for gamma in range(8):
+        for rest in range(8):
+            times = {"gamma_e": gamma, "beta_e": rest, "delta_e": rest}
+            parameters = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
+            single = model("linear")(base.with_parameters(parameters), amounts).flops_per_joule
+            assert single is not None
+            if single.lower >= 20 * 10**9:
+                counts[gamma, rest] = gamma + rest
+    assert halved.value == min(counts.values())
+    assert counts[int(halved.at["gamma_e"]), int(halved.at["beta_e=delta_e"])] == halved.value
+    real = al.optimise(target, over="gamma_e=1e-12..1e-9,beta_e=1e-12..1e-9", minimise="power", **asked).found
+    assert real.status == "optimal"
+    assert real.method == "geometric program"
+    assert al.optimise(target, halve="beta_e", **asked).found.conflict == (subject,)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 import archline as al
+from archline.analysis.cost import whole_ends_at
+from archline.analysis.vectorised import lower_at, upper_at
 from archline.api.energies import energies
 from archline.api.settings import unplaced
-from archline.api.subjects import Settings, subject
+from archline.api.subjects import AlgorithmSubject, Settings, subject
 from archline.energy.machines import machine, parameter
 from archline.energy.model import Estimate
 from archline.energy.models import model
@@ -23,6 +25,7 @@ from archline.energy.optimise.lattice import TooManyError, UnboundedError, latti
 from archline.energy.optimise.problem import Variable
 from archline.language.evaluate import holds
 from archline.language.parser import parse_facts
+from archline.language.substitution import facts_in_sizes
 from cli_support import cli
 from effort import drawn, long
 from energy_support import refusal
@@ -220,3 +223,22 @@ def test_what_binds_and_what_is_free() -> None:
 def test_what_is_refused(options: dict[str, Any], code: str) -> None:
     asked = {"machine": "jaketown", "at": {"n": 64}, **options}
     refusal(lambda: al.optimise(MATMUL, **asked), code)
+
+
+@pytest.mark.parametrize("target", [NBODY, *(pytest.param(each, marks=long) for each in (MATMUL, CAPS, LU))])
+def test_bounds_at_arrays_are_those_at_points(target: str) -> None:
+    """Quotients inside max(0, e) and floors, and products of powers, are evaluated for arrays too."""
+    chosen = subject_of(target)
+    assert isinstance(chosen, AlgorithmSubject)
+    choices, over, most = GRIDS[target]
+    fixed = {name: values[-1] for name, values in choices.items()}
+    variables = [Variable(name, name, True, Fraction(0 if name == "d" else 1), Fraction(most[name])) for name in over]
+    points = lattice(fixed, variables, facts_in_sizes(chosen.algorithm.node), {"d": 0})
+    length = len(points["n"])
+    assert length > 5
+    for name in ("flops", "words", "messages", "memory", "P"):
+        cost = chosen.cost(name)
+        low, high = lower_at(cost, points, length), upper_at(cost, points, length)
+        for place in range(length):
+            point = {each: int(values[place]) for each, values in points.items()}
+            assert (low[place], high[place]) == whole_ends_at(cost, point), (name, point)

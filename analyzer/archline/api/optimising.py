@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,10 @@ from archline.energy.formulas import names_in, value_of
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
-from archline.energy.model import Applied, Model
+from archline.energy.model import Applied, Model, check_amounts
 from archline.energy.models import model as model_of
 from archline.energy.optimise.constraints import UNITS, Reading
-from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice
+from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice
 from archline.energy.optimise.points import ExactValues, Points, minimal
 from archline.energy.optimise.problem import (
     INFEASIBLE,
@@ -53,15 +54,20 @@ from archline.language.source import Span
 from archline.language.substitution import defined_sizes, facts_in_sizes, processors_of, substituted_fact
 from archline.records import replace
 
+HALVINGS = "halvings "
+"""What the name of a number of halvings begins with in formulas."""
+MOST_HALVINGS = 60
 _RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
-NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *OF_SIZES))
+_NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
+NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
 """What is reported of sizes at which an algorithm has no run."""
 
 
 def optimise(
     target: str | Algorithm,
     *,
-    over: str | Sequence[str],
+    over: str | Sequence[str] = (),
+    halve: str | Sequence[str] = (),
     minimise: str = "energy",
     machine: str | Machine | None = None,
     model: str | None = None,
@@ -77,8 +83,10 @@ def optimise(
 
     `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges where facts give none;
     `subject=["time <= 2 ms"]` bounds what the optimum may take. Sizes of algorithms are whole numbers, and so are the
-    symbols in `integer`. Costs that are only bounded count at their upper ends, or at the lower ones (`bound`). Raises
-    ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a range is missing.
+    symbols in `integer`. With `halve="gamma_e,delta_e"` quantities are halved, as few times in all as `subject` asks
+    for; those with `=` between them together. Costs that are only bounded count at their upper ends, or at the lower
+    ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a
+    range is missing.
     """
     given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
     base = machine if isinstance(machine, Machine) else NO_MACHINE if machine is None else machine_of(machine)
@@ -86,8 +94,13 @@ def optimise(
     chosen = subject_of(target)
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
     texts = [subject] if isinstance(subject, str) else list(subject)
-    names = [over] if isinstance(over, str) else list(over)
-    task = _Task(chosen, base.with_parameters(given), model, sizes, settings, names, frozenset(integer))
+    varied, halved = ([each] if isinstance(each, str) else list(each) for each in (over, halve))
+    if bool(varied) == bool(halved):
+        raise error(
+            rules.OPTIONS_CLASH, "either sizes and quantities vary, or quantities are halved", hint="give --over"
+        )
+    names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
+    task = _Task(chosen, base.with_parameters(given), model, sizes, settings, varied, frozenset(integer), names)
     return task.solved(minimise, texts, where, bound == "upper")
 
 
@@ -107,12 +120,16 @@ class _Task:
         settings: Settings,
         over: Sequence[str],
         integer: frozenset[str],
+        halve: Sequence[str],
     ) -> None:
         self.chosen, self.settings = chosen, settings
         self.model: Model = model_for(chosen, model_of(model or "ice"), model is not None)
         own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
         self.sizes = tuple(own)
-        self.variables = tuple(self._variables(over, integer))
+        self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}
+        most = min(MOST_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
+        times = (Variable(each, f"{HALVINGS}{each}", True, None, Fraction(most)) for each in halve)
+        self.variables = (*self._variables(over, integer), *times)
         check_known(at, [chosen.names])
         self.at = {name: _known_number(name, *each) for name, each in at.items()}
         for name in (each.name for each in self.variables if each.name in at):
@@ -124,6 +141,10 @@ class _Task:
             hint = "give --at " + ",".join(f"{name}=..." for name in dict.fromkeys(missing))
             raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0]}`", hint=hint)
         self.moved = [each.name for each in self.variables if each.key == each.name]
+        self.moved += [name for names in self.halved.values() for name in names]
+        for name in (name for names in self.halved.values() for name in names if name not in machine.quantities):
+            hint = did_you_mean(name, machine.quantities) or f"give --parameter {name}=..."
+            raise error(rules.UNKNOWN_SIZE, f"machine `{machine.name}` has no `{name}`", hint=hint)
         more = {name: parameter(name, "1") for name in self.moved if name not in machine.quantities}
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
@@ -159,11 +180,15 @@ class _Task:
         reading = Reading(self.on, self.sizes)
         constraints = [*reading.constraints(subject)]
         objective = reading.formula(s.Name(minimise, span=_SPAN))
+        if self.halved:
+            counts: list[s.Expr] = [s.Name(each.key, span=_SPAN) for each in self.variables]
+            objective, minimise = reduce(lambda one, other: s.Binary("+", one, other, span=_SPAN), counts), "halvings"
         whole = all(each.integer for each in self.variables)
         if not whole:
             constraints += [each for fact in more for each in _compared(reading, fact)]
         problem = self._problem(minimise, objective, constraints, upper)
-        found = self._over_points(problem, more) if whole else self._over_reals(problem)
+        solve = self._over_halvings if self.halved else partial(self._over_points, more=more)
+        found = solve(problem) if whole else self._over_reals(problem)
         chosen = self.chosen
         return Optimisation(
             chosen.name, self.machine.name, self.model.name, self.at, problem, found, chosen.assumptions
@@ -176,7 +201,7 @@ class _Task:
         formulas = {name: following(each, self.machine, self.moved) for name, each in formulas.items()}
         bounds = in_names(self.chosen, formulas)
         variables = self.variables
-        return Problem(minimise, UNITS[minimise], objective, tuple(constraints), variables, bounds, upper)
+        return Problem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
 
     # Sizes
     def _over_points(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
@@ -272,18 +297,46 @@ class _Task:
         """What is known at a point; None where the algorithm has no run."""
         values = {each.name: _exactly(point[each.name]) for each in self.variables if each.name in point}
         moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
-        at = {**self.at, **{name: value for name, value in values.items() if name not in moved}}
+        for each, names in ((each, names) for each, names in self.halved.items() if each in values):
+            halved = {name: self.machine.values[name] / 2 ** int(values[each]) for name in names}
+            moved |= {name: parameter(name, str(value)) for name, value in halved.items()}
+        at = {**self.at, **{name: value for name, value in values.items() if name in self.sizes}}
         machine = self.machine.with_parameters(moved)
         try:
-            result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings)
+            if isinstance(self.chosen, FormulaSubject):
+                # Processors may be a real number here.
+                amounts = self.chosen.target.amounts({"Z": self.settings.cache.Z, "L": self.settings.cache.L, **at})
+                check_amounts(amounts)
+                estimate = Applied(self.model, machine, amounts.keys()).estimate(amounts)
+            else:
+                result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings)
+                assert result.estimate is not None
+                estimate, at = result.estimate, {**at, **(result.at or {})}
         except ArchlineError as problem:
             if problem.diagnostics[0].rule in NO_RUN:
                 return None
             raise
-        assert result.estimate is not None
-        own = {f"{SIZE}{name}": Interval.of(value) for name, value in {**at, **(result.at or {})}.items()}
+        own = {f"{SIZE}{name}": Interval.of(value) for name, value in at.items()}
         constants = {name: Interval.of(value) for name, value in machine.values.items()}
-        return ExactValues({**constants, **result.estimate.amounts, **own}, result)
+        constants |= {f"{HALVINGS}{name}": Interval.of(values[name]) for name in self.halved if name in values}
+        return ExactValues({**constants, **estimate.amounts, **own}, estimate)
+
+    def _at_sizes(self) -> dict[str, float]:
+        """Numbers for names of formulas where no size varies."""
+        known = self._exact({})
+        if known is None:
+            raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
+        values = {name: float(each.upper) for name, each in known.values.items()}
+        return values | {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
+
+    def _over_halvings(self, problem: Problem) -> Optimum:
+        """Over how many times each quantity is halved, while all sizes are fixed."""
+        points = lattice({}, self.variables, (), dict.fromkeys(self.halved, 0))
+        columns: dict[str, Any] = {**self._at_sizes()}
+        for each, names in self.halved.items():
+            columns[f"{HALVINGS}{each}"] = points[each].astype(np.float64)
+            columns |= {name: columns[name] * 0.5 ** points[each] for name in names}
+        return Points(problem, points, columns, True, self._exact).best()
 
     def _over_reals(self, problem: Problem) -> Optimum:
         """Over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
@@ -293,11 +346,7 @@ class _Task:
             if sizes := [each.name for each in self.variables if each.key != each.name]:
                 message = f"`{sizes[0]}` is a size and `{self.moved[0]}` a quantity of the machine"
                 raise error(rules.OPTIONS_CLASH, message, hint="sizes vary, or quantities of the machine, not both")
-            known = self._exact({})
-            if known is None:
-                raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = {name: float(each.upper) for name, each in known.values.items()}
-            values |= {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
+            values = self._at_sizes()
         else:
             cache = self.settings.cache
             own = {"Z": cache.Z, "L": cache.L, **self.at}
@@ -312,7 +361,7 @@ class _Task:
         ends = value_of(problem.objective, known.values)
         value = float(ends.upper if problem.upper else ends.lower)
         bound = min(found.bound or 0.0, value)
-        return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, result=known.result)
+        return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, estimate=known.estimate)
 
 
 _SPAN = parse_expression("n").span

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--over",
         action="append",
-        required=True,
+        default=[],
         metavar="NAMES",
         help="what varies: sizes, symbols, quantities of the machine; with ranges where facts give none: P=1..64,M",
     )
@@ -42,6 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="BOUND",
         help='a bound on what it takes: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated',
+    )
+    parser.add_argument(
+        "--halve",
+        action="append",
+        default=[],
+        metavar="NAMES",
+        help="instead: quantities to halve as few times in all as --subject asks for; together: gamma_e=delta_e",
     )
     parser.add_argument("--integer", default="", metavar="NAMES", help="symbols of formulas that are whole numbers")
     shared.add_at(parser)
@@ -69,6 +76,7 @@ def _text(options: argparse.Namespace) -> str:
     found = optimise(
         options.target,
         over=options.over,
+        halve=options.halve,
         minimise=options.minimise,
         machine=machine,
         model=options.model,

@@ -52,6 +52,7 @@ class Sums:
     def __init__(self) -> None:
         self._known: dict[Poly, tuple[list[tuple[int, Monomial]], int]] = {}
         self._plain: dict[Poly, bool] = {}
+        self._cleared: dict[Poly, tuple[Poly | None, Poly, frozenset[str]]] = {}
 
     def of(self, value: Poly) -> tuple[list[tuple[int, Monomial]], int]:
         """The terms, and the number."""
@@ -59,6 +60,16 @@ class Sums:
             scale = lcm(*(int(each.q) for each in value.terms.values()))
             self._known[value] = [(int((each * scale).p), monomial) for monomial, each in value.terms.items()], scale
         return self._known[value]
+
+    def cleared(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
+        """The expression as a quotient of plain ones where the symbols named are above 0; None where it is not one."""
+        if value not in self._cleared:
+            divided: set[str] = set()
+            above, below = over_one_line(without_fractions(value, divided))
+            divided |= below.names
+            plain = self.plain(above) and self.plain(below)
+            self._cleared[value] = (above if plain else None), below, frozenset(divided)
+        return self._cleared[value]
 
     def plain(self, value: Poly) -> bool:
         """Whether the expression is plain."""
@@ -89,9 +100,8 @@ class Vectors:
         if self._sums.plain(value):
             top, bottom = self._ratio(value)
             return top if bottom == 1 else column(top.values // bottom, top.missing)
-        above, below = over_one_line(value)
-        plain = self._sums.plain(above) and self._sums.plain(below)
-        if plain and (self._ratio(below)[0].values != 0).all():
+        above, below, divided = self._sums.cleared(value)
+        if above is not None and all((self._points[name] > 0).all() for name in divided):
             return self._divided(above, below)
         return self._one_by_one(value)
 
@@ -209,6 +219,39 @@ def over_one_line(value: Poly) -> tuple[Poly, Poly]:
         terms[tuple(sorted(left, key=lambda pair: pair[0].key))] = coefficient
     order = tuple(sorted(below.items(), key=lambda pair: pair[0].key))
     return Poly(terms), Poly({order: fmpq(1)})
+
+
+def without_fractions(value: Poly, divided: set[str]) -> Poly:
+    """The expression with quotients inside max(0, e) and floors taken out: max(0, e/d) is max(0, e)/d.
+
+    `divided` receives the symbols that are divided by, which have to be above 0 for that.
+    """
+    total = Poly({})
+    for monomial, coefficient in value.terms.items():
+        term = Poly({(): coefficient})
+        for atom, power in monomial:
+            other = _without_fractions(atom, divided)
+            term *= Poly({((atom, power),): fmpq(1)}) if other is None or power < 0 else other**power
+        total += term
+    return total
+
+
+def _without_fractions(atom: Atom, divided: set[str]) -> Poly | None:
+    """An equal expression; None where it is the atom itself."""
+    match atom:
+        case a.PositivePart():
+            above, below = over_one_line(without_fractions(atom.argument, divided))
+            divided |= below.names
+            scale = lcm(*(int(each.q) for each in above.terms.values()))
+            inside = a.PositivePart(above.scaled(fmpq(scale)))
+            inverse = {tuple((each, -power) for each, power in key): 1 / number for key, number in below.terms.items()}
+            return Poly({((inside, 1),): fmpq(1, scale)}) * Poly(inverse)
+        case a.Floor():
+            (top, over), (bottom, under) = (over_one_line(without_fractions(each, divided)) for each in atom.parts)
+            divided |= over.names | under.names
+            return Poly({((a.Floor(top * under, bottom * over), 1),): fmpq(1)})
+        case _:
+            return None
 
 
 def is_plain(value: Poly) -> bool:

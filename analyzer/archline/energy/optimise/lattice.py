@@ -57,6 +57,9 @@ def lattice(
             ((each, list(_sources(each, facts, points.keys()))) for each in waiting),
             key=lambda pair: _order(*pair),
         )
+        if any(each.rank < 2 for each in sources) or chosen.high is not None:
+            # There are few values, of which the facts are asked afterwards.
+            sources = [each for each in sources if each.rank < 2]
         waiting.remove(chosen)
         known = tuple(points)
         points = _extended(points, chosen, sources, least.get(chosen.name, 1))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from archline.energy.arrays import compiled
 from archline.energy.formulas import value_of
 from archline.energy.intervals import Interval, UndefinedError
+from archline.energy.model import Estimate
 from archline.energy.optimise.problem import (
     BRACKETED,
     INFEASIBLE,
@@ -25,7 +26,6 @@ from archline.energy.optimise.problem import (
     Span,
     Variable,
 )
-from archline.energy.results import EnergyResult
 from archline.language import syntax as s
 from archline.records import record
 
@@ -39,10 +39,10 @@ Array = NDArray[np.float64]
 
 @record
 class ExactValues:
-    """Exact values of all names at a point, and the result that they are from."""
+    """Exact values of all names at a point, and the model's answer there."""
 
     values: Mapping[str, Interval]
-    result: EnergyResult | None
+    estimate: Estimate
 
 
 Exact = Callable[[Mapping[str, int]], "ExactValues | None"]
@@ -164,7 +164,7 @@ class Points:
             ranges={each.name: self._span(each.name, near(NEAR)) for each in self._problem.variables},
             binding=tuple(self._binding(value, best.place)),
             points=self._length,
-            result=best.known.result,
+            estimate=best.known.estimate,
         )
 
     def _near(self, value: float) -> Callable[[float], NDArray[np.int64]]:

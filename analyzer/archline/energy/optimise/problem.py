@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from archline.energy.formulas import FormulaBounds
-from archline.energy.intervals import Interval
-from archline.energy.results import EnergyResult
+from archline.energy.model import Estimate
 from archline.language import syntax as s
 from archline.records import field, record
 
@@ -78,8 +77,9 @@ class Optimum:
 
     `value` and `lower` are both ends of the objective at the optimum; no feasible point is below `bound`, and `gap` is
     how far that is from the end that was minimised, relative to it. A variable that may have any value of a range
-    without a change of the optimum is a pair in `variables`; `at` has one value for each. `ranges` are those within 1 %
-    of the optimum. `binding` are constraints without which it would be lower, `conflict` those that exclude each other.
+    without a change of the optimum is a pair in `variables`; `at` has one value for each, where the model's answer is
+    `estimate`. `ranges` are those within 1 % of the optimum. `binding` are constraints without which it would be lower,
+    `conflict` those that exclude each other.
     """
 
     status: str
@@ -96,8 +96,7 @@ class Optimum:
     closed_form: Mapping[str, str] = field(default_factory=dict, hash=False)
     points: int = 0
     notes: tuple[str, ...] = ()
-    result: EnergyResult | None = None
-    amounts: Mapping[str, Interval] = field(default_factory=dict, hash=False)
+    estimate: Estimate | None = None
 
 
 @record

@@ -11,6 +11,7 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.formulas import fold
 from archline.energy.optimise.branch import Model, box, minimise
+from archline.energy.optimise.closed_forms import closed_form
 from archline.energy.optimise.geometric import FAR, GeometricProgram, Posynomial, Solution, span
 from archline.energy.optimise.points import minimal
 from archline.energy.optimise.problem import (
@@ -80,7 +81,8 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
         variables=variables,
         at=at,
         ranges=told.ranges(value),
-        binding=tuple(told.binding()),
+        binding=(binding := tuple(told.binding())),
+        closed_form={} if binding else dict(told.closed_forms(values, at)),
         points=nodes,
     )
 
@@ -212,6 +214,16 @@ class _Told:
             return ceil(first - CLOSE), floor(last + CLOSE)
         low, high = _range(variable)
         return max(first, low or 0.0), last if high is None else min(last, high)
+
+    def closed_forms(self, values: Mapping[str, float], at: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
+        """Formulas of the variables that nothing but the objective determines."""
+        known = {**values, **{each.key: float(at[each.name]) for each in self.problem.variables}}
+        for index, each in enumerate(self.problem.variables):
+            if index not in self.free and not each.integer:
+                objective = self.problem.end(self.problem.bounds["objective"])
+                found = closed_form(objective, each.key, known, known[each.key])
+                if found is not None:
+                    yield each.name, found
 
     def binding(self) -> Iterator[str]:
         """The constraints and ends of ranges that hold the optimum."""

@@ -11,6 +11,9 @@ from archline.report.energies import shown
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import readable
 
+EXACT = 1e-9
+"""Gaps below this are those of rounding."""
+
 
 def render(answer: Optimisation, width: int) -> str:
     """The answer."""
@@ -24,8 +27,9 @@ def render(answer: Optimisation, width: int) -> str:
     if found.value is None:
         lines += ["", *indented(wrap(_none(found), width - 2))]
         return "\n".join(lines) + "\n"
-    lines += ["", *indented(table(list(_rows(answer)), width - 2)), ""]
-    lines += indented([line for each in _notes(answer) for line in wrap(each, width - 2)])
+    lines += ["", *indented(table(list(_rows(answer)), width - 2))]
+    notes = [line for each in _notes(answer) for line in wrap(each, width - 2)]
+    lines += ["", *indented(notes)] if notes else []
     return "\n".join(lines) + "\n"
 
 
@@ -54,8 +58,9 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
         value, near = found.variables[each.name], found.ranges.get(each.name)
         free = " (any of these)" if isinstance(value, tuple) else ""
         alone = near is not None and near == (value, value)
-        yield [each.name, f"{_span(value)}{free}", f"{'alone' if alone else _span(near)} within 1 %" if near else ""]
-    estimate = None if found.result is None else found.result.estimate
+        around = "" if near is None else f"{'alone' if alone else _span(near, 4)} within 1 %"
+        yield [each.name, f"{_span(value)}{free}", around]
+    estimate = found.estimate
     if estimate is not None:
         for name, unit in shown.ANSWERS:
             amount = shown.answers(estimate)[name]
@@ -78,7 +83,7 @@ def _proved(found: Optimum) -> str:
         return f"not below {found.bound:.6g}: a gap of {found.gap:.2g}"
     if found.method == LATTICE:
         return f"the least of {found.points:,} points"
-    return f"optimal: a gap of {found.gap:.1g}"
+    return "optimal" if found.gap is not None and found.gap <= EXACT else "optimal up to 1e-6"
 
 
 def _notes(answer: Optimisation) -> Iterator[str]:
@@ -98,9 +103,10 @@ def _named(name: str) -> str:
     return {"energy_delay": "energy-delay", "flops_per_joule": "flops per joule"}.get(name, name)
 
 
-def _span(value: Number | Span) -> str:
-    return " .. ".join(map(_number, value)) if isinstance(value, tuple) else _number(value)
+def _span(value: Number | Span, digits: int = 6) -> str:
+    ends = value if isinstance(value, tuple) else (value,)
+    return " .. ".join(_number(each, digits) for each in ends)
 
 
-def _number(value: Number) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.7g}"
+def _number(value: Number, digits: int = 6) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"

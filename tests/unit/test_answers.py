@@ -117,7 +117,7 @@ def test_what_is_not_decided_has_the_bounds_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "branch.algo"
     path.write_text(BRANCH, encoding="utf-8")
     ran = cli("check", str(path))
-    assert "unknown  flops == n\n    derived: at least n, at most 3*n\n" in ran.out
+    assert "unknown  flops == n  [AL602]\n    derived: at least n, at most 3*n\n" in ran.out
     assert ran.out.splitlines()[-1] == "1 claim holds, 1 fails, 1 is unknown"
     document = json.loads(cli("check", str(path), "--format", "json").out)
     unknown, failing, holding = document["targets"][0]["algorithms"][0]["ensures"]

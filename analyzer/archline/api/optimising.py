@@ -184,8 +184,8 @@ class _Task:
             counts: list[s.Expr] = [s.Name(each.key, span=_SPAN) for each in self.variables]
             objective, minimise = reduce(lambda one, other: s.Binary("+", one, other, span=_SPAN), counts), "halvings"
         whole = all(each.integer for each in self.variables)
-        if not whole:
-            constraints += [each for fact in more for each in _compared(reading, fact)]
+        if isinstance(self.chosen, FormulaSubject):
+            constraints += [each for fact in more for each in _compared(reading, fact, whole)]
         problem = self._problem(minimise, objective, constraints, upper)
         solve = self._over_halvings if self.halved else partial(self._over_points, more=more)
         found = solve(problem) if whole else self._over_reals(problem)
@@ -209,12 +209,15 @@ class _Task:
         fixed, least = self._fixed(), self._least()
         try:
             points = lattice(fixed, self.variables, facts, least)
-        except UnboundedError as unbounded:
+        except (UnboundedError, TooManyError) as unbounded:
+            if isinstance(self.chosen, FormulaSubject) and all(isinstance(each, s.Binary) for each in more):
+                return self._over_reals(problem)
+            if isinstance(unbounded, TooManyError):
+                raise error(
+                    energy_rules.UNBOUNDED, "there are more than 10^6 points", hint="narrow the ranges"
+                ) from None
             hint = f"give it a range: --over {unbounded}=1..64"
             raise error(energy_rules.UNBOUNDED, f"no fact limits `{unbounded}`", hint=hint) from None
-        except TooManyError:
-            hint = "narrow the ranges"
-            raise error(energy_rules.UNBOUNDED, "there are more than 10^6 points", hint=hint) from None
         if not len(next(iter(points.values()))):
             return Optimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
         points, columns, sharp = self._columns(problem, points)
@@ -367,13 +370,16 @@ class _Task:
 _SPAN = parse_expression("n").span
 
 
-def _compared(reading: Reading, fact: s.Fact) -> Iterator[Constraint]:
+def _compared(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
             yield from reading.compared(op, left, right, format_fact(fact))
-        case _:
+        case _ if not whole:
             message = f"`{format_fact(fact)}` is about whole numbers"
             raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name what varies in --integer")
+        case _:
+            # Points of whole numbers are chosen by it.
+            pass
 
 
 def _sizes(chosen: AlgorithmSubject) -> Iterator[str]:

@@ -12,18 +12,17 @@ from collections.abc import Iterator
 from itertools import count as counted
 from itertools import product
 from math import ceil, exp, floor, log
-from time import process_time
 
 import numpy as np
 
+from archline.algebra.effort import late
 from archline.energy.optimise.geometric import FAR, TIGHT, GeometricProgram, Posynomial, Solution, Vector, solve, span
 from archline.energy.optimise.signomials import Sum
 from archline.records import record, replace
 
 CLOSED = 5e-7
 """Boxes are closed whose bound is so near to the best point, in logarithms."""
-SECONDS = 8.0
-MOST_NODES = 20_000
+MOST_NODES = 2_000
 STEPS = 30
 """So many tangents are taken at most, one after the other."""
 
@@ -128,9 +127,9 @@ class _Search:
         return low, high
 
 
-def minimise(model: Model, seconds: float = SECONDS) -> Outcome:
-    """The optimum, or what is known of it after the time."""
-    search, begun = _Search(model), process_time()
+def minimise(model: Model) -> Outcome:
+    """The optimum, or what is known of it when the time is up or after MOST_NODES boxes."""
+    search = _Search(model)
     best: tuple[Solution, GeometricProgram] | None = None
     low, high = model.low.copy(), model.high.copy()
     if model.convex:
@@ -157,7 +156,7 @@ def minimise(model: Model, seconds: float = SECONDS) -> Outcome:
         bound, _, low, high = heapq.heappop(queue)
         if best is not None and bound >= best[0].value - CLOSED:
             break
-        if nodes >= MOST_NODES or process_time() - begun > seconds:
+        if nodes >= MOST_NODES or late():
             return Outcome(None if best is None else best[0], bound, nodes, None if best is None else best[1])
         nodes += 1
         found = solve(search.program(low, high))

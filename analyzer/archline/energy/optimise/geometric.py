@@ -7,7 +7,7 @@ below the objective at all feasible points, within the box of the variables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import exp, log
 from typing import Any
 
@@ -238,15 +238,3 @@ def span(program: GeometricProgram, variable: int, start: Vector) -> tuple[float
         found = solve(replace(program, objective=substituted({variable: sign}, len(start))), start)
         ends.append(found.y[variable] if found.feasible else start[variable])
     return exponential(min(ends[0], start[variable])), exponential(max(ends[1], start[variable]))
-
-
-def stationary(program: GeometricProgram, found: Solution, variables: Sequence[int]) -> float:
-    """The largest slope along a variable, relative to the terms that depend on it; 0 at an exact optimum."""
-    worst = 0.0
-    for variable in variables:
-        parts = [(1.0, program.objective), *zip(found.multipliers, program.constraints, strict=True)]
-        size = sum(weight * float(np.abs(each.powers[:, variable]) @ each.at(found.y)[2]) for weight, each in parts)
-        inside = program.low[variable] < found.y[variable] < program.high[variable]
-        if inside and size:
-            worst = max(worst, abs(found.ends[variable]) / size)
-    return worst

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.algebra.effort import late
 from archline.energy.arrays import compiled
 from archline.energy.formulas import value_of
 from archline.energy.intervals import Interval, UndefinedError
@@ -135,7 +136,7 @@ class Points:
             bound = float(self._key[place])
             if best is not None and bound > self._number(best) * (1 + (0 if self._sharp else NEAR)):
                 break
-            if tried == MOST_EXACT:
+            if tried == MOST_EXACT or (best is not None and late()):
                 break
             tried += 1
             found = self._at(place)

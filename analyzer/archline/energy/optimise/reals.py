@@ -12,7 +12,7 @@ from archline.energy import rules
 from archline.energy.formulas import fold
 from archline.energy.optimise.branch import Model, box, minimise
 from archline.energy.optimise.closed_forms import closed_form
-from archline.energy.optimise.geometric import FAR, GeometricProgram, Posynomial, Solution, span
+from archline.energy.optimise.geometric import FAR, TIGHT, GeometricProgram, Posynomial, Solution, span
 from archline.energy.optimise.points import minimal
 from archline.energy.optimise.problem import (
     BRACKETED,
@@ -32,6 +32,7 @@ from archline.language.diagnostics import error
 from archline.records import record, replace
 
 CLOSE = 1e-6
+INNER = "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
 HELD = 1e-7
 """A constraint binds whose multiplier is above this."""
 
@@ -84,6 +85,7 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
         binding=(binding := tuple(told.binding())),
         closed_form={} if binding else dict(told.closed_forms(values, at)),
         points=nodes,
+        notes=() if case.model.convex else (INNER,),
     )
 
 
@@ -160,9 +162,9 @@ class _Told:
         if variable.integer:
             return round(exp(y))
         low, high = _range(variable)
-        if y <= model.low[index] and low:
+        if y <= model.low[index] + TIGHT and low:
             return low
-        return high if y >= model.high[index] and high else exp(y)
+        return high if y >= model.high[index] - TIGHT and high else exp(y)
 
     def require_ends(self) -> None:
         """Raise ArchlineError (AL491) where the optimum is at the end of a variable that has no range."""
@@ -236,9 +238,9 @@ class _Told:
         for index, each in enumerate(self.problem.variables):
             low, high = _range(each)
             y, slope = self.best.y[index], self.best.ends[index]
-            if low is not None and y <= self.case.model.low[index] and slope > HELD:
+            if low is not None and y <= self.case.model.low[index] + CLOSE and slope > HELD:
                 yield f"{each.name} >= {low:.12g}"
-            if high is not None and y >= self.case.model.high[index] and slope < -HELD:
+            if high is not None and y >= self.case.model.high[index] - CLOSE and slope < -HELD:
                 yield f"{each.name} <= {high:.12g}"
 
 

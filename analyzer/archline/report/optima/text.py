@@ -43,7 +43,8 @@ def _none(found: Optimum) -> str:
         return "no feasible point is found, and not proved that there is none"
     if not found.conflict:
         return f"{INFEASIBLE}: no run ends at any of the {found.points:,} points"
-    return f"{INFEASIBLE}: {' and '.join(found.conflict)} {'exclude each other' if len(found.conflict) > 1 else 'cannot hold'}"
+    end = "exclude each other" if len(found.conflict) > 1 else "cannot hold"
+    return f"{INFEASIBLE}: {' and '.join(found.conflict)} {end}"
 
 
 def _rows(answer: Optimisation) -> Iterator[list[str]]:

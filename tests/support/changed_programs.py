@@ -42,8 +42,9 @@ def _renamed(text: str, random: random.Random) -> str:
     names |= {each.id for part in item.parameters for each in s.nodes(part) if isinstance(each, s.Name)}
     methods = {word for node in s.nodes(item.body) if isinstance(node, s.Clause) for word in s.names(node.values)}
     names -= {*CONTEXTUAL, *(methods - s.set_names(item.body)), "P", "Z", "L", "K", "pi"}
-    chosen = sorted(name for name in names if random.random() < 0.7)
-    fresh = random.sample([f"{letter}{number}" for letter, number in product("qwa", range(50))], len(chosen))
+    chosen = [name for name in sorted(names) if random.random() < 0.7]
+    free = [each for each in (f"{letter}{number}" for letter, number in product("qwa", range(50))) if each not in text]
+    fresh = random.sample(free, len(chosen))
     new = dict(zip(chosen, fresh, strict=True))
     return WORD.sub(lambda found: new.get(found[0], found[0]), text)
 

@@ -13,6 +13,8 @@ import pytest
 import archline as al
 from archline.energy.machines import machine, parameter
 from archline.energy.models import model
+from archline.energy.optimise.branch import product_above, tangent
+from archline.energy.optimise.geometric import Posynomial
 from archline.energy.optimise.problem import Optimum
 from effort import drawn
 from energy_support import refusal
@@ -332,3 +334,16 @@ def test_parameters_for_a_target() -> None:
     assert real.status == "optimal"
     assert real.method == "geometric program"
     assert al.optimise(target, halve="beta_e", **asked).found.conflict == (subject,)
+
+
+def test_products_in_place_of_sums_are_on_the_right_side() -> None:
+    source = np.random.default_rng(5)
+    for _ in range(drawn(100, least=20)):
+        count, terms = int(source.integers(1, 4)), int(source.integers(2, 6))
+        side = Posynomial(source.integers(-3, 4, (terms, count)) / 2, source.normal(0, 5, terms))
+        low = source.normal(0, 3, count)
+        high = low + source.uniform(0, 6, count)
+        above, below = product_above(side, low, high), tangent(side, (low + high) / 2)
+        for y in (low, high, *source.uniform(low, high, (20, count))):
+            value = side.at(y)[0]
+            assert below.at(y)[0] <= value + 1e-9 <= above.at(y)[0] + 2e-9

@@ -209,6 +209,9 @@ def test_what_binds_and_what_is_free() -> None:
     assert found.ranges["P"] == (10, 1000)
     timed = al.optimise(target, over="P=1..1000,M=1..100", minimise="time", subject="P*M <= 5000", **asked).found
     assert timed.binding == ("P*M <= 5000", "P <= 1000")
+    whole = al.optimise(target, over="P=1..1000,M=1..100", where="P*M >= n", **asked)
+    assert whole.variables == found.variables
+    assert "P                10 .. 1000 (any of these)" in str(whole)
 
 
 @pytest.mark.parametrize(

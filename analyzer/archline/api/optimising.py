@@ -52,7 +52,7 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
 from archline.language.source import Span
 from archline.language.substitution import defined_sizes, facts_in_sizes, processors_of, substituted_fact
-from archline.records import replace
+from archline.records import record, replace
 
 HALVINGS = "halvings "
 """What the name of a number of halvings begins with in formulas."""
@@ -61,6 +61,28 @@ _RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
 _NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
 NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
 """What is reported of sizes at which an algorithm has no run."""
+
+
+@record(eq=False)
+class Optimised:
+    """An optimum: `str()` shows it. It has what is `found` as attributes: `status`, `value`, `variables`, `ranges`."""
+
+    answer: Optimisation
+
+    @property
+    def found(self) -> Optimum:
+        """The optimum."""
+        return self.answer.found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "answer":
+            raise AttributeError(name)
+        return getattr(self.answer.found, name)
+
+    def __str__(self) -> str:
+        from archline.report.optima import text
+
+        return text.render(self.answer, 100)
 
 
 def optimise(
@@ -78,7 +100,7 @@ def optimise(
     parameters: Mapping[str, str | float] | None = None,
     cache: Cache | None = None,
     bound: str = "upper",
-) -> Optimisation:
+) -> Optimised:
     """Minimise `energy`, `time`, `power` or `energy_delay` of an algorithm or of formulas over what `over` names.
 
     `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges where facts give none;
@@ -101,7 +123,7 @@ def optimise(
         )
     names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
     task = _Task(chosen, base.with_parameters(given), model, sizes, settings, varied, frozenset(integer), names)
-    return task.solved(minimise, texts, where, bound == "upper")
+    return Optimised(task.solved(minimise, texts, where, bound == "upper"))
 
 
 subject_of = subject

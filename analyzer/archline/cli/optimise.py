@@ -88,7 +88,7 @@ def _text(options: argparse.Namespace) -> str:
         bound=options.bound,
     )
     renderer = import_module(f"archline.report.optima.{options.format}")
-    return str(renderer.render(found, terminal_width()))
+    return str(renderer.render(found.answer, terminal_width()))
 
 
 def _code(text: str) -> int:

@@ -78,7 +78,7 @@ class _Search:
             elif len(right.logs) == 1:
                 found.append(left.over(right))
             else:
-                found.append(left.over(_above(right, low, high) if at is None else _tangent(right, at)))
+                found.append(left.over(product_above(right, low, high) if at is None else tangent(right, at)))
         return GeometricProgram(self.objective, tuple(found), low, high)
 
     def point(self, low: Vector, high: Vector, y: Vector, known: float) -> tuple[Solution, GeometricProgram] | None:
@@ -203,12 +203,13 @@ def _bent(side: Posynomial | None) -> Iterator[int]:
         yield from (int(each) for each in np.flatnonzero(np.ptp(side.powers, axis=0) > 0))
 
 
-def _tangent(side: Posynomial, y: Vector) -> Posynomial:
+def tangent(side: Posynomial, y: Vector) -> Posynomial:
+    """A product that is no larger than the sum, and equal to it at a point."""
     value, gradient, _ = side.at(y)
     return Posynomial(gradient[None, :], np.array([value - gradient @ y]))
 
 
-def _above(side: Posynomial, low: Vector, high: Vector) -> Posynomial:
+def product_above(side: Posynomial, low: Vector, high: Vector) -> Posynomial:
     """A product that is no smaller than the sum in all of a box."""
     bent = list(_bent(side))
     slopes = side.powers[0].copy()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from archline.api.plots import IoPlot, plot_io
     from archline.api.recurrences import Solution, recurrence
     from archline.api.running import Run
+    from archline.api.scaling import Scaled, scale
     from archline.energy.machines import Machine, machine, machines
     from archline.execution.externs import register_extern
     from archline.execution.results import Cache
@@ -41,6 +42,7 @@ _HOMES = {
     "Module": "archline.api.algorithms",
     "Order": "archline.api.growth",
     "Run": "archline.api.running",
+    "Scaled": "archline.api.scaling",
     "Solution": "archline.api.recurrences",
     "algorithm": "archline.api.algorithms",
     "compare": "archline.compare",
@@ -56,6 +58,7 @@ _HOMES = {
     "plot_io": "archline.api.plots",
     "recurrence": "archline.api.recurrences",
     "register_extern": "archline.execution.externs",
+    "scale": "archline.api.scaling",
 }
 
 __all__ = [
@@ -74,6 +77,7 @@ __all__ = [
     "Module",
     "Order",
     "Run",
+    "Scaled",
     "Solution",
     "__version__",
     "algorithm",
@@ -90,6 +94,7 @@ __all__ = [
     "plot_io",
     "recurrence",
     "register_extern",
+    "scale",
 ]
 
 

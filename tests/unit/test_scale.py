@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from archline.api.scaling import scale
+import archline as al
+from archline.api.scaling import scaling_of
 from archline.api.subjects import Settings, subject
 from archline.certificates.check import check
 from archline.cli.main import main
@@ -26,7 +27,7 @@ ALL = made(gamma_t=1, beta_t=2, alpha_t=3, gamma_e=5, beta_e=7, alpha_e=11, delt
 
 
 def scaled(target: str, *vary: str, at: str, on: Machine = NETWORK, factor: Fraction = NEARLY) -> Scaling:
-    return scale(subject(target), on, vary, at, factor=factor)
+    return scaling_of(subject(target), on, vary, at, factor=factor)
 
 
 def ends(found: Scaling, quantity: str) -> tuple[int, int]:
@@ -124,7 +125,7 @@ algorithm f(x: inout local real[n], j: local int[n]) on grid(r: P):
 def test_what_is_nothing_on_one_processor_is_compared_with_two(tmp_path: Path) -> None:
     """P - 1 steps of n/P words: of 4 processors n*(P - 1) is three times that of 2."""
     (tmp_path / "ring.algo").write_text(RING)
-    found = scale(subject(str(tmp_path / "ring.algo")), ALL, ["P=1..16"], "n=4800")
+    found = scaling_of(subject(str(tmp_path / "ring.algo")), ALL, ["P=1..16"], "n=4800")
     words = [each.amount("words").lower * each.processors.lower for each in found.steps]
     assert words == [0, 4800, 14400, 33600, 72000]
     assert ends(found, "energy") == (2, 2)
@@ -136,7 +137,7 @@ def test_what_is_nothing_on_one_processor_is_compared_with_two(tmp_path: Path) -
 
 def test_a_bound_of_nothing_decides_nothing(tmp_path: Path) -> None:
     (tmp_path / "f.algo").write_text(MAY_BE_NOTHING)
-    found = scale(subject(str(tmp_path / "f.algo")), ALL, ["P=2..8"], "n=8")
+    found = scaling_of(subject(str(tmp_path / "f.algo")), ALL, ["P=2..8"], "n=8")
     assert found.steps[0].quantity("time*P").lower == 0  # type: ignore[union-attr]
     assert [found.verdict(each, "time*P") for each in found.steps[1:]] == ["open", "open"]
 
@@ -154,7 +155,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def fixed(target: str, *, on: Machine = ALL) -> FixedMemory:
-    found = scale(subject(f"distributed.{target}"), on, *SWEEPS[target])
+    found = scaling_of(subject(f"distributed.{target}"), on, *SWEEPS[target])
     assert found.fixed_memory is not None
     return found.fixed_memory
 
@@ -207,7 +208,7 @@ def test_without_copies_memory_is_tied_to_p() -> None:
 @long
 def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
     """Within the range P*words stays below 5 times what it is without copies: 2*n^2*g + 2*n^2 for c = 1."""
-    found = scale(
+    found = scaling_of(
         subject("distributed.matmul::matmul_25d"), ALL, ["c=1..8"], "n=64,g=8", settings=Settings(measured=True)
     )
     assert found.moved is not None
@@ -215,3 +216,13 @@ def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
     assert first.amount("words").lower == 2 * 64**2 // 8 + 2 * 64**2 // 64
     assert found.moved.lower == 1
     assert found.moved.upper < 5
+
+
+def test_python_gives_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["scale", "distributed.matmul::matmul_25d", "--machine", "jaketown", "--at", "n=64,g=4", "--vary", "c=1..4"]
+    assert main([*asked, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = al.scale("distributed.matmul::matmul_25d", machine="jaketown", vary="c=1..4", at={"n": 64, "g": 4})
+    assert found.document == document
+    assert main(asked) == 0
+    assert str(found) == capsys.readouterr().out

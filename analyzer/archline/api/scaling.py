@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from json import loads
+from typing import Any
 
 from archline.analysis.analyse import derive
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.energies import energies, stated
-from archline.api.settings import Given, read_settings
-from archline.api.subjects import AlgorithmSubject, Settings, Subject, model_for
+from archline.api.settings import Given, Number, read_settings, together
+from archline.api.subjects import AlgorithmSubject, Settings, Subject, model_for, subject
 from archline.api.sweeps import Sweep
 from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in, parsed
 from archline.energy.growth import Growth, of_formula
-from archline.energy.machines import Machine
+from archline.energy.machines import Machine, parameter
+from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
@@ -31,9 +34,56 @@ from archline.language.extra_facts import with_where
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
+from archline.report import scaling as report
+from archline.report.layout import terminal_width
+
+
+class Scaled:
+    """How an algorithm scales: `str()` shows it as the command does; `steps`, a point each, and `document` for JSON."""
+
+    def __init__(self, found: Scaling) -> None:
+        self.scaling = found
+
+    @property
+    def steps(self) -> tuple[ScaleStep, ...]:
+        """The sizes in the order of their processors, each with its energy, or the reason why it was left out."""
+        return self.scaling.steps
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What `--format json` prints."""
+        found: dict[str, Any] = loads(report.json_text(self.scaling))
+        return found
+
+    def __str__(self) -> str:
+        return report.text(self.scaling, terminal_width())
 
 
 def scale(
+    target: str | Algorithm,
+    *,
+    machine: str | Machine,
+    vary: str | Sequence[str],
+    at: Mapping[str, Number] | None = None,
+    model: str | None = None,
+    factor: Fraction = FACTOR,
+    where: str | None = None,
+    parameters: Mapping[str, str | float] | None = None,
+    measured: bool = False,
+) -> Scaled:
+    """Where time and energy scale perfectly: one problem on more and more processors (Demmel et al. 2013).
+
+    `vary="c=1..8"` names sizes that grow, several together as a list; `at` has the others. Raises ArchlineError as
+    `energy` does; AL411 where sizes that vary together differ in number, or the processors do not grow.
+    """
+    given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
+    chosen = (machine if isinstance(machine, Machine) else machine_of(machine)).with_parameters(given)
+    varied = [vary] if isinstance(vary, str) else list(vary)
+    sizes = together(at, {})
+    return Scaled(scaling_of(subject(target, where), chosen, varied, sizes, model, factor, Settings(measured=measured)))
+
+
+def scaling_of(
     chosen: Subject,
     machine: Machine,
     vary: Sequence[str],

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api.scaling import scale
+    from archline.api.scaling import scaling_of
     from archline.api.subjects import Settings, subject
     from archline.report import scaling
     from archline.report.layout import terminal_width
@@ -52,7 +52,7 @@ def execute(options: argparse.Namespace) -> str:
     machine = shared.only_machine(options)
     chosen = subject(options.target, options.where)
     settings = Settings(measured=options.measured)
-    found = scale(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings)
+    found = scaling_of(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings)
     return scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
 
 

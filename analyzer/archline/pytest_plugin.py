@@ -31,8 +31,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile |
     if file_path.suffix != ".algo":
         return None
     from archline.api.configuration import read
+    from archline.language.diagnostics import ArchlineError
 
-    project = read()
+    try:
+        project = read()
+    except ArchlineError as problem:
+        raise pytest.UsageError(str(problem)) from None
     if project.excludes(file_path) and file_path not in _asked(parent.config):
         return None
     collected: AlgoFile = AlgoFile.from_parent(parent, path=file_path)
@@ -73,6 +77,7 @@ class AlgoFile(pytest.File):
 
     def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
         """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
+        from archline.api.baselines import accepted
         from archline.api.checks import Task, outcomes
         from archline.api.configuration import read
         from archline.language.diagnostics import ArchlineError
@@ -84,7 +89,8 @@ class AlgoFile(pytest.File):
             (view,) = outcomes([Task(str(self.path), project.where or None, fitting=True)], 1)
             if not isinstance(view, CheckView):
                 raise ArchlineError(view)
-            report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
+            taken = accepted(project.baseline) if project.baseline else ()
+            report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore, accepted=taken)
             self._found = found(report)
             contracts = (one for each in view.groups for one in each.contracts)
             self._claims = {(one.text, one.place.line): one for one in contracts}
@@ -140,4 +146,5 @@ class ClaimItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place of the claim."""
-        return self.path, self._line - 1, self.name
+        above = f"{self.parent.name}::" if isinstance(self.parent, AlgorithmNode) else ""
+        return self.path, self._line - 1, above + self.name

@@ -20,7 +20,7 @@ def test_costs_are_exact_unless_the_data_decides(target: str) -> None:
 def test_everything_derived_is_decided(target: str) -> None:
     for verdict in decide(*load(target), derived(target)):
         if verdict.ensures.metric not in ("flops", "work", "span", "time"):
-            assert verdict.outcome == "not decided yet", verdict
+            assert verdict.outcome == "unknown", verdict
         else:
             assert verdict.outcome == "holds", verdict
 

@@ -235,7 +235,7 @@ def test_a_claim_true_at_small_sizes_and_out_of_reach_is_unknown() -> None:
 )
 def test_not_decided_yet(ensures: str, reason: str) -> None:
     found = verdict(ensures)
-    assert (found.outcome, found.reason) == ("not decided yet", reason)
+    assert (found.outcome, found.reason) == ("unknown", reason)
 
 
 def test_every_ensures_has_its_verdict_in_order() -> None:

@@ -330,6 +330,52 @@ def test_a_baseline_takes_findings_over_and_says_what_it_no_longer_needs(here: P
     assert {code for code, _, _ in found} == {"AL605"}
 
 
+def test_what_is_not_asked_about_stays_in_a_baseline(here: Path) -> None:
+    for name in ("p.algo", "q.algo", "r.algo"):
+        (here / name).write_text(LOOP, "utf-8")
+    assert cli("check", ".", "--write-baseline", "costs.baseline").code == 0
+    before = (here / "costs.baseline").read_text("utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    assert (here / "costs.baseline").read_text("utf-8") == before
+    # A file that is no more is forgotten, and so is an algorithm of a file that is asked about.
+    (here / "r.algo").unlink()
+    (here / "p.algo").write_text(LOOP.replace("scale", "other"), "utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    lines = (here / "costs.baseline").read_text("utf-8").splitlines()
+    assert {line.partition("(")[0] for line in lines[1:] if line} == {"p.algo::other", "q.algo::scale"}
+
+
+def test_a_metric_that_is_not_derived_is_not_decided_everywhere(here: Path) -> None:
+    (here / "p.algo").write_text(LOOP.replace("    for", "    ensures words <= 1\n    for"), "utf-8")
+    assert checked("p.algo", "--strict") == (1, [("AL602", "warning", 2)])
+
+
+def test_only_what_does_not_hold_is_shown_if_asked(here: Path) -> None:
+    write(here / "p.algo")
+    out = cli("check", "p.algo", "--quiet").out
+    assert "work == n" in out
+    assert "flops >= n" not in out
+    assert out.splitlines()[-1] == "1 claim holds, 1 fails, 1 is unknown"
+
+
+def test_named_files_are_excluded_if_asked(here: Path) -> None:
+    write(here / "drafts" / "p.algo")
+    configure(here, 'exclude = ["drafts"]')
+    assert cli("check", "drafts/p.algo").code == 1
+    assert cli("check", "drafts/p.algo", "--force-exclude").code == 0
+    refused = cli("check", "drafts")
+    assert refused.refused("AL002")
+    assert "every `.algo` file in the folder `drafts` is excluded" in refused.err
+
+
+def test_a_configuration_that_is_wrong_is_a_finding_for_tools(here: Path) -> None:
+    write(here / "p.algo")
+    configure(here, 'exlude = ["x"]')
+    result = cli("check", "--format", "sarif")
+    assert result.code == 2
+    assert [each["ruleId"] for each in json.loads(result.out)["runs"][0]["results"]] == ["AL440"]
+
+
 def test_a_cost_that_became_unknown_fails_the_check(here: Path) -> None:
     program = here / "p.algo"
     program.write_text(LOOP, "utf-8")
@@ -344,7 +390,10 @@ def test_a_cost_that_became_unknown_fails_the_check(here: Path) -> None:
 def test_a_baseline_that_is_not_there_or_cannot_be_written(here: Path) -> None:
     program = here / "p.algo"
     program.write_text(LOOP, "utf-8")
-    assert cli("check", "p.algo", "--baseline", "no.baseline").refused("AL442")
+    missing = cli("check", "p.algo", "--baseline", "no.baseline", "--format", "sarif")
+    assert missing.code == 2
+    assert [each["ruleId"] for each in json.loads(missing.out)["runs"][0]["results"]] == ["AL442"]
+    assert "--write-baseline no.baseline" in missing.err
     assert cli("check", "p.algo", "--write-baseline", "no/costs.baseline").refused("AL413")
     (here / "kept").write_text("mine\n", "utf-8")
     program.write_text("algorithm f(", "utf-8")

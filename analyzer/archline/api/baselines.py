@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ from functools import partial
 from archline.api import processes, result_cache
 from archline.api.algorithms import Algorithm, algorithms
 from archline.api.changes import ChangeSearch, earlier, version_of
-from archline.changes.baseline import HEADER, entries, written
+from archline.changes.baseline import HEADER, entries, lines, written
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import BECAME_UNKNOWN, REMOVED, CostChange
 from archline.claims import rules
@@ -37,8 +37,21 @@ def baseline(
         if each.code in OUTCOMES.values():
             key = _from(file, each.path) + (f"::{each.algorithm}" if each.algorithm else "")
             groups.setdefault(key, set()).add(f"accept {each.code} {key}  {each.claim}\n")
+    for key, line in _kept(file, targets, named):
+        groups.setdefault(key, set()).add(f"{line}\n")
     # Git merges changes between which there is a line that is the same.
     return "\n".join([HEADER, *("".join(sorted(lines)) for _, lines in sorted(groups.items()) if lines)])
+
+
+def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[tuple[str, str]]:
+    """The lines of a baseline that is there about files, or algorithms, that are too and that are not asked about."""
+    if not os.path.exists(file):
+        return
+    whole = {_from(file, each) for each in targets if "::" not in each}
+    for key, line in lines(file):
+        path = key.partition("::")[0]
+        if path not in whole and key not in named and os.path.exists(os.path.join(os.path.dirname(file), path)):
+            yield key, line
 
 
 def compared_with(

@@ -7,7 +7,7 @@ accept findings. Lines are sorted and hold nothing that changes with other algor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
     try:
         source = Source(file, Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        hint = "`archline check --write-baseline` writes one"
+        hint = f"`archline check TARGET --write-baseline {file}` writes it"
         raise error(NO_BASELINE, f"`{file}` cannot be read", path=file, hint=hint) from None
     found: dict[str, Entry] = {}
     accepted: list[tuple[int, re.Match[str]]] = []
@@ -68,6 +68,15 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
             hint = "a conflict of a merge? Take both sides, or write it anew with `check --write-baseline`"
             raise error(NO_BASELINE, "this line is no entry of a baseline", span=span, hint=hint)
     return found, accepted
+
+
+def lines(file: str) -> Iterator[tuple[str, str]]:
+    """The lines of a baseline with what each is about: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
+    known, accepted = entries(file)
+    for key, entry in known.items():
+        yield from ((key, f"{key}({', '.join(entry.sizes)})  {each}") for each in entry.costs)
+    for _, each in accepted:
+        yield each["path"] + (f"::{each['name']}" if each["name"] else ""), each[0]
 
 
 def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:

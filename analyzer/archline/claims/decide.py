@@ -121,7 +121,7 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
 def _decided(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     cost = _cost(ensures, costs)
     if cost is None:
-        return Verdict(ensures, "not decided yet", f"`{ensures.metric}` is not derived in this version")
+        return Verdict(ensures, "unknown", f"`{ensures.metric}` is not derived in this version")
     if cost.lower is None or cost.upper is None:
         if cost.valued and ensures.relation in ("==", "<=", ">="):
             found = _at_sizes(ensures, algorithm, costs, cost, scope)

@@ -10,7 +10,7 @@ from archline.analysis.checks.guards import Guarded
 from archline.language import syntax as s
 from archline.records import record
 
-Outcome = Literal["holds", "fails", "unknown", "not decided yet"]
+Outcome = Literal["holds", "fails", "unknown"]
 TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to compare"
 
 

@@ -33,9 +33,12 @@ CONFIGURED = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
+    parser.set_defaults(problems=())
     shared.add_target(parser, many=True, required=False)
     shared.add_where(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, such as AL602, too")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show what does not hold alone")
+    parser.add_argument("--force-exclude", action="store_true", help="leave out named files, too, as `exclude` says")
     parser.add_argument("--baseline", metavar="FILE", help="compare costs with those of this file")
     parser.add_argument(
         "--write-baseline", metavar="FILE", help="write the costs to this file, and take findings about claims over"
@@ -72,12 +75,10 @@ def execute(options: argparse.Namespace) -> int:
     # Facts of the command line are about all algorithms, those of the project about the ones that have their sizes.
     where, fitting = (project.where, True) if options.where is None else (options.where, False)
     # A file that several use is reported once.
-    problems: dict[str, Diagnostic] = {}
+    problems: dict[str, Diagnostic] = {each.render(): each for each in options.problems}
     views: list[CheckView] = []
     tasks: list[Task] = []
-    for target in dict.fromkeys(
-        chain.from_iterable(shared.programs(each, project.excludes) for each in options.targets)
-    ):
+    for target in [] if problems else _targets(options):
         try:
             source = shared.standard_input() if target == "-" else None
         except ArchlineError as problem:
@@ -97,16 +98,35 @@ def execute(options: argparse.Namespace) -> int:
         tuple(options.select or ("AL",)),
         tuple(options.ignore or ()),
         root=project.root,
+        quiet=options.quiet,
     )
-    if options.write_baseline is not None and not problems:
-        report = _written(options, report, [each.target for each in tasks if each.source is None])
-    elif options.baseline is not None:
-        report = _compared(options, report, [each.target for each in tasks if each.source is None])
+    named = [each.target for each in tasks if each.source is None]
+    if options.write_baseline is not None:
+        if problems:
+            print(f"{options.write_baseline} is not written: not all programs can be checked", file=sys.stderr)
+        else:
+            report = _written(options, report, named)
+            print(f"wrote {options.write_baseline}", file=sys.stderr)
+    elif options.baseline is not None and not options.problems:
+        try:
+            report = _compared(options, report, named)
+        except ArchlineError as problem:
+            problems |= {each.render(): each for each in problem.diagnostics}
+            report = replace(report, problems=tuple(problems.values()))
     renderer = import_module(f"archline.report.checks.{options.format}")
     sys.stdout.write(renderer.render(report, terminal_width()))
     if problems:
         raise ArchlineError(report.problems)
     return 1 if findings(report).failing(report.strict) else 0
+
+
+def _targets(options: argparse.Namespace) -> list[str]:
+    """What is checked: programs, those of folders without what the project excludes."""
+    from pathlib import Path
+
+    excludes = options.configuration.excludes
+    found = chain.from_iterable(shared.programs(each, excludes) for each in options.targets)
+    return [each for each in dict.fromkeys(found) if not (options.force_exclude and excludes(Path(each)))]
 
 
 def _written(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:

@@ -173,8 +173,16 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
     Raises ArchlineError (AL440).
     """
     from archline.api.configuration import read
+    from archline.language.diagnostics import ArchlineError
 
-    options.configuration = read(options.config, isolated=options.isolated)
+    try:
+        options.configuration = read(options.config, isolated=options.isolated)
+    except ArchlineError as problem:
+        # A command that reports findings reports this one too.
+        if not hasattr(options, "problems"):
+            raise
+        options.configuration, options.problems = read(isolated=True), problem.diagnostics
+        return
     for key, option in taken.items():
         value = getattr(options.configuration, key)
         if value and not getattr(options, option):
@@ -385,6 +393,12 @@ def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False)
     if not os.path.isdir(target):
         return [target]
     found = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
+    if not found and any(Path(target).rglob("*.algo")):
+        from archline.language import input_rules
+        from archline.language.diagnostics import error
+
+        message = f"every `.algo` file in the folder `{target}` is excluded"
+        raise error(input_rules.DIRECTORY, message, path=target, hint="`--isolated` reads no configuration")
     # A folder without programs is reported as one that is read.
     return found or [target]
 

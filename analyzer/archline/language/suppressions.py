@@ -24,6 +24,8 @@ class Suppression:
     column: int
     claims: tuple[int, ...] = ()
     algorithm: str = ""
+    alone: bool = False
+    """Whether it has a line of its own, where it ignores nothing."""
 
     def covers(self, code: str, algorithm: str, line: int) -> bool:
         """Whether a finding in an algorithm, empty for claims of the file, at a line is ignored."""
@@ -45,7 +47,7 @@ def _found(program: s.Program, algorithms: Container[str], whole: bool) -> Itera
         inside = isinstance(item, s.Algorithm) and item.name in algorithms
         if not (whole or inside):
             continue
-        found = Suppression(codes, comment.line, comment.column)
+        found = Suppression(codes, comment.line, comment.column, alone=comment.alone)
         yield found if comment.alone or item is None else _behind(found, item)
 
 

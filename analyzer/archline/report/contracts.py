@@ -21,7 +21,6 @@ def contracts(found: Sequence[Contract], width: int) -> list[str]:
 
 _OUTCOMES = {
     "holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is unknown", "are unknown"),
-    "not decided yet": ("is not decided yet", "are not decided yet"),
 }  # fmt: skip
 
 

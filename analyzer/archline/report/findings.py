@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from archline.claims import rules
-from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.suppressions import Suppression
 from archline.records import record
 from archline.report.contracts import reasons
@@ -112,23 +112,31 @@ def _unneeded(report: CheckReport, every: list[Finding]) -> Iterator[Finding]:
         for comment in view.suppressions:
             if reason := _reason(report, comment, here):
                 place = Place(view.path, comment.line, comment.column, comment.line, comment.column + 1)
-                yield _finding(rules.UNNEEDED.code, f"{reason}: remove the comment", place, comment.algorithm)
+                yield _finding(
+                    rules.UNNEEDED.code,
+                    reason if comment.alone else f"{reason}: remove the comment",
+                    place,
+                    comment.algorithm,
+                )
     names = {each.path for each in report.targets}
     for entry in report.accepted:
         asked = entry.code, entry.path, entry.algorithm, entry.claim
         if entry.path in names and asked not in {(each.code, each.path, each.algorithm, each.claim) for each in every}:
-            message = f"accepts {entry.code} of `{entry.claim}`, which is not found: remove the entry"
+            message = f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not found: remove the entry"
             yield _at_line(rules.UNNEEDED.code, message, entry.baseline, entry.line, entry.algorithm)
 
 
 def _reason(report: CheckReport, comment: Suppression, here: list[Finding]) -> str:
     """Why nothing needs a comment; empty where something does."""
+    if comment.alone:
+        return "a comment on a line of its own ignores nothing: write it behind the claim"
     known = set(RULES) - {rules.UNNEEDED.code}
     if not comment.codes:
         return f"the comment names no code, such as {rules.NOT_DECIDED.code}"
     for code in comment.codes:
         if code not in known:
-            return f"`{code}` is not the code of a finding that a comment ignores"
+            near = did_you_mean(code, known)
+            return f"`{code}` is not the code of a finding that a comment ignores{near and f' ({near})'}"
         if code in (rules.GREW.code, rules.BECAME_UNKNOWN.code) and not report.compared:
             continue
         if not any(comment.covers(code, each.algorithm, each.line or 0) for each in here if each.code == code):

@@ -186,7 +186,7 @@ def shown_place(place: str) -> str:
 
 @record
 class Contract:
-    """One `ensures` as text, its outcome (holds, fails, unknown, not decided yet), why, and where it fails.
+    """One `ensures` as text, its outcome (holds, fails, unknown), why, and where it fails.
 
     `certificates` prove growth that holds, where they are asked for. Of a failing or unknown one, `derived` is the cost
     as text, if it is known; if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a
@@ -359,6 +359,8 @@ class CheckReport:
     accepted: tuple[Accepted, ...] = ()
     compared: bool = False
     root: Path = field(default_factory=Path.cwd)
+    quiet: bool = False
+    """Whether text shows what does not hold alone."""
 
     @property
     def all(self) -> tuple[Contract, ...]:

@@ -19,9 +19,10 @@ def render(report: CheckReport, width: int) -> str:
     lines: list[str] = []
     for view in report.targets:
         for group in view.groups:
-            shown = list(_group(every, group.contracts, width, certificates=report.certificates)) or [
-                "  ensures nothing"
-            ]
+            claims = [each for each in group.contracts if not (report.quiet and each.outcome == "holds")]
+            if report.quiet and not claims:
+                continue
+            shown = list(_group(every, claims, width, certificates=report.certificates)) or ["  ensures nothing"]
             if group.assumptions:
                 shown += wrap(f"  assuming {', '.join(group.assumptions)}", width, "    ")
             if group.messages:

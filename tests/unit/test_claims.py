@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import archline as al
 from archline.api.claims import claims
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -230,3 +231,66 @@ def test_a_file_of_claims_alone(tmp_path: Path) -> None:
     )  # fmt: skip
     assert cli("cost", str(path)).code == 2
     assert "AL109" in cli("cost", str(path)).err
+
+
+HALVES = """
+algorithm halves(x: inout real[n]):
+    where n is power of 2
+    ensures work is O(n)
+    ensures work <= 8*n
+    ensures accesses <= 4*n
+    if n >= 2:
+        halves(x[0..n//2])
+        halves(x[n//2..n])
+        x[0] += 1
+"""
+
+
+@pytest.mark.parametrize("where", ["n >= 2", "2 divides n", "n >= 16"])
+def test_claims_of_recursions_that_hold_do_so_under_facts_of_the_first_call(where: str) -> None:
+    """The facts are false of the last calls, so that nothing may be derived of the calls under them."""
+    plain = al.loads(HALVES)["halves"]
+    values = {n: plain.run(n=n).counts.work for n in (2, 16, 64)}
+    assert all(value <= 8 * n for n, value in values.items())
+    for subject in (plain, al.algorithm("sort.mergesort::mergesort")):
+        for each in (subject, subject.assuming(where)):
+            assert {found.outcome for found in each.report().ensures} == {"holds"}
+    assert plain.assuming(where).report().including("accesses")["accesses"].at(n=16) == plain.cost().including(
+        "accesses"
+    )["accesses"].at(n=16)
+
+
+def test_claims_under_further_facts_say_so() -> None:
+    module = load_text(
+        f"{PROGRAM}\nclaim 2*flops(line) <= n^2\nclaim flops(line) is O(n)\nclaim flops(line) <= n where n >= 2\n"
+        "claim flops(line, n = k) <= k\n"
+    )
+    assert [(each.outcome, each.assumptions) for each in claims(module, "n >= 2")] == [
+        ("holds", ("n >= 2",)), ("holds", ("n >= 2",)), ("holds", ()), ("holds", ())
+    ]  # fmt: skip
+    assert claims(module)[0].outcome == "fails"
+
+
+def test_the_path_of_a_machine_is_that_from_the_file_of_its_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file beside the claim's comes before one in the current folder, which is taken where there is no other."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    program = tmp_path / "own" / "f.algo"
+    program.write_text(f'{PROGRAM}\nclaim energy(line) <= 1 on "m.toml" with ice at n = 1\n')
+
+    def written(folder: str, joules: int) -> None:
+        quantities = {"eps_op": (joules, "J/op"), "eps_io": (0, "J/line"), "pi_op": (0, "J/op"), "pi_io": (0, "J/line")}
+        tables = (
+            f'[quantity.{name}]\nvalue = "{value}"\nunit = "{unit}"\nkind = "assumed"\nsource = {{ note = "x" }}\n'
+            for name, (value, unit) in quantities.items()
+        )
+        (tmp_path / folder / "m.toml").write_text('title = "mine"\n' + "".join(tables))
+
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert "AL001" in cli("check", str(program)).err
+    written("elsewhere", 0)
+    assert "1 claim holds" in cli("check", str(program)).out
+    written("own", 5)
+    assert "1 claim fails" in cli("check", str(program)).out

@@ -213,6 +213,7 @@ class Algorithm:
             Communication.of(*subject.executed, problem),
             side_conditions(*subject.executed),
             partial(refusal, *subject.executed),
+            subject.executed,
         )
         limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
         return found.with_longest if limited else found

@@ -26,6 +26,7 @@ from archline.compare.sizes import Amount, Point, Sizes, fact
 from archline.energy.formulas import names_in
 from archline.energy.growth import Growth, of_formula
 from archline.energy.machines import machine as machine_of
+from archline.energy.machines import without_variant
 from archline.energy.model import Applied
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
@@ -41,6 +42,7 @@ from archline.language.loader import load_path
 from archline.language.metrics import ON_MACHINE
 from archline.language.model import Module
 from archline.language.parser import parse_facts
+from archline.language.source import exists, note_read
 from archline.language.substitution import (
     divisions,
     facts_in_sizes,
@@ -244,7 +246,9 @@ class ClaimOfCosts:
         assert on is not None
         try:
             model = model_for(setting.subject, model_of(on.model or "ice"), on.model is not None)
-            applied = Applied(model, machine_of(on.machine), frozenset({*setting.subject.metrics, "Z", "L"}))
+            applied = Applied(
+                model, machine_of(self._beside(on.machine)), frozenset({*setting.subject.metrics, "Z", "L"})
+            )
             applied.require()
             if cost.function != "energy":
                 applied.require_time()
@@ -259,6 +263,16 @@ class ClaimOfCosts:
         values |= {name: self._amount(name, cost) for name in sorted(names & METRICS.keys() - {"Z", "L"})}
         return substituted(formula, {**values, **{name: setting.sizes[name] for name in "ZL" if name in setting.sizes}})
 
+    def _beside(self, machine: str) -> str:
+        """The name of a machine; a path is that from the claim's file, where there is such a file."""
+        near = Path(self.claim.span.source.path).parent / machine
+        if not without_variant(machine)[0].endswith(".toml"):
+            return machine
+        if exists(Path(without_variant(str(near))[0])):
+            return str(near)
+        note_read(near, None)
+        return machine
+
     # Growth
     def _growth(self, left: s.Expr, right: s.Expr, parts: Mapping[str, s.Expr]) -> OrderVerdict:
         """The verdict on O, Omega or Theta: by both growths, and as an `ensures` where a side is one cost."""
@@ -268,6 +282,7 @@ class ClaimOfCosts:
         one, other = (of_formula(substituted(each, factors), growths) for each in (left, right))
         own = (each for setting in self.settings.values() for each in setting.facts())
         facts = tuple(dict.fromkeys((*own, *self.facts)))
+        self._assume(self._held | {*MACHINE_SYMBOLS})
         found: dict[str, Half] = {}
         for side, turned in (("O", "Omega"), ("Omega", "O")):
             if self.claim.relation in (side, "Theta"):
@@ -294,7 +309,8 @@ class ClaimOfCosts:
         for bound, outcome in ((needed, "holds"), (telling, "fails")):
             if bound is not None and not setting.sizes and s.names(bound) <= names:
                 ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
-                (found,) = decide(*setting.program, setting.subject.report.including(metric).costs, [ensures])
+                costs = setting.subject.report.including(metric).costs
+                (found,) = decide(*setting.program, costs, [ensures], assumed_facts(*setting.program))
                 if found.outcome == outcome:
                     yield Half(found.outcome, found.reason, found.proofs)
 
@@ -309,13 +325,24 @@ class ClaimOfCosts:
         return Growth(lower, upper)
 
     # Sizes
-    def sizes(self) -> Sizes:
-        """The sizes of all costs together. Raises ArchlineError."""
+    @property
+    def _held(self) -> set[str]:
+        """The sizes and machine symbols that the claim speaks of."""
         settings = self.settings.values()
         held = {name for each in settings for name in each.own if name not in each.values}
         held |= s.names(tuple(value for each in settings for value in each.sizes.values()))
         held |= s.names(self.claim.where) | {name for name, _ in self.claim.at}
-        held |= {name for side in (self.claim.left, self.claim.right) for name in s.names(side)} & {*MACHINE_SYMBOLS}
+        return held | s.names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
+
+    def _assume(self, held: set[str]) -> None:
+        """Take note of further facts about names that are held, as the verdict rests on them."""
+        own = {format_fact(each) for each in self.claim.where}
+        texts = (format_fact(each) for each in self.more if s.names(each) <= held)
+        self.assumed |= dict.fromkeys(each for each in texts if each not in own)
+
+    def sizes(self) -> Sizes:
+        """The sizes of all costs together. Raises ArchlineError."""
+        settings, held = self.settings.values(), self._held
         every = [each for setting in settings for each in setting.facts()]
         for amount in self.amounts.values():
             ends = (each for each in (amount.cost.lower, amount.cost.upper) if each is not None)
@@ -328,6 +355,7 @@ class ClaimOfCosts:
             every += [fact(f"P == {format_expression(each)}") for each in grids] + [fact("P >= 1")]
         if held >= {"Z", "L"}:
             every += [fact("Z >= L"), *self._cache()]
+        self._assume(held)
         own = dict.fromkeys(name for each in settings for name in each.own if name in held)
         names = [name for name in (*own, *sorted(held)) if name not in MACHINE_SYMBOLS]
         names += [name for name in ("P", "K", "L", "Z") if name in held]

@@ -13,6 +13,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
@@ -225,13 +226,16 @@ class CostReport:
         communication: Communication | None = None,
         needed: tuple[str, ...] = (),
         stopped: Callable[[Mapping[str, int]], Failure | None] = lambda _: None,
+        executed: tuple[model.Module, s.Algorithm] | None = None,
     ) -> None:
         """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion.
 
-        `needed` is what runs need and is not proved; `stopped` tells what stops all runs at sizes.
+        `needed` is what runs need and is not proved; `stopped` tells what stops all runs at sizes; `executed` is the
+        algorithm under the facts of all calls, the same as `module` and `node` where there are no others.
         """
         self._module = module
         self._node = node
+        self._executed = executed or (module, node)
         self._stopped = stopped
         texts = (*map(format_fact, of_first_call), *needed)
         self._derived = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
@@ -274,7 +278,7 @@ class CostReport:
         if metric not in DERIVABLE:
             raise KeyError(metric)
         if metric not in self._requested:
-            found = derive_metric(self._module, self._node, metric)
+            found = derive_metric(*self._executed, metric)
             metrics = {**self._derived.metrics, **found.metrics}
             costs = replace(self._derived, metrics=metrics, derivation=found.derivation)
             self._requested[metric] = CostReport(
@@ -284,6 +288,7 @@ class CostReport:
                 lambda: self._costs["io"],
                 communication=self._communication,
                 stopped=self._stopped,
+                executed=self._executed,
             )
         return self._requested[metric]
 
@@ -308,10 +313,10 @@ class CostReport:
         """Of an algorithm on a grid: the costs where a message has K words at most; w words are ceil(w/K) messages."""
         if not self.on_grid or self._longest is not None:
             return self
-        found = derive_with_longest(self._module, self._node)
+        found = derive_with_longest(*self._executed)
         messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
         costs = replace(self._derived, metrics={**self._derived.metrics, **messages}, parameters=found.parameters)
-        report = CostReport(self._module, self._node, costs, self._io, stopped=self._stopped)
+        report = CostReport(self._module, self._node, costs, self._io, stopped=self._stopped, executed=self._executed)
         report._longest = LONGEST
         report._of_any_length = self
         return report
@@ -458,7 +463,8 @@ class CostReport:
         named = {each.metric for each in self._node.ensures if each.metric in DERIVABLE}
         costs = self._costs if "io" in named else self._derived
         more = {metric: self.including(metric)._derived[metric] for metric in sorted(named.difference(costs.metrics))}
-        return decide(self._module, self._node, replace(costs, metrics={**costs.metrics, **more}) if more else costs)
+        costs = replace(costs, metrics={**costs.metrics, **more}) if more else costs
+        return decide(self._module, self._node, costs, facts=assumed_facts(*self._executed))
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """The values checked, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""

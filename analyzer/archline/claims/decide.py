@@ -64,12 +64,19 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def decide(
-    module: Module, algorithm: s.Algorithm, costs: Costs, ensures: Sequence[s.Ensures] | None = None
+    module: Module,
+    algorithm: s.Algorithm,
+    costs: Costs,
+    ensures: Sequence[s.Ensures] | None = None,
+    facts: Sequence[s.Fact] | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdict on every `ensures` of the algorithm, in order, or on those that are given."""
+    """The verdict on every `ensures` of the algorithm, in order, or on those that are given.
+
+    The `facts` are those that its runs need (None: what `assumed_facts` finds).
+    """
     ensures = algorithm.ensures if ensures is None else ensures
     scope = declared(module, algorithm)
-    facts = assumed_facts(module, algorithm)
+    facts = assumed_facts(module, algorithm) if facts is None else facts
     written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
     found = [_decide(each, algorithm, costs, scope) for each in written]
     by_cases = ByCases(module, algorithm, _decide)

@@ -132,6 +132,15 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
         compared_with(str(file), [])
 
 
+def test_an_entry_with_an_unknown_size_is_refused_at_its_line(tmp_path: Path) -> None:
+    text = written(tmp_path).replace("work == 2*n + 1", "work == 2*nn + 1")
+    (tmp_path / "costs.baseline").write_text(text, encoding="utf-8")
+    line = next(number for number, each in enumerate(text.splitlines(), 1) if "2*nn" in each)
+    with pytest.raises(ArchlineError, match="`nn`") as raised:
+        changed(tmp_path)
+    assert [(each.code, each.line) for each in raised.value.diagnostics] == [("AL442", line)]
+
+
 def test_a_baseline_is_a_version(tmp_path: Path) -> None:
     (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
     written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "*= 2.0*3.0")})

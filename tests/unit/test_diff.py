@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 import archline as al
 from archline.api.algorithms import Algorithm, loads
 from archline.changes.canonical import canonical
+from archline.changes.results import CostChange
 from archline.records import replace
-from archline.report.changes import markdown
+from archline.report.changes import cells, markdown
 from cli_support import Result, cli
 
 GEMV = """algorithm gemv(A: real[n, m], x: real[m], y: inout real[n]):
@@ -142,6 +144,78 @@ def test_tolerance_passes_what_stays_within_it_everywhere(tmp_path: Path) -> Non
     assert [each.tolerance for each in found.changes if each.metric == "flops"] == [None]
 
 
+def test_costs_within_the_tolerance_are_told_apart(tmp_path: Path) -> None:
+    grown = GEMV + "    for i in 0..n:\n        y[i] += 1.0\n"
+    old = written(tmp_path / "old", kernel=GEMV, other=GEMV)
+    new = written(tmp_path / "new", kernel=grown, other=GEMV.replace("*x[j]", "*x[j]*2.0*3.0*4.0*5.0"))
+    # 2*n*m + n against 2*n*m, and the like of work and span.
+    assert cli("diff", str(old), str(new), "--tolerance", "80%").out.startswith(
+        "3 costs grew, 3 grew within the tolerance of 80%, "
+    )
+    ran = cli("diff", str(old / "kernel.algo"), str(new / "kernel.algo"), "--tolerance", "80%")
+    assert ran.code == 0
+    assert ran.out.startswith("3 costs grew within the tolerance of 80%, ")
+
+
+@pytest.mark.parametrize("share", ["2", "1", "3/2", "1.0", "-1", "x"])
+def test_a_share_without_a_sign_is_below_one(tmp_path: Path, share: str) -> None:
+    old = str(written(tmp_path / "old", kernel=GEMV))
+    assert cli("diff", old, old, f"--tolerance={share}").refused("AL404")
+    assert cli("diff", old, old, "--tolerance=200%").code == 0
+
+
+def test_sizes_of_interest_are_those_of_some_algorithm(tmp_path: Path) -> None:
+    old, new = (str(written(tmp_path / name, kernel=GEMV)) for name in ("old", "new"))
+    assert cli("diff", old, new, "--at", "n=2,P=4").code == 0
+    written(tmp_path / "new", other=GEMV.replace("[n,", "[rows,").replace("[n]", "[rows]").replace("..n", "..rows"))
+    assert cli("diff", old, new, "--at", "rows=2", "--at", "n=2").code == 0
+    ran = cli("diff", old, new, "--at", "nn=1000")
+    assert ran.refused("AL401")
+    assert "did you mean `n`?" in ran.err
+
+
+def test_comments_at_a_header_ignore_what_grew(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", kernel=GEMV)
+    grown = GEMV.replace("*x[j]", "*x[j] + 1.0")
+    for code, fails in (("AL603", False), ("AL604", True)):
+        new = written(tmp_path / "new", kernel=grown.replace("):\n", f"):  # archline: ignore {code}\n", 1))
+        ran = cli("diff", str(old), str(new))
+        assert ran.code == fails
+        assert ran.out.startswith("3 costs grew, " if fails else "3 costs are ignored, ")
+    unknown = GEMV.replace("    for i", "    local k: int = 0\n    for i", 1).replace("0..m", "0..m + k")
+    new = written(tmp_path / "new", kernel=unknown.replace("):\n", "):  # archline: ignore AL604\n", 1))
+    assert cli("diff", str(old), str(new)).code == 0
+
+
+def test_other_names_are_listed(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", kernel=GEMV)
+    new = written(tmp_path / "new", kernel=GEMV.replace("gemv", "product"))
+    names = "kernel.algo::gemv", "kernel.algo::product"
+    assert "{}\n".format(" -> ".join(names)) in cli("diff", str(old), str(new)).out
+    assert "- `{}` -> `{}`\n".format(*names) in cli("diff", str(old), str(new), "--format", "markdown").out
+
+
+def test_long_costs_are_cut_where_they_differ() -> None:
+    start = " + ".join(f"n{number}*m{number}" for number in range(20))
+    old, new = (CostChange("work", "grew", f"{start} + {end} + {start}") for end in ("q", "2*q"))
+    _, _, _, before, after, _ = cells(replace(old, new=new.old))
+    assert before != after
+    assert " q + n0*m0" in before
+    assert " 2*q + n0*m0" in after
+    assert before.startswith("... ")
+    assert before.endswith(" ...")
+    assert cells(CostChange("work", "removed", start))[3] == f"{start[:60]} ..."
+
+
+def test_a_baseline_is_no_newer_version(tmp_path: Path) -> None:
+    (tmp_path / "costs.baseline").write_text("# Costs\n", encoding="utf-8")
+    old = written(tmp_path / "old", kernel=GEMV)
+    ran = cli("diff", str(old), str(tmp_path / "costs.baseline"))
+    assert ran.refused("AL442")
+    assert ran.err.count("AL") == 1
+    assert "a baseline can only be BASE" in ran.err
+
+
 def test_only_growth(tmp_path: Path) -> None:
     old, new = written(tmp_path / "old", kernel=GEMV), written(tmp_path / "new", kernel=GEMV.replace("*x[j]", ""))
     assert cli("diff", str(new), str(old), "--only", "growth").code == 0
@@ -161,8 +235,15 @@ def test_files_with_mistakes_are_reported_and_the_rest_is_compared(tmp_path: Pat
     ran = cli("diff", str(old), str(new))
     assert ran.code == 2
     assert ran.out.startswith("4 costs shrank")
-    assert "other.algo" not in ran.out
     assert f"{new}/other.algo:3:" in ran.err
+    where = [f"1 file cannot be compared: {new}/other.algo"]
+    for form in ("text", "markdown", "github"):
+        lines = cli("diff", str(old), str(new), "--format", form).out.splitlines()
+        assert [line for line in lines if "other.algo" in line and not line.startswith("::")] == where
+        assert any(line.startswith("::error file=") and "AL201" in line for line in lines) == (form == "github")
+    problem = {"code": "AL201", "message": "unknown name `q`", "path": f"{new}/other.algo", "line": 3}
+    (found,) = json.loads(cli("diff", str(old), str(new), "--format", "json").out)["problems"]
+    assert {**found, "message": found["message"].partition("\n")[0]} == problem
 
 
 def test_a_version_that_certainly_fails_is_reported(tmp_path: Path) -> None:
@@ -235,6 +316,29 @@ def test_the_project_says_what_is_compared_and_how(repository: Path) -> None:
     assert found["changes"][0]["values"] == {"old": "32", "new": "48"}
     assert found["changes"][0]["tolerance"] == "50%"
     assert run(repository, "main", "--isolated")[1]["summary"] == {"grew": 3, "new": 4, "equal": 5}
+
+
+@pytest.mark.parametrize("folder", ["", "kernels", "docs"])
+def test_paths_that_neither_version_has_are_refused(repository: Path, folder: str) -> None:
+    project = repository / "pyproject.toml"
+    (repository / "docs").mkdir()
+    project.write_text('[tool.archline]\npaths = ["kernels", "kernls"]\n', encoding="utf-8")
+    ran = ran_in(repository / folder, "main")
+    assert ran.refused("AL441")
+    assert "kernls" in ran.err
+    assert ("did you mean `kernels`?" in ran.err) == (folder == "")
+    project.write_text('[tool.archline]\npaths = ["kernels"]\n', encoding="utf-8")
+    ran = ran_in(repository / folder, "main")
+    assert ran.refused("AL441") if folder == "docs" else ran.code == 1
+    # A file is compared with itself alone, wherever it is named from.
+    path = os.path.relpath(repository / "kernels" / "gemv.algo", repository / folder)
+    assert run(repository / folder, "HEAD", path)[1]["summary"] == {"grew": 3, "equal": 1}
+
+
+def test_sizes_of_the_project_fit_some_of_it(repository: Path) -> None:
+    (repository / "pyproject.toml").write_text('[tool.archline]\nsizes = ["nn=4"]\n', encoding="utf-8")
+    assert ran_in(repository, "main").refused("AL401")
+    assert ran_in(repository, "main", "kernels/gemv.algo").code == 1
 
 
 def test_the_merge_base_leaves_out_what_the_other_branch_changed(repository: Path) -> None:

@@ -13,7 +13,8 @@ from archline.api.algorithms import Algorithm, algorithms
 from archline.api.changes import ChangeSearch, earlier, version_of
 from archline.changes.baseline import HEADER, entries, lines, written
 from archline.changes.canonical import canonical, renamed
-from archline.changes.results import BECAME_UNKNOWN, REMOVED, CostChange
+from archline.changes.results import REMOVED, CostChange
+from archline.changes.rules import NO_BASELINE
 from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
 from archline.language.source import recorded
@@ -66,10 +67,12 @@ def compared_with(
     before = earlier(file, folder, after, checked)
     current = {key: each for key, each in after.items() if key in before}
     compared = ChangeSearch(tolerance, (), jobs, cached).found(dict(before), current)
-    changes = [_change(each) for each in compared.findings]
+    changes = [_change(each) for each in compared.beyond_tolerance]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
         changes.append(Change(rules.UNNEEDED.code, file, before[key].line, key.partition("::")[2], message))
+    if misread := [each for each in compared.problems if each.rule == NO_BASELINE]:
+        raise ArchlineError(misread)
     return tuple(changes), accepted(file)
 
 
@@ -91,9 +94,8 @@ def accepted(file: str) -> tuple[Accepted, ...]:
 
 def _change(found: CostChange) -> Change:
     _, metric, said, old, new, more = cells(found)
-    rule = rules.BECAME_UNKNOWN if found.verdict == BECAME_UNKNOWN else rules.GREW
     message = "; ".join(filter(None, (f"{metric} {said}: {old} -> {new}", more)))
-    return Change(rule.code, relative(found.file), found.line, found.algorithm.partition("::")[2], message)
+    return Change(found.rule.code, relative(found.file), found.line, found.algorithm.partition("::")[2], message)
 
 
 def _algorithms(file: str, targets: Iterable[str]) -> dict[str, Algorithm]:

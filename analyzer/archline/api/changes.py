@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,20 @@ from archline.analysis.communication.derive import metrics_on_grid
 from archline.api import processes, result_cache
 from archline.api.algorithms import Algorithm, Module, load, loads
 from archline.api.cost_changes import Point, RecordedSubject, compared
+from archline.api.settings import Names, check_known, share
 from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
 from archline.changes.baseline import Entry, by_metric, entries
 from archline.changes.canonical import Canonical, canonical, renamed
 from archline.changes.git import SUFFIX
 from archline.changes.results import CostChange, Differences
+from archline.changes.rules import NO_BASELINE
 from archline.changes.sides import Side, sides
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.headers import headers
 from archline.language.source import read_source, recorded
+from archline.language.suppressions import suppressions
 from archline.records import record, replace
 
 SERIAL = ("flops", "work", "span", "io")
@@ -68,27 +71,40 @@ def diff(
     *,
     tolerance: Fraction | int | str = 0,
     at: Sequence[Point] = (),
+    fitting: bool = False,
     growth_only: bool = False,
     strict: bool = False,
     left_out: Callable[[Path], bool] = lambda _: False,
+    within: Sequence[str | Path] = (),
     jobs: int | None = None,
     cached: bool = True,
 ) -> Diff:
     """Compare the costs of two versions of programs, each a folder, a file or a revision of git.
 
-    Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 for 2 %; `at` gives sizes of
-    interest; with `growth_only` changes that leave growth as it was are none. Raises ArchlineError for versions that
-    cannot be read.
+    Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 or "2%"; `at` gives sizes of
+    interest, which some algorithm has unless they are `fitting`; with `growth_only` changes that leave growth as it
+    was are none. Of folders and revisions only what is `within` some paths is compared. Raises ArchlineError for
+    versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
-    comparison = ChangeSearch(Fraction(tolerance), at, jobs, cached)
+    if newer is not None and _is_baseline(newer):
+        raise error(NO_BASELINE, f"`{newer}` is no program, and a baseline can only be BASE", path=newer)
+    least = share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
+    paths = [Path(each) for each in within]
+    comparison = ChangeSearch(least, at, jobs, cached, fitting)
     with ExitStack() as stack:
-        if not os.path.isfile(older) or older.endswith(SUFFIX):
-            return comparison.found(*comparison.algorithms(sides(older, newer, stack, left_out)), growth_only, strict)
-        _, after = comparison.algorithms(({}, sides(newer or ".", newer, stack, left_out)[1]))
+        if not _is_baseline(older):
+            both = sides(older, newer, stack, left_out, paths)
+            return comparison.found(*comparison.algorithms(both), growth_only, strict)
+        _, after = comparison.algorithms(({}, sides(newer or ".", newer, stack, left_out, paths)[1]))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
         before = earlier(older, folder, after, {key.partition("::")[0] for key in after})
         return comparison.found(dict(before), after, growth_only, strict)
+
+
+def _is_baseline(name: str) -> bool:
+    """Whether a version is one: any file that is no program."""
+    return os.path.isfile(name) and not name.endswith(SUFFIX)
 
 
 def earlier(file: str, folder: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
@@ -142,9 +158,13 @@ class _Match:
 
     def own(self, change: CostChange) -> CostChange:
         """A change of the canonical forms in the algorithm's own names."""
-        span, found = self.latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key)
+        latest = self.latest
+        span, found = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key)
+        if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
+            comments = suppressions(latest.module.program, {latest.name}, whole=False)
+            found = replace(found, ignored=any(each.covers(change.rule.code, latest.name, 0) for each in comments))
         if change.verdict == r.BECAME_UNKNOWN:
-            report = self.latest.report()
+            report = latest.report()
             cost = (report.costs if change.metric == "io" else report.without_io)[change.metric]
             found = replace(found, reason=cost.reason, place=None if cost.span is None else str(cost.span))
         return replace(found, file=span.source.path, line=span.line)
@@ -153,11 +173,14 @@ class _Match:
 class ChangeSearch:
     """The search for what changed between two versions of programs: algorithms by `path::name`."""
 
-    def __init__(self, tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool) -> None:
-        self._tolerance, self._at, self._jobs, self._cached = tolerance, at, jobs, cached
+    def __init__(
+        self, tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool, fitting: bool = False
+    ) -> None:
+        self._tolerance, self._at, self._jobs, self._cached, self._fitting = tolerance, at, jobs, cached, fitting
         self._problems: dict[str, Diagnostic] = {}
         # How many costs the algorithms of a file have that is the same; None for another.
         self._unchanged: dict[str, int | None] = {}
+        self._names: list[Names] = []
         self._known: dict[Question, Changed] = {}
 
     def found(
@@ -167,6 +190,11 @@ class ChangeSearch:
         matches = [
             _Match(key, before.pop(key), after.pop(key)) for key in [*after] if _fits(before.get(key), after[key])
         ]
+        algorithms = chain(before.values(), after.values(), *((each.old, each.new) for each in matches))
+        self._names += [Names.of(each.module, each.node) for each in algorithms if isinstance(each, Algorithm)]
+        # A file that cannot be read may have a size that is missing.
+        if not self._problems and not self._fitting:
+            check_known({name: (value, None) for each in self._at for name, value in each.items()}, self._names)
         changes = [
             CostChange(metric, r.REMOVED, "; ".join(texts), algorithm=key, line=entry.line)
             for key, entry in before.items()
@@ -179,12 +207,15 @@ class ChangeSearch:
         matches += [_Match(key, None, each) for key, each in after.items()]
         matches += [_Match(key, each, None) for key, each in left.items()]
         for match, changed in zip(matches, self._changed(matches), strict=True):
-            changes += self._refused(match) if changed is None else map(match.own, changed)
+            changes += self._refused(match) if changed is None else map(match.own, self._read(match, changed))
         if growth_only:
-            changes = [replace(each, verdict=r.EQUAL) if each.grows_as_before else each for each in changes]
-        counts = Counter(verdict for *_, verdict in {(each.algorithm, each.metric, each.verdict) for each in changes})
+            changes = [
+                replace(each, verdict=r.EQUAL, ignored=False) if each.grows_as_before else each for each in changes
+            ]
+        said = {(each.algorithm, each.metric, r.IGNORED if each.ignored else each.verdict) for each in changes}
+        counts = Counter(verdict for *_, verdict in said)
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
-        summary = {verdict: counts[verdict] for verdict in r.VERDICTS if counts[verdict]}
+        summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
         changes = [each for each in changes if each.verdict not in (r.EQUAL, r.UNKNOWN)]
         changes.sort(key=lambda each: (r.VERDICTS.index(each.verdict), each.algorithm))
         names = tuple((old, match.key) for old, match in renames)
@@ -223,7 +254,9 @@ class ChangeSearch:
                 used = {f"{os.path.join(os.path.dirname(path), *each.split('.'))}{SUFFIX}" for each in uses}
                 here = (each for each in used if any(each in side for side in both))
                 if old.text == new.text and all(self._same(each, both) for each in here):
-                    self._unchanged[path] = sum(len(_metrics(each)) for each in headers(new))
+                    same = headers(new)
+                    self._unchanged[path] = sum(len(_metrics(each)) for each in same)
+                    self._names.append(Names(dict.fromkeys(sorted(s.names(same)), 1)))
         return self._unchanged[path] is not None
 
     def _renames(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
@@ -258,6 +291,20 @@ class ChangeSearch:
         old, new = (each.text if each else "" for each in match.forms)
         at = tuple(tuple((numbers.get(name, name), value) for name, value in each.items()) for each in self._at)
         return old, new, self._tolerance, at
+
+    def _read(self, match: _Match, changed: list[CostChange]) -> list[CostChange]:
+        """The changes without those of costs in a baseline that name what is no size, which are noted."""
+        found: list[CostChange] = []
+        for each in changed:
+            if not isinstance(match.old, Entry) or each.verdict != r.ROSE or each.reason is None:
+                found.append(each)
+                continue
+            lines = {text: line for text, line in match.old.costs.items() if text.startswith(f"{each.metric} ")}
+            text = next((text for text in lines if re.search(rf"\b{each.reason}\b", text)), next(iter(lines)))
+            message = f"`{text}` names `{each.reason}`, which `{match.key}` does not have"
+            hint = "correct the entry, or write it anew with `check --write-baseline`"
+            self._note(error(NO_BASELINE, message, path=match.old.file, line=lines[text], hint=hint))
+        return found
 
     def _refused(self, match: _Match) -> list[CostChange]:
         """Nothing, after noting why a version has no costs."""

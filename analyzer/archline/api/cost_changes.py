@@ -41,19 +41,26 @@ USUAL_SIZE = 64
 class RecordedSubject(AlgorithmSubject):
     """An algorithm with the costs that were written of an earlier version of it.
 
-    `texts` has what was written by metric; `unread` are the metrics of which that cannot be read back.
+    `texts` has what was written by metric; `unread` are the metrics of which that cannot be read back, each
+    with the name that the algorithm does not have, if that is why.
     """
 
     def __init__(self, algorithm: Algorithm, texts: Sequence[str]) -> None:
         super().__init__(algorithm)
         self.texts = by_metric(texts)
-        scope, metrics, self.unread = with_cost_symbols(declared(algorithm.module, algorithm.node)), {}, set[str]()
+        scope, metrics, self.unread = (
+            with_cost_symbols(declared(algorithm.module, algorithm.node)),
+            {},
+            dict[str, str | None](),
+        )
         for metric in dict.fromkeys((*algorithm.report().metrics, *self.texts)):
             metrics[metric] = Cost(metric, "unknown", None, None)
             try:
                 metrics |= recorded(self.texts.get(metric, ()), scope)
-            except (ArchlineError, NotStaticError):
-                self.unread.add(metric)
+            except ArchlineError:
+                self.unread[metric] = None
+            except NotStaticError as problem:
+                self.unread[metric] = problem.expr.id if isinstance(problem.expr, s.Name) else None
         costs = replace(algorithm.report().costs, metrics=metrics)
         self.report = CostReport(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
 
@@ -76,7 +83,8 @@ def compared(
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
             found.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            found.append(replace(plain, verdict=r.ROSE, old="; ".join(old.texts[metric])))
+            told = "; ".join(old.texts[metric])
+            found.append(replace(plain, verdict=r.ROSE, old=told, reason=old.unread[metric]))
         else:
             found += _Versions(old, new, metric, tolerance, at).changes(plain)
     return found

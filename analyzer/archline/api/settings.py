@@ -107,11 +107,16 @@ def read_sizes(text: str, option: str) -> dict[str, int]:
 
 
 def share(text: str) -> Fraction:
-    """A share as `2%` or `0.02` says. Raises ArchlineError (AL404)."""
+    """A share as `2%` or `0.02` says; without `%` it is less than 1. Raises ArchlineError (AL404)."""
     number = text.strip().removesuffix("%")
     if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
         raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is no share", hint="write it as 2% or 0.02")
-    return Fraction(number) / (100 if text.strip().endswith("%") else 1)
+    found = Fraction(number) / (100 if text.strip().endswith("%") else 1)
+    if found >= 1 and not text.strip().endswith("%"):
+        raise error(
+            rules.NOT_A_NUMBER, f"`{text[:40]}` is no share below 1", hint=f"write {number}% or a share, as 0.02"
+        )
+    return found
 
 
 def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:

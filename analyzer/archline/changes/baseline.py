@@ -28,10 +28,11 @@ _ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))
 
 @record(eq=False)
 class Entry:
-    """What a baseline has of an algorithm with such sizes, from a `line` on."""
+    """What a baseline has of an algorithm with such sizes, from a `line` of a `file` on: costs with their lines."""
 
+    file: str
     sizes: tuple[str, ...]
-    costs: list[str]
+    costs: dict[str, int]
     line: int
 
 
@@ -62,7 +63,7 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
             accepted.append((number, match))
         elif match := _ENTRY.fullmatch(line):
             sizes = tuple(filter(None, match["sizes"].split(", ")))
-            found.setdefault(match["key"], Entry(sizes, [], number)).costs.append(match["cost"])
+            found.setdefault(match["key"], Entry(file, sizes, {}, number)).costs[match["cost"]] = number
         elif line.strip() and not line.startswith("#"):
             span = Span(source, number, 1, number, len(line) + 1)
             hint = "a conflict of a merge? Take both sides, or write it anew with `check --write-baseline`"

@@ -6,14 +6,17 @@ import re
 from collections.abc import Mapping
 
 from archline.changes.canonical import renamed
-from archline.language.diagnostics import Diagnostic
+from archline.claims import rules
+from archline.language.diagnostics import Diagnostic, Rule
 from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
 BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
-EQUAL, OTHER_FORM, UNKNOWN = "equal", "equal, other form", "unknown"
+EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED, OTHER_FORM, EQUAL, UNKNOWN)
-"""In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has."""
+"""In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has.
+
+IGNORED is none: so summaries count the findings that comments ignore."""
 EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes shown"
 
 
@@ -27,8 +30,8 @@ class CostChange:
     """A change of a cost of an algorithm, `path::name`, at all sizes or in the regime `when`.
 
     `extent` says at which sizes a cost grew or shrank, `at` some of them, with the `values` there. A change that is
-    proved to stay within a tolerance has that as text. Of a cost that became unknown there are the `reason` and its
-    `place`; the algorithm stands at `file` and `line`.
+    proved to stay within a tolerance has that as text; a comment may have it `ignored`. Of a cost that became unknown
+    there are the `reason` and its `place`; the algorithm stands at `file` and `line`.
     """
 
     metric: str
@@ -46,6 +49,12 @@ class CostChange:
     algorithm: str = ""
     file: str = ""
     line: int = 0
+    ignored: bool = False
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of the finding that a cost grew or became unknown."""
+        return rules.BECAME_UNKNOWN if self.verdict == BECAME_UNKNOWN else rules.GREW
 
     @property
     def grows_as_before(self) -> bool:
@@ -82,5 +91,10 @@ class Differences:
     @property
     def findings(self) -> tuple[CostChange, ...]:
         """The changes that fail a build: costs that grew or became unknown; where it is strict, bounds that rose."""
+        return tuple(each for each in self.beyond_tolerance if not each.ignored)
+
+    @property
+    def beyond_tolerance(self) -> tuple[CostChange, ...]:
+        """The findings, and what comments have ignored."""
         verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
         return tuple(each for each in self.changes if each.verdict in verdicts and each.tolerance is None)

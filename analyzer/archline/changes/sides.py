@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from archline.changes.git import SUFFIX, merge_base, present, programs
+from archline.changes.rules import NO_VERSION
+from archline.language.diagnostics import did_you_mean, error
 from archline.language.source import with_snapshot
 
 Side = Mapping[str, Path]
 """The paths that programs are read from, by their paths below the folder of the side."""
 
 
-def sides(base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool]) -> tuple[Side, Side]:
+def sides(
+    base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool], within: Sequence[Path] = ()
+) -> tuple[Side, Side]:
     """Both sides; the second is the work tree unless it is given. Raises ArchlineError (AL441).
 
     A revision is that of the folder, or file, that the other side names, or else of the current folder. `A...B` is B
     compared with the last commit that it has in common with A. Files of revisions are read until the stack is closed.
+    Of folders and revisions only what is `within` some paths is compared, each of which a side has.
     """
     name = base
     if "..." in base and not os.path.exists(base):
@@ -47,10 +52,23 @@ def sides(base: str, head: str | None, stack: ExitStack, left_out: Callable[[Pat
         # Two files are versions of one, whatever they are called.
         return dict(zip(new, old.values(), strict=True)), new
 
-    def compared(path: str) -> bool:
-        return path == files[0].name if files else not left_out(folder / path)
+    def inside(path: str, place: Path) -> bool:
+        return (folder / path).resolve().is_relative_to(place.resolve())
 
+    def compared(path: str) -> bool:
+        if files:
+            return path == files[0].name
+        return not left_out(folder / path) and (not within or any(inside(path, each) for each in within))
+
+    for place in () if files else within:
+        if not place.exists() and not any(inside(path, place) for path in (*old, *new)):
+            folders = sorted({str(above) for path in (*old, *new) for above in (folder / path).parents})
+            hint = did_you_mean(str(place), folders) or "correct `paths` in the project's configuration"
+            raise error(NO_VERSION, f"neither version has `{place}`, one of the `paths` of the project", hint=hint)
     before, after = ({path: each for path, each in found.items() if compared(path)} for found in (old, new))
+    if not before and not after:
+        hint = "go to a folder of the project, or name one; `paths` and `exclude` of its configuration leave files out"
+        raise error(NO_VERSION, f"neither version has a program to compare below `{folder}`", hint=hint)
     return before, after
 
 

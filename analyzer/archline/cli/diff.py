@@ -38,27 +38,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.changes import diff
-    from archline.api.settings import read_sizes, share
+    from archline.api.settings import read_sizes
     from archline.language.diagnostics import ArchlineError
     from archline.report import changes
     from archline.report.layout import terminal_width
 
     project = options.configuration
-    within = [Path(each).resolve() for each in project.paths] if options.head is None else []
-
-    def left_out(path: Path) -> bool:
-        """Whether a file is none of the project's."""
-        inside = any(path.resolve().is_relative_to(each) for each in within)
-        return project.excludes(path) or (bool(within) and not inside)
-
+    # Its sizes are those of the whole project.
+    whole = options.head is None and (project.file is None or project.file.parent == Path.cwd())
     found = diff(
         options.base,
         options.head,
-        tolerance=share(options.tolerance or "0"),
+        tolerance=options.tolerance or "0",
         at=[read_sizes(each, "--at") for each in options.sizes or ()],
+        fitting=not whole and tuple(options.sizes or ()) == project.sizes,
         growth_only=options.only == "growth",
         strict=options.strict,
-        left_out=left_out,
+        left_out=project.excludes,
+        within=project.paths if options.head is None else (),
         jobs=options.jobs,
         cached=not options.no_cache,
     )

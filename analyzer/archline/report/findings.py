@@ -80,7 +80,7 @@ def found(report: CheckReport) -> Found:
         (ignored if each.code in RULES and accepted else counted).append(each)
     if report.selected(rules.UNNEEDED.code):
         counted += _unneeded(report, every)
-    counted += map(_of_diagnostic, report.problems)
+    counted += map(of_diagnostic, report.problems)
     return Found(tuple(counted), tuple(ignored))
 
 
@@ -172,7 +172,8 @@ def _of_stop(algorithm: str, stop: Stop) -> Finding:
     )
 
 
-def _of_diagnostic(problem: Diagnostic) -> Finding:
+def of_diagnostic(problem: Diagnostic) -> Finding:
+    """What is wrong with a program as a finding."""
     message = problem.message if problem.hint is None else f"{problem.message}\nhint: {problem.hint}"
     code, title = problem.rule.code, problem.rule.title
     if problem.span is None:

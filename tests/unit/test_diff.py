@@ -335,6 +335,12 @@ def test_paths_that_neither_version_has_are_refused(repository: Path, folder: st
     assert run(repository / folder, "HEAD", path)[1]["summary"] == {"grew": 3, "equal": 1}
 
 
+def test_paths_of_the_project_are_those_of_the_work_tree(repository: Path) -> None:
+    (repository / "pyproject.toml").write_text('[tool.archline]\npaths = ["kernels"]\n', encoding="utf-8")
+    written(repository / "earlier" / "kernels", gemv=GEMV)
+    assert run(repository, "earlier")[1]["summary"] == {"grew": 3, "new": 4, "equal": 1}
+
+
 def test_sizes_of_the_project_fit_some_of_it(repository: Path) -> None:
     (repository / "pyproject.toml").write_text('[tool.archline]\nsizes = ["nn=4"]\n', encoding="utf-8")
     assert ran_in(repository, "main").refused("AL401")

@@ -75,7 +75,7 @@ def diff(
     growth_only: bool = False,
     strict: bool = False,
     left_out: Callable[[Path], bool] = lambda _: False,
-    within: Sequence[str | Path] = (),
+    within: Sequence[str] = (),
     jobs: int | None = None,
     cached: bool = True,
 ) -> Diff:
@@ -87,24 +87,19 @@ def diff(
     versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
-    if newer is not None and _is_baseline(newer):
+    baselines = {each for each in (older, newer or "") if os.path.isfile(each) and not each.endswith(SUFFIX)}
+    if newer in baselines:
         raise error(NO_BASELINE, f"`{newer}` is no program, and a baseline can only be BASE", path=newer)
     least = share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
-    paths = [Path(each) for each in within]
     comparison = ChangeSearch(least, at, jobs, cached, fitting)
     with ExitStack() as stack:
-        if not _is_baseline(older):
-            both = sides(older, newer, stack, left_out, paths)
+        if older not in baselines:
+            both = sides(older, newer, stack, left_out, within)
             return comparison.found(*comparison.algorithms(both), growth_only, strict)
-        _, after = comparison.algorithms(({}, sides(newer or ".", newer, stack, left_out, paths)[1]))
+        _, after = comparison.algorithms(({}, sides(newer or ".", newer, stack, left_out, within)[1]))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
         before = earlier(older, folder, after, {key.partition("::")[0] for key in after})
         return comparison.found(dict(before), after, growth_only, strict)
-
-
-def _is_baseline(name: str) -> bool:
-    """Whether a version is one: any file that is no program."""
-    return os.path.isfile(name) and not name.endswith(SUFFIX)
 
 
 def earlier(file: str, folder: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
@@ -294,17 +289,16 @@ class ChangeSearch:
 
     def _read(self, match: _Match, changed: list[CostChange]) -> list[CostChange]:
         """The changes without those of costs in a baseline that name what is no size, which are noted."""
-        found: list[CostChange] = []
-        for each in changed:
-            if not isinstance(match.old, Entry) or each.verdict != r.ROSE or each.reason is None:
-                found.append(each)
-                continue
-            lines = {text: line for text, line in match.old.costs.items() if text.startswith(f"{each.metric} ")}
-            text = next((text for text in lines if re.search(rf"\b{each.reason}\b", text)), next(iter(lines)))
+        if not isinstance(match.old, Entry):
+            return changed
+        misread = [each for each in changed if each.verdict == r.ROSE and each.reason is not None]
+        for each in misread:
+            lines = match.old.costs
+            text = next(text for text in lines if re.search(rf"^{each.metric} .*\b{each.reason}\b", text))
             message = f"`{text}` names `{each.reason}`, which `{match.key}` does not have"
             hint = "correct the entry, or write it anew with `check --write-baseline`"
             self._note(error(NO_BASELINE, message, path=match.old.file, line=lines[text], hint=hint))
-        return found
+        return [each for each in changed if each not in misread]
 
     def _refused(self, match: _Match) -> list[CostChange]:
         """Nothing, after noting why a version has no costs."""

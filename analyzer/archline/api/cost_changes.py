@@ -48,11 +48,8 @@ class RecordedSubject(AlgorithmSubject):
     def __init__(self, algorithm: Algorithm, texts: Sequence[str]) -> None:
         super().__init__(algorithm)
         self.texts = by_metric(texts)
-        scope, metrics, self.unread = (
-            with_cost_symbols(declared(algorithm.module, algorithm.node)),
-            {},
-            dict[str, str | None](),
-        )
+        scope, metrics = with_cost_symbols(declared(algorithm.module, algorithm.node)), {}
+        self.unread: dict[str, str | None] = {}
         for metric in dict.fromkeys((*algorithm.report().metrics, *self.texts)):
             metrics[metric] = Cost(metric, "unknown", None, None)
             try:

@@ -17,7 +17,7 @@ Side = Mapping[str, Path]
 
 
 def sides(
-    base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool], within: Sequence[Path] = ()
+    base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool], within: Sequence[str] = ()
 ) -> tuple[Side, Side]:
     """Both sides; the second is the work tree unless it is given. Raises ArchlineError (AL441).
 
@@ -52,8 +52,11 @@ def sides(
         # Two files are versions of one, whatever they are called.
         return dict(zip(new, old.values(), strict=True)), new
 
-    def inside(path: str, place: Path) -> bool:
-        return (folder / path).resolve().is_relative_to(place.resolve())
+    # Paths are those of the newer side.
+    folder = Path() if head is None else folder
+
+    def inside(path: str, place: str) -> bool:
+        return (folder / path).resolve().is_relative_to(Path(place).resolve())
 
     def compared(path: str) -> bool:
         if files:
@@ -61,9 +64,9 @@ def sides(
         return not left_out(folder / path) and (not within or any(inside(path, each) for each in within))
 
     for place in () if files else within:
-        if not place.exists() and not any(inside(path, place) for path in (*old, *new)):
+        if not os.path.exists(place) and not any(inside(path, place) for path in (*old, *new)):
             folders = sorted({str(above) for path in (*old, *new) for above in (folder / path).parents})
-            hint = did_you_mean(str(place), folders) or "correct `paths` in the project's configuration"
+            hint = did_you_mean(place, folders) or "correct `paths` in the project's configuration"
             raise error(NO_VERSION, f"neither version has `{place}`, one of the `paths` of the project", hint=hint)
     before, after = ({path: each for path, each in found.items() if compared(path)} for found in (old, new))
     if not before and not after:

@@ -45,18 +45,16 @@ def verdict(found: Differences) -> str:
     """The answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
     counts = dict(found.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
-    beyond, within = (
-        {(each.algorithm, each.metric, each.verdict) for each in found.changes if (each.tolerance is None) == none}
-        for none in (True, False)
-    )
-    tolerated = Counter(name for *_, name in within - beyond)
-    tolerance = next((f" within the tolerance of {each.tolerance}" for each in found.changes if each.tolerance), "")
+    said = {(each.algorithm, each.metric, each.verdict, each.tolerance) for each in found.changes}
+    within = [each for each in said if each[3] is not None and (*each[:3], None) not in said]
+    tolerated = Counter(name for _, _, name, _ in within)
+    tolerance = f" within the tolerance of {within[0][3]}" if within else ""
     parts: list[str] = []
-    for name, said in _SAID.items():
+    for name, words in _SAID.items():
         for count, more in ((counts.get(name, 0) - tolerated[name], ""), (tolerated[name], tolerance)):
             if count:
                 noun = "" if parts else "cost " if count == 1 else "costs "
-                parts.append(f"{count} {noun}{said[count > 1]}{more}")
+                parts.append(f"{count} {noun}{words[count > 1]}{more}")
     if found.renames:
         parts.append(f"{len(found.renames)} algorithm{'s have' if len(found.renames) > 1 else ' has'} another name")
     return ", ".join(parts) or "there is nothing to compare"
@@ -91,7 +89,8 @@ def cells(change: CostChange) -> list[str]:
 def _shortened(old: str, new: str) -> Iterator[str]:
     """Texts, the long ones cut so that they show where they begin to differ."""
     shared = next((at for at, both in enumerate(zip_longest(old, new)) if both[0] != both[1]), 0)
-    start = old.rfind(" ", 0, shared - BEFORE) + 1 if shared > LONGEST - BEFORE else 0
+    near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
+    start = near if shared > LONGEST - BEFORE else 0
     for each in (old, new):
         ends = "... " if start else "", " ..." if len(each) > start + LONGEST else ""
         yield each if len(each) <= LONGEST else each[start : start + LONGEST].join(ends)

@@ -93,6 +93,14 @@ def test_a_comment_on_a_line_of_its_own_or_in_the_body_ignores_nothing(here: Pat
     assert [line for code, _, line in checked("p.algo")[1] if code == "AL605"] == [4, 6]
 
 
+@pytest.mark.parametrize(("code", "end"), [("AL60", " (did you mean"), ("nonsense", ": remove the comment")])
+def test_a_comment_with_a_code_of_no_finding_may_name_a_near_one(here: Path, code: str, end: str) -> None:
+    write(here / "p.algo", first=f"# archline: ignore {code}")
+    assert f"`{code.upper()}` is not the code of a finding that a comment ignores{end}" in " ".join(
+        cli("check", "p.algo").out.split()
+    )
+
+
 def test_one_algorithm_is_judged_without_the_comments_of_others(here: Path) -> None:
     write(here / "p.algo", header="# archline: ignore AL602")
     assert checked("p.algo::chosen")[1] == [UNKNOWN]

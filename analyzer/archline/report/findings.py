@@ -135,8 +135,8 @@ def _reason(report: CheckReport, comment: Suppression, here: list[Finding]) -> s
         return f"the comment names no code, such as {rules.NOT_DECIDED.code}"
     for code in comment.codes:
         if code not in known:
-            near = did_you_mean(code, known)
-            return f"`{code}` is not the code of a finding that a comment ignores{near and f' ({near})'}"
+            near = did_you_mean(code, sorted(known))
+            return f"`{code}` is not the code of a finding that a comment ignores" + (f" ({near})" if near else "")
         if code in (rules.GREW.code, rules.BECAME_UNKNOWN.code) and not report.compared:
             continue
         if not any(comment.covers(code, each.algorithm, each.line or 0) for each in here if each.code == code):

@@ -315,3 +315,41 @@ def test_nvml_counts_from_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "pynvml", None)
     with pytest.raises(al.ArchlineError, match="AL469"):
         Nvml(0)
+
+
+def test_a_parameter_below_zero_is_no_lack_of_runs() -> None:
+    """Without noise the bytes take less than nothing: no other runs change that."""
+    runs = roofline_runs(1, 0)
+    runs["joules"] = [
+        each - 2 * ROOFLINE["eps_mem"] * moved for each, moved in zip(runs["joules"], runs["bytes"], strict=True)
+    ]
+    with pytest.raises(al.ArchlineError) as problem:
+        al.fit(runs)
+    (found,) = problem.value.diagnostics
+    assert found.message.startswith("`eps_mem` comes out as -5.13e-10")
+    assert found.message.endswith("below 0, which no machine has")
+    assert "units" in str(found.hint)
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        ("flops,byte,seconds,joules", "is `byte` it? rename it"),
+        ("flops;bytes;seconds;joules", "separate the entries with commas"),
+        ("flops\tbytes\tseconds\tjoules", "separate the entries with commas"),
+        ("flops,q,seconds,joules", "the columns are flops, bytes, seconds, joules"),
+    ],
+)
+def test_hints_for_columns(tmp_path: Path, header: str, hint: str) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text(f"{header}\n1,2,3,4\n", "utf-8")
+    assert f"hint: {hint}" in cli("fit", str(file)).err
+
+
+def test_errors_of_machines_are_in_the_unit_of_their_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    al.fit(roofline_runs(1, 0.02)).write(file)
+    shown = " ".join(cli("machines", str(file)).out.split())
+    assert re.search(r"pi0 [\d.]+ W \+- [\d.]+ W fitted", shown) or "W +-" in shown
+    assert "standard error" in shown
+    assert not re.search(r"\+- [\d.e-]+ [pn]", shown)

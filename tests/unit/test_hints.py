@@ -269,3 +269,64 @@ def test_metrics_come_in_lists() -> None:
     assert shown(cli("cost", "dense.gemv::gemv", "--metric", "io").out) == {"io"}
     wrong = cli("cost", "dense.gemv::gemv", "--metric", "flops,spam")
     assert (wrong.code, "there is no metric `spam`: did you mean `span`?" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("    ensures flops < 2*n", "unexpected `<`", "a bound is written with `<=` or `==`"),
+        ("    ensures flops > n", "unexpected `>`", "a bound is written with `>=` or `==`"),
+        ("    ensures energy <= 1 J", "unexpected `J`", 'claim energy(f) <= 1 on "MACHINE"'),
+        ("    ensures power <= 1", "unknown metric `power`", 'claim power(f) <= 1 on "MACHINE"'),
+        ("    ensures time <= 1", "unknown metric `time`", "did you mean `time(P)`?"),
+        ("claim energi(f) <= 1", "unknown metric `energi`", "did you mean `energy`?"),
+        ("claim 2*energi(f) <= work(f)", "unknown metric `energi`", "did you mean `energy`?"),
+        ("claim n <= 1", "this claim is about no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim f(n) <= 1", "this claim is about no algorithm", "write a cost such as `io(matmul)` in it"),
+    ],
+)
+def test_what_is_ensured_and_claimed(tmp_path: Path, line: str, message: str, hint: str) -> None:
+    head, _, body = "algorithm f(x: out real[n]):\n    for i in 0..n:\n        x[i] = 0\n".partition("\n")
+    file = tmp_path / "f.algo"
+    file.write_text(f"{head}\n{line}\n{body}" if line.startswith(" ") else f"{PROGRAM}{line}\n", encoding="utf-8")
+    ran = cli("check", str(file))
+    assert ran.code == 2
+    assert message in ran.err
+    assert hint in ran.err
+
+
+GRID = ("optimise", "distributed.matmul::matmul_25d", "--machine", "jaketown")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ("--over g=1..8,c --at n=4096.5", "AL405", "a size is an integer"),
+        ("--over g=1..8,c --at n=-4", "AL406", "`n` is -4; it is at least 1"),
+        ("--over g=1..,c --at n=64", "AL411", "the range `1..` has no end\n  hint: write --over g=1..64"),
+        ("--over g=..8,c --at n=64", "AL411", "the range `..8` has no start"),
+        ("--over g,c --at n=64 --subject power:<=:20:kw", "AL490", "`kw` is no unit\n  hint: did you mean `kW`?"),
+        ("--over g,c --at n=64 --subject time:<=:1:ms,power:<=:2:kW", "AL490", "--subject may be repeated"),
+        ("--over g,c --at n=64 --subject time:<=:1ms,power:<=:2:kW", "AL490", "--subject may be repeated"),
+    ],
+)
+def test_what_is_optimised(options: str, code: str, said: str) -> None:
+    ran = cli(*GRID, *(each.replace(":", " ") for each in options.split()))
+    assert ran.code == 2
+    assert code in ran.err
+    assert said in ran.err
+
+
+@pytest.mark.parametrize("bound", ["time < 2 ms", "time <= 2ms", "time<=0.2e1ms", "time <= 4/2 ms", "time <= 2e-3"])
+def test_bounds_of_optima_are_written_in_several_ways(bound: str) -> None:
+    options = ("--over", "g=1..8,c", "--at", "n=64", "--minimise", "power")
+    shown = [cli(*GRID, *options, "--subject", each) for each in (bound, "time <= 2 ms")]
+    assert shown[0].code == 0
+    assert shown[0].out == shown[1].out.replace("time <= 2 ms", bound)
+
+
+def test_whole_numbers_of_optima_have_all_digits() -> None:
+    """8192^2 processors in the middle, and what a processor holds: whole numbers, in no power of ten."""
+    found = cli(*GRID, "--over", "g", "--at", "n=16384,c=1,P=67108864").out
+    assert re.search(r"\n  P +67108864\n", found)
+    assert "e+" not in found

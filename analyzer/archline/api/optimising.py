@@ -19,7 +19,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.energy_arrays import LEAST, following, in_names
-from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced
+from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
 from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, model_for, subject
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
@@ -154,6 +154,10 @@ class _Task:
         self.variables = (*self._variables(over, integer), *times)
         check_known(at, [chosen.names])
         self.at = {name: _known_number(name, *each) for name, each in at.items()}
+        if isinstance(chosen, AlgorithmSubject):
+            wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
+            if problems := [each for each in wrong if each is not None]:
+                raise ArchlineError(problems)
         for name in (each.name for each in self.variables if each.name in at):
             raise error(rules.REPEATED_SIZE, f"`{name}` varies, and is given by `--at` too", span=at[name][1])
         known = {*at, *(each.name for each in self.variables), "Z", "L", *dict(defined_sizes(chosen.where))}
@@ -176,8 +180,12 @@ class _Task:
         for text in (part for each in over for part in each.split(",") if part.strip()):
             found = _RANGE.fullmatch(text)
             if found is None:
-                hint = "write --over c,P=1..64"
-                raise error(rules.OPTIONS_CLASH, f"`{text.strip()[:40]}` names nothing that varies", hint=hint)
+                name, _, limits = (part.strip() for part in text.partition("="))
+                open_end = limits.startswith("..") != limits.endswith("..")
+                lacks = f"the range `{limits[:40]}` has no {'end' if limits.endswith('..') else 'start'}"
+                message = lacks if open_end else f"`{text.strip()[:40]}` names nothing that varies"
+                hint = f"write --over {name}=1..64" if open_end else "write --over c,P=1..64"
+                raise error(rules.OPTIONS_CLASH, message, hint=hint)
             name = found[1]
             low, high = (None if part is None else _number(part) for part in (found[2], found[3]))
             if low is not None and high is not None and low > high:

@@ -172,7 +172,7 @@ def checked_point(
         if name not in names.all:
             problems.append(_unknown(name, names.all, names.needed, span))
             continue
-        finding = _wrong(name, value, names, span)
+        finding = wrong_value(name, value, names, span)
         if finding is not None:
             problems.append(finding)
         elif isinstance(value, int | Fraction):
@@ -192,7 +192,9 @@ def checked_point(
     return point
 
 
-def _wrong(name: str, value: object, names: Names, span: Span | None) -> Diagnostic | None:
+def wrong_value(name: str, value: object, names: Names, span: Span | None) -> Diagnostic | None:
+    """What is wrong with a value of a name, whatever the others are; None for nothing."""
+
     def finding(rule: Rule, message: str) -> Diagnostic:
         return Diagnostic(rule, message, span)
 

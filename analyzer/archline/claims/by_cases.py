@@ -114,7 +114,8 @@ class ByCases:
         if narrowed is None:
             return None
         found = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
-        if found.outcome != "unknown" or not splits:
+        if found.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
+            # Io, and what is derived on request, has no costs in cases.
             return found
         split = next(_open(self.algorithm, ensures, narrowed), None)
         if split is None:

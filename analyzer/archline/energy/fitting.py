@@ -27,6 +27,8 @@ Array = npt.NDArray[np.float64]
 MAX_CONDITION = 30.0
 """Of the columns in relative terms, each of length 1 (Belsley, Kuh and Welsch 1980): 12 for good data with noise of
 1 to 5 %, 91 for intensities of 1 and more, 222 for runs that are all bound by computation."""
+INTERVAL = 1.96
+"""Standard errors on either side of a 95 % interval."""
 ROUNDS = 4
 """How often rows are divided by the energies of the last fit; after the first those that were measured."""
 LEAST_SIDE = 3
@@ -191,10 +193,14 @@ def _accepted(found: _Solution) -> _Solution:
         message = f"in these runs their parts are nearly proportional (condition number {_condition(found.rows):.3g}"
         _refuse(pair, f"{message}, {MAX_CONDITION:g} at most)")
     for name, estimate, margin in zip(found.names, found.estimates, _errors(found), strict=True):
+        if estimate < -INTERVAL * margin:
+            message = f"`{name}` comes out as {estimate:.3g} +- {INTERVAL * margin:.2g}, below 0, which no machine has"
+            hint = "check the units (all are SI: bytes, seconds, joules) and which column is which"
+            raise error(rules.NOT_DETERMINED, message, hint=hint)
         if estimate < 0:
             others = [each for each in found.names if each != name]
             partner = max(others, key=lambda each: _proportion(found, name, each))
-            _refuse((name, partner), f"`{name}` comes out as {estimate:.3g} +- {1.96 * margin:.2g}, below 0")
+            _refuse((name, partner), f"`{name}` comes out as {estimate:.3g} +- {INTERVAL * margin:.2g}, below 0")
     return found
 
 

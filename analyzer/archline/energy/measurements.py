@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.fitting import COLUMNS, Measurements
-from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, closest, error
 from archline.language.source import Source, Span
 
 PRECISION = "precision"
@@ -39,7 +40,10 @@ def read_measurements(path: Path, model: str) -> Measurements:
     names = [each.lower() for each in header]
     missing = [each for each in COLUMNS[model] if each not in names]
     if missing:
-        hint = did_you_mean(missing[0], names) or _form(model)
+        near = closest(missing[0], [each for each in names if each not in COLUMNS[model]])
+        hint = f"is `{near}` it? rename it" if near else _form(model)
+        if len(names) == 1 and re.search(r"[;\t|]", names[0]):
+            hint = "separate the entries with commas"
         span = Span(source, line, 1, line, len(source.lines[line - 1]) + 1)
         raise error(rules.MEASUREMENTS, f"there is no column `{missing[0]}`", span=span, hint=hint)
     problems: list[Diagnostic] = []

@@ -85,6 +85,12 @@ def parse_unit(text: str) -> Unit | None:
     return unit
 
 
+def unit_names() -> list[str]:
+    """The units that are not products of others, with their prefixes."""
+    prefixed = (f"{prefix}{name}" for name in _NAMED if name != "1" for prefix in _PREFIXES)
+    return [*prefixed, *_BINARY]
+
+
 def dimension(text: str) -> Dimension:
     """The dimension of a unit that is known to be one."""
     unit = parse_unit(text)

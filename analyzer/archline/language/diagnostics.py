@@ -125,12 +125,17 @@ def error(
     return ArchlineError([Diagnostic(rule, message, span, path, line, hint)])
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A hint naming the closest of the candidates, if one is close."""
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The closest of the candidates, if one is close."""
     known = list(candidates)
     matches = [each for each in known if each.lower() == name.lower()]
-    matches = matches or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean `{matches[0]}`?" if matches else None
+    return next(iter(matches or difflib.get_close_matches(name, known, n=1, cutoff=0.6)), None)
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint naming the closest of the candidates, if one is close."""
+    found = closest(name, candidates)
+    return f"did you mean `{found}`?" if found else None
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,6 +9,12 @@ _LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` 
 _SLICE = "a slice is written `x[0..n]`, by length `x[s ..+ n]`, whole `x[:]`"
 _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
 
+
+def claim_hint(metric: str = "energy", algorithm: str = "f") -> str:
+    """How a bound on what a machine takes is written."""
+    return f'it is claimed beside the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
+
+
 _LOGARITHM = r"(?:log2?|lg|ln)\b"
 _ARGUMENT = r"(\w+|\([^()]*\))"
 
@@ -60,6 +66,7 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^\s*atomic\b", "`atomic` goes before the update of one element: `atomic y[i] += v`"),
     (r"^\s*ensures\s+\w+\s+(Theta|Omega|O)\b|\bis\s+(theta|omega|o|THETA|OMEGA)\b", "growth is written `is Theta(n)`"),
     (r"^\s*ensures\b.*\b(if|where)\b", "what an `ensures` takes for granted follows `when`"),
+    (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", claim_hint()),
     (r"\bpower\s+of\b", "write `n is power of 2`"),
     (r"\bis\s+(even|odd|divisible|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
 )
@@ -84,6 +91,8 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
         return "assignment is written `=`"
     if kind in _COMPARISON and not _COMPARISON & set(accepted):
         return "comparisons do not chain: write `0 < n and n < 3`"
+    if kind in ("LESS", "GREATER") and f"{kind}_EQUAL" in accepted:
+        return f"a bound is written with `{'<=' if kind == 'LESS' else '>='}` or `==`"
     if kind == "COLON" and "BY_LENGTH" in accepted:
         return _SLICE
     if kind == "STRING" and not before.strip():

@@ -7,15 +7,13 @@ from fractions import Fraction
 from json import dumps
 from typing import Any
 
-from archline.energy.fitting import MAX_CONDITION, Fit
+from archline.energy.fitting import INTERVAL, MAX_CONDITION, Fit
 from archline.energy.quantities import QUANTITIES
 from archline.energy.units import format_si
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
 
 BYTES = {"half": 2, "single": 4, "double": 8}
-INTERVAL = 1.96
-"""Standard errors on either side of a 95 % interval."""
 
 
 def document(fit: Fit) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
-from archline.energy.units import format_si
+from archline.energy.units import format_si, parse_unit
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import exact
 
@@ -57,9 +57,17 @@ def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
     if each.doubling is not None:
         value += f", {'doubles' if each.doubling > 0 else 'halves'} in {float(abs(each.doubling)):g} years"
     if each.error is not None:
-        value += f" +- {format_si(each.error, each.unit)}"
+        value += f" +- {_margin(each)}" + (" (standard error)" if each.kind == "fitted" else "")
     meaning = f"{each.meaning} ({each.scope})" if each.scope else each.meaning
     return [each.name, value, each.kind, numbers.get(str(each.source), ""), meaning]
+
+
+def _margin(each: Quantity) -> str:
+    """The error of a number, in the unit in which that is written."""
+    assert each.error is not None
+    written = each.as_written.partition(" ")[2]
+    unit = None if each.formula is not None else parse_unit(written or "1")
+    return f"{float(each.error / unit.factor):.4g} {written}".rstrip() if unit else format_si(each.error, each.unit)
 
 
 def _feeds(machine: Machine, model: Model) -> list[str]:

@@ -12,9 +12,9 @@ from archline.energy.model import Applied
 from archline.energy.optimise.problem import Constraint
 from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE
-from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
+from archline.energy.units import NUMBER, Dimension, dimension, parse_unit, unit_names
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import did_you_mean, error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import substituted
@@ -22,7 +22,8 @@ from archline.records import record
 
 UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s"}
 """What may be minimised."""
-_WITH_UNIT = re.compile(r"(.*?)(<=|>=|==)\s*(\S+)\s+([A-Za-z]\S*)\s*")
+_COMPARED = re.compile(r"[<>]=|==|[<>](?!=)")
+_WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\d)(\s*)([A-Za-zµμ]\S*)\s*")
 
 
 @record
@@ -65,7 +66,13 @@ class Reading:
 
     def _constraint(self, text: str) -> Iterator[Constraint]:
         found = _WITH_UNIT.fullmatch(text)
-        unit = None if found is None else parse_unit(found[4])
+        unit = None if found is None else parse_unit(found[5])
+        if found is not None and (unit is not None or found[4]) and _COMPARED.search(found[1]):
+            hint = "--subject may be repeated, with a bound each"
+            raise error(rules.CONSTRAINT, f"`{text}` has more than one bound, and a unit", hint=hint)
+        if found is not None and unit is None and found[4]:
+            hint = did_you_mean(found[5], unit_names()) or 'a unit is written as in "time <= 2 ms"'
+            raise error(rules.CONSTRAINT, f"`{found[5]}` is no unit", hint=hint)
         if found is not None and unit is not None:
             left = parse_expression(found[1].strip(), "--subject")
             check_units(left, unit.dimension, self.units)
@@ -74,7 +81,7 @@ class Reading:
             except EvaluationError:
                 number = None
             if not isinstance(number, int | Fraction):
-                raise error(rules.CONSTRAINT, f"`{found[3]}` is not a number of {found[4]}", span=left.span)
+                raise error(rules.CONSTRAINT, f"`{found[3]}` is not a number of {found[5]}", span=left.span)
             value = Fraction(number) * unit.factor
             right: s.Expr = parsed(f"{value.numerator}/{value.denominator}")
             yield from self.compared(found[2], left, right, text)

@@ -13,6 +13,7 @@ from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule, counted
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
+from archline.language.mistakes import claim_hint
 from archline.language.model import Kind
 from archline.language.source import Span
 from archline.records import record
@@ -215,6 +216,11 @@ def check_contract(body: Body) -> None:
 def _check_subject(body: Body, ensures: s.Ensures) -> None:
     """Check what an `ensures` bounds: a metric, or `time(P)`, the time on P or on so many processors as a size says."""
     processors = ensures.processors
+    if ensures.metric in {*ON_MACHINE} - {"time"}:
+        hint = claim_hint(ensures.metric, body.algorithm.name)
+        message = f"unknown metric `{ensures.metric}`: it depends on a machine"
+        body.findings.add(name_rules.UNKNOWN_METRIC, message, ensures.span, hint)
+        return
     if processors is None or ensures.metric != "time":
         check_metric(body.findings, ensures.subject, ENSURED, ensures.span)
         return
@@ -266,6 +272,11 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, known)
 
+    of_algorithms = [each for each in _of_a_name(claim) if s.names(each.arguments) <= library.visible.keys()]
+    for each in of_algorithms:
+        check_metric(findings, each.function, CLAIMABLE, each.span)
+    if any(each.function not in CLAIMABLE for each in of_algorithms):
+        return
     if not named:
         message = "this claim is about no algorithm"
         findings.add(rules.BAD_CLAIM, message, claim.span, "write a cost such as `io(matmul)` in it")
@@ -292,8 +303,13 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 
 def costs_in(claim: s.Claim) -> list[s.Call]:
     """The costs of algorithms that a claim speaks of, `metric(algorithm)`, from the left to the right."""
+    return [each for each in _of_a_name(claim) if each.function in CLAIMABLE]
+
+
+def _of_a_name(claim: s.Claim) -> list[s.Call]:
+    """The calls in a claim of which a name is the only argument."""
     calls = (each for each in s.nodes((claim.left, claim.right)) if isinstance(each, s.Call))
-    return [each for each in calls if each.function in CLAIMABLE and [*map(type, each.arguments)] == [s.Name]]
+    return [each for each in calls if [*map(type, each.arguments)] == [s.Name]]
 
 
 def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:

@@ -13,6 +13,8 @@ from archline.report.numbers import readable
 
 EXACT = 1e-9
 """Gaps below this are those of rounding."""
+LARGEST_EXACT = 10**15
+"""Whole numbers up to this are shown with all digits."""
 
 
 def render(answer: Optimisation, width: int) -> str:
@@ -72,7 +74,7 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
 
 
 def _count(amount: Interval) -> str:
-    ends = dict.fromkeys(shown.approximate(end, 6) for end in (amount.lower, amount.upper))
+    ends = dict.fromkeys(_number(end) for end in (amount.lower, amount.upper))
     return " .. ".join(ends)
 
 
@@ -107,5 +109,9 @@ def _span(value: Number | Span, digits: int = 6) -> str:
     return " .. ".join(_number(each, digits) for each in ends)
 
 
-def _number(value: Number, digits: int = 6) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
+def _number(value: Number | Fraction, digits: int = 6) -> str:
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.{digits}g}"
+    number = Fraction(value)
+    whole = number.denominator == 1 and abs(number) <= LARGEST_EXACT
+    return str(number) if whole or isinstance(value, int) else shown.approximate(number, digits)

@@ -294,3 +294,24 @@ def test_the_path_of_a_machine_is_that_from_the_file_of_its_claim(
     assert "1 claim holds" in cli("check", str(program)).out
     written("own", 5)
     assert "1 claim fails" in cli("check", str(program)).out
+
+
+def test_values_beyond_all_floats_and_equal_digits_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "powers.algo"
+    path.write_text(
+        """algorithm linear(x: inout real[n]):
+    for i in 0..n:
+        x[i] += 1.0
+
+algorithm doubled(n: size, x: inout real[2^n]):
+    for i in 0..2^n:
+        x[i] += 1.0
+
+claim flops(linear)^2 <= flops(doubled) where n >= 4
+claim flops(linear) <= 999999999999/1000000000000*n
+""",
+        encoding="utf-8",
+    )
+    result = cli("check", str(path))
+    assert result.code == 1
+    assert "; their difference is 1e-12" in result.out

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import chain, islice, product
+from math import floor, log10
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError
@@ -150,6 +151,8 @@ class CostOrder:
             case _:
                 holds, fails = less.upper <= more.lower, less.lower > more.upper
         said = f"the left side is {_shown(one)}, the right side {_shown(other)}"
+        if one != other and _shown(one) == _shown(other):
+            said += f"; their difference is {_shown(one - other)}"
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", said, point)
 
     def _has_runs(self, point: Point) -> bool:
@@ -505,6 +508,15 @@ def _bounds_text(amount: Amount, sizes: Sizes) -> str:
 
 
 def _shown(value: Interval) -> str:
-    ends = dict.fromkeys((value.lower, value.upper))
-    whole = (each.denominator == 1 and abs(each) < 10**15 for each in ends)
-    return " to ".join(str(each) if known else f"{float(each):.9g}" for each, known in zip(ends, whole, strict=True))
+    return " to ".join(map(_digits, dict.fromkeys((value.lower, value.upper))))
+
+
+def _digits(value: Fraction) -> str:
+    """A number exactly if it is whole and short, else with nine digits; powers of ten beyond all floats."""
+    if value.denominator == 1 and abs(value) < 10**15:
+        return str(value)
+    try:
+        return f"{float(value):.9g}"
+    except OverflowError:
+        exponent = floor(log10(abs(value.numerator)) - log10(value.denominator))
+        return f"{'-' if value < 0 else ''}{float(abs(value) / 10**exponent):.9g}e+{exponent}"

@@ -39,6 +39,10 @@ def read_measurements(path: Path, model: str) -> Measurements:
     line, header = rows[0]
     names = [each.lower() for each in header]
     missing = [each for each in COLUMNS[model] if each not in names]
+    twice = next((each for each in (*COLUMNS[model], PRECISION) if names.count(each) > 1), None)
+    if twice is not None:
+        span = Span(source, line, 1, line, len(source.lines[line - 1]) + 1)
+        raise error(rules.MEASUREMENTS, f"there are several columns `{twice}`", span=span)
     if missing:
         near = closest(missing[0], [each for each in names if each not in COLUMNS[model]])
         hint = f"is `{near}` it? rename it" if near else _form(model)

@@ -7,13 +7,20 @@ from fractions import Fraction
 from json import dumps
 from typing import Any
 
-from archline.energy.fitting import INTERVAL, MAX_CONDITION, Fit
+from archline.energy.fitting import MAX_CONDITION, Fit
 from archline.energy.quantities import QUANTITIES
 from archline.energy.units import format_si
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
 
 BYTES = {"half": 2, "single": 4, "double": 8}
+
+
+def interval(fit: Fit) -> float:
+    """Standard errors on either side of a 95 % interval: of Student's t, with as many degrees as runs are left over."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(fit.runs - len(fit.parameters), 0.975))
 
 
 def document(fit: Fit) -> dict[str, Any]:
@@ -36,9 +43,9 @@ def document(fit: Fit) -> dict[str, Any]:
 
 def render(fit: Fit, width: int) -> str:
     """The parameters with their 95 % intervals, and how well the fit stands."""
-    rows = [["parameter", "value", "95 % interval", "meaning"]]
+    rows, width_of = [["parameter", "value", "95 % interval", "meaning"]], interval(fit)
     for name, each in fit.parameters.items():
-        margin = INTERVAL * each.standard_error
+        margin = width_of * each.standard_error
         share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
         meaning = QUANTITIES[name.partition("@")[0]].meaning
         rows.append([name, _si(each.value, each.unit), f"+- {_si(margin, each.unit, 2)}{share}", meaning])

@@ -69,9 +69,12 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
     bound = min(each.constant + exp(found.bound) if found.bound < FAR else value for each, found in outcomes)
     gap = max(0.0, (value - bound) / value)
     assert outcome.program is not None
-    told = _Told(problem, case, best, outcome.program)
+    told = _Told(problem, case, best, outcome.program, solved=gap <= CLOSE)
     told.require_ends()
     at, variables = told.variables()
+    # Where large parts cancel, the search has the value less exactly than the formulas at its point.
+    value = _value(problem, {**values, **told.point(at)}, bound)
+    gap = max(0.0, (value - bound) / value)
     return Optimum(
         OPTIMAL if gap <= CLOSE else BRACKETED,
         method,
@@ -81,12 +84,31 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
         gap=gap,
         variables=variables,
         at=at,
-        ranges=told.ranges(value),
+        ranges=told.ranges(value) if gap <= CLOSE else {},
         binding=(binding := tuple(told.binding())),
         closed_form={} if binding else dict(told.closed_forms(values, at)),
         points=nodes,
-        notes=() if case.model.convex else (INNER,),
+        notes=() if case.model.convex or gap > CLOSE else (INNER,),
     )
+
+
+def _value(problem: Problem, point: Mapping[str, float], bound: float) -> float:
+    """The objective at a point, by the formulas themselves.
+
+    Raises ArchlineError (AL492) where it is below what is proved, or a constraint is broken: the search takes all
+    parts for positive, and those that are below 0 have other values.
+    """
+    numbers = Reader({}, point)
+    found = fold(problem.end(problem.bounds["objective"]), numbers).constant
+    sides = [[fold(each, numbers).constant for each in problem.sides(i)] for i in range(len(problem.constraints))]
+    kept = all(
+        left is not None and right is not None and left <= right + 1e-5 * (abs(left) + abs(right))
+        for left, right in sides
+    )
+    if found is None or found < bound - 1e-5 * abs(bound) or not kept:
+        message = f"{problem.minimise} has parts below 0, which the search over real numbers does not follow"
+        raise error(rules.NOT_SIGNOMIAL, message, hint="name what varies in --integer, with ranges")
+    return found
 
 
 # From formulas to models
@@ -146,7 +168,9 @@ def _range(variable: Variable) -> tuple[float | None, float | None]:
 class _Told:
     """A solution in the problem's terms."""
 
-    def __init__(self, problem: Problem, case: _Case, best: Solution, program: GeometricProgram) -> None:
+    def __init__(
+        self, problem: Problem, case: _Case, best: Solution, program: GeometricProgram, *, solved: bool
+    ) -> None:
         self.problem, self.case, self.best = problem, case, best
         # Whole variables may be others than those of the box in which the optimum was found.
         self.program = replace(program, low=case.model.low, high=case.model.high)
@@ -155,7 +179,8 @@ class _Told:
         if not case.model.objective or set(case.model.objective) == {()}:
             uses_of = []
         count = len(problem.variables)
-        self.free = [index for index in range(count) if not any(_holds(each, index) for each in uses_of)]
+        free = [index for index in range(count) if not any(_holds(each, index) for each in uses_of)]
+        self.free = free if solved else []
 
     def _number(self, index: int, y: float) -> Number:
         variable, model = self.problem.variables[index], self.case.model
@@ -197,6 +222,10 @@ class _Told:
             else:
                 found[each.name] = at[each.name] = self._number(index, y[index])
         return at, found
+
+    def point(self, at: Mapping[str, Number]) -> dict[str, float]:
+        """A point by the keys of its variables."""
+        return {each.key: float(at[each.name]) for each in self.problem.variables}
 
     def ranges(self, value: float) -> dict[str, Span]:
         """The range of each variable among points within a share of the optimum."""

@@ -18,8 +18,8 @@ Monomial = tuple[tuple[int, float], ...]
 Sum = Mapping[Monomial, float]
 ONE: Sum = {(): 1.0}
 MOST_TERMS = 400
-SHORT = 3
-"""Powers of sums up to this one are multiplied out."""
+SHORT, MOST_SIGNED = 3, 12
+"""Powers of sums up to these are multiplied out: of sums of positive terms, and of others, which have to be."""
 
 
 @record
@@ -124,8 +124,12 @@ class Reader:
             return Signomial(
                 {tuple((variable, power * exponent) for variable, power in monomial): coefficient**exponent}, ONE
             )
-        if exponent == int(exponent) and exponent <= SHORT:
+        signed = min(base.values()) < 0
+        if exponent == int(exponent) and exponent <= (MOST_SIGNED if signed else SHORT):
             return Signomial(reduce(times, [base] * int(exponent)), ONE)
+        # A variable of its own is above 0, so that of a sum of any sign it would have other powers.
+        if signed:
+            raise _refused(expr, "the sign of what is raised to a power is not known")
         return self._raised(self._defined("max", [Signomial(base, ONE)]).top, exponent, expr)
 
     def _defined(self, function: str, values: Sequence[Signomial]) -> Signomial:

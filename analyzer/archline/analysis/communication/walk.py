@@ -315,11 +315,15 @@ class PathCosts:
         spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
         ends = [end for each in map(body.of, METRICS) if isinstance(each, Known) for end in (each.lower, each.upper)]
         long = any(isinstance(each, Unknown) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS))
-        if not mean and place.counts_guards and (long or not all(summable(end, scope) for end in ends)):
+        # From below what has no sum is nothing, which all or none of the guards may better.
+        unsummed = [name for name in METRICS if spent.of(name) == NOTHING != body.of(name)]
+        if not mean and place.counts_guards and (long or unsummed or not all(summable(end, scope) for end in ends)):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
             rough = other._loop(loop, algorithm, replace(place, counts_guards=False))
             spent = spent.within(rough, place.scope.facts)
+            bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), Known)}
+            spent = replace(spent, amounts={**spent.amounts, **bettered})
         return spent
 
     def _range(self, loop: s.Loop, place: Position) -> Range:

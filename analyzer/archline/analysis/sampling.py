@@ -21,8 +21,8 @@ from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
 MAX_WIDTH = 12
-WIDTHS = {1: 40, 2: 20}
-"""How many of the smallest values are tried of one or two sizes; of more at most MAX_WIDTH."""
+WIDTH_OF_ONE = 40
+"""How many of the smallest values are tried of one size; of each of several at most MAX_WIDTH."""
 MAX_CANDIDATES = 20_000
 MAX_POINTS = 400
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
@@ -99,7 +99,7 @@ def _not_false(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
 
 def _small(starts: list[int]) -> list[tuple[int, ...]]:
     """Every choice of small sizes, the smallest first."""
-    most = WIDTHS.get(len(starts), MAX_WIDTH)
+    most = WIDTH_OF_ONE if len(starts) == 1 else MAX_WIDTH
     width = max(2, min(most, int(MAX_CANDIDATES ** (1 / max(1, len(starts))))))
     ranges = [range(start, start + width) for start in starts]
     return sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values, default=0), sum(values)))

@@ -17,6 +17,7 @@ from archline.language.loader import load_text
 from archline.language.printer import format_program
 from archline.report.view import Contract
 from cli_support import cli
+from effort import long
 
 PROGRAM = """
 algorithm line(x: inout real[n]):
@@ -296,6 +297,7 @@ def test_the_path_of_a_machine_is_that_from_the_file_of_its_claim(
     assert "1 claim fails" in cli("check", str(program)).out
 
 
+@long
 def test_values_beyond_all_floats_and_equal_digits_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "powers.algo"
     path.write_text(

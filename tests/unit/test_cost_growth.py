@@ -18,7 +18,7 @@ from archline.claims.growth_candidates import ShapelessError, shapes, written
 from archline.language.parser import parse_expression
 from archline.report.json import costs as documented
 from cli_support import cli
-from effort import some
+from effort import long, some
 from stdlib_targets import TRIED, report
 
 TEXTBOOK = [
@@ -279,6 +279,7 @@ algorithm padded(x: real[n, m], w: real[r, r], y: inout real[n, m]):
 """
 
 
+@long
 def test_what_is_guarded_grows_no_faster_than_what_is_around_it() -> None:
     """The innermost body runs at most n*m*r^2 times, and its guard is tested so often, however r compares with n."""
     assert growth(PADDED) == "Theta(n*m*r^2)"

@@ -18,6 +18,7 @@ from archline.changes.results import CostChange
 from archline.records import replace
 from archline.report.changes import cells, markdown
 from cli_support import Result, cli
+from effort import long
 
 GEMV = """algorithm gemv(A: real[n, m], x: real[m], y: inout real[n]):
     for i in 0..n:
@@ -133,6 +134,7 @@ def test_new_and_removed_algorithms(tmp_path: Path) -> None:
     assert found["summary"] == {"new": 4, "removed": 4}
 
 
+@long
 def test_tolerance_passes_what_stays_within_it_everywhere(tmp_path: Path) -> None:
     new = GEMV + "    for i in 0..n:\n        y[i] += 1.0\n"
     old, other = written(tmp_path / "old", kernel=GEMV), written(tmp_path / "new", kernel=new)
@@ -246,6 +248,7 @@ def test_files_with_mistakes_are_reported_and_the_rest_is_compared(tmp_path: Pat
     assert {**found, "message": found["message"].partition("\n")[0]} == problem
 
 
+@long
 def test_a_version_that_certainly_fails_is_reported(tmp_path: Path) -> None:
     old = written(tmp_path / "old", kernel=GEMV)
     new = written(tmp_path / "new", kernel=GEMV.replace("0..n", "0..n + 1"))

@@ -16,7 +16,7 @@ from archline.energy.models import model
 from archline.energy.optimise.branch import product_above, tangent
 from archline.energy.optimise.geometric import Posynomial
 from archline.energy.optimise.problem import Optimum
-from effort import drawn
+from effort import drawn, long
 from energy_support import refusal
 
 Values = Mapping[str, Any]
@@ -149,6 +149,7 @@ def test_the_optimum_is_that_of_refined_grids() -> None:
     assert solved > 10
 
 
+@long
 def test_what_cannot_be_satisfied_is_named_and_nothing_else() -> None:
     source, seen = random.Random(9), 0
     while seen < drawn(50, least=4):

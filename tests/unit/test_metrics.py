@@ -22,6 +22,7 @@ from archline.language import metrics
 from archline.language.loader import load_target, load_text
 from archline.language.metrics import METRICS, Composition, Derived, Metric
 from cli_support import ROOT, cli
+from effort import long
 from programs import program_from_seed
 from programs.choice import Seeded
 
@@ -141,6 +142,7 @@ def test_another_metric_of_the_critical_path(body: str, value, monkeypatch: pyte
     assert [ends_at(cost, {"n": n}) for n in (1, 2, 5, 9)] == [(value(n), value(n)) for n in (1, 2, 5, 9)]
 
 
+@long
 def test_metrics_together_are_what_they_are_apart() -> None:
     names = ("flops", "work", "span", "comparisons", "calls")
     for number in range(20):

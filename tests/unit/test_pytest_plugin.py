@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cli_support import ROOT
-from effort import EFFORT
+from effort import EFFORT, long
 
 PROGRAM = """algorithm total(x: real[n], s: inout real[1]):
     ensures flops == n
@@ -131,6 +131,7 @@ def step(project: Path, command: str, path: str) -> subprocess.CompletedProcess[
     return subprocess.run(shell, cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=900)
 
 
+@long
 def test_the_workflow_does_what_the_page_says(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     page = (ROOT / "docs" / "how-to" / "check-in-ci.md").read_text("utf-8")
     (text,) = re.findall(r"^```yaml\n(on: .*?)^```$", page, re.MULTILINE | re.DOTALL)

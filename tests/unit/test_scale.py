@@ -218,6 +218,7 @@ def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
     assert found.moved.upper < 5
 
 
+@long
 def test_python_gives_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["scale", "distributed.matmul::matmul_25d", "--machine", "jaketown", "--at", "n=64,g=4", "--vary", "c=1..4"]
     assert main([*asked, "--format", "json"]) == 0

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from archline.api.configuration import Configuration
     from archline.language import syntax as s
     from archline.report.findings import Found
     from archline.report.view import Contract
+
+
+PROJECT = pytest.StashKey["Configuration"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,17 +34,23 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile |
     """A program, unless the project's configuration excludes it."""
     if file_path.suffix != ".algo":
         return None
-    from archline.api.configuration import read
-    from archline.language.diagnostics import ArchlineError
-
-    try:
-        project = read()
-    except ArchlineError as problem:
-        raise pytest.UsageError(str(problem)) from None
-    if project.excludes(file_path) and file_path not in _asked(parent.config):
+    if _project(parent.config).excludes(file_path) and file_path not in _asked(parent.config):
         return None
     collected: AlgoFile = AlgoFile.from_parent(parent, path=file_path)
     return collected
+
+
+def _project(config: pytest.Config) -> Configuration:
+    """The project's configuration, which is read once."""
+    from archline.api.configuration import read
+    from archline.language.diagnostics import ArchlineError
+
+    if PROJECT not in config.stash:
+        try:
+            config.stash[PROJECT] = read()
+        except ArchlineError as problem:
+            raise pytest.UsageError(str(problem)) from None
+    return config.stash[PROJECT]
 
 
 def _asked(config: pytest.Config) -> set[Path]:
@@ -79,13 +89,12 @@ class AlgoFile(pytest.File):
         """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
         from archline.api.baselines import accepted
         from archline.api.checks import Task, outcomes
-        from archline.api.configuration import read
         from archline.language.diagnostics import ArchlineError
         from archline.report.findings import found
         from archline.report.view import CheckReport, CheckView
 
         if self._found is None:
-            project = read()
+            project = _project(self.config)
             (view,) = outcomes([Task(str(self.path), project.where or None, fitting=True)], 1)
             if not isinstance(view, CheckView):
                 raise ArchlineError(view)

@@ -15,29 +15,9 @@ from archline.energy.intervals import Interval, UndefinedError
 from archline.language import syntax as s
 from archline.language.evaluate import evaluate
 from archline.language.loader import load_text
+from claimed_programs import PROGRAM
 from effort import drawn
 
-PROGRAM = """
-algorithm line(x: inout real[n]):
-    for i in 0..n:
-        x[i] += 1
-
-algorithm some(x: inout real[n]):
-    for i in 0..n:
-        if x[i] > 0:
-            x[i] *= 2
-
-algorithm table(A: inout real[n, m]):
-    parallel for i in 0..n:
-        for j in 0..m:
-            A[i, j] += 1
-
-algorithm halves(x: inout real[n]):
-    if n > 1:
-        halves(x[0..n//2])
-        halves(x[n//2..n])
-        x[0] += 1
-"""
 COSTS = (
     "flops(line)", "work(line)", "flops(some)", "work(some)", "work(table)", "span(table)", "work(halves)",
     "flops(some, n = 2*n)", "work(line, n = n + m)", "flops(table, n = m)", "io(line)", "io(some, n = m)",

@@ -16,30 +16,11 @@ from archline.language.format_statements import format_claim
 from archline.language.loader import load_text
 from archline.language.printer import format_program
 from archline.report.view import Contract
+from claimed_programs import PROGRAM as SERIAL
 from cli_support import cli
 from effort import long
 
-PROGRAM = """
-algorithm line(x: inout real[n]):
-    for i in 0..n:
-        x[i] += 1
-
-algorithm some(x: inout real[n]):
-    for i in 0..n:
-        if x[i] > 0:
-            x[i] *= 2
-
-algorithm table(A: inout real[n, m]):
-    parallel for i in 0..n:
-        for j in 0..m:
-            A[i, j] += 1
-
-algorithm halves(x: inout real[n]):
-    if n > 1:
-        halves(x[0..n//2])
-        halves(x[n//2..n])
-        x[0] += 1
-
+PROGRAM = f"""{SERIAL}
 algorithm ring(x: inout local real[w]) on grid(r: P):
     shift x along r by 1
 

@@ -163,7 +163,7 @@ class _Setting:
 class ClaimOfCosts:
     """What a claim speaks of: its costs, as amounts in formulas, and the constants of a machine.
 
-    `more` are facts beside its own. `assumed` is what the verdict rests on beside the facts of the claim and of the
+    `more` are further facts. `assumed` are assumptions of the verdict that are neither facts of the claim nor of the
     algorithms, `proofs` show growth.
     """
 
@@ -264,7 +264,7 @@ class ClaimOfCosts:
         return substituted(formula, {**values, **{name: setting.sizes[name] for name in "ZL" if name in setting.sizes}})
 
     def _beside(self, machine: str) -> str:
-        """The name of a machine; a path is that from the claim's file, where there is such a file."""
+        """The name of a machine; a path is relative to the claim's file if that exists, else to the current folder."""
         near = Path(self.claim.span.source.path).parent / machine
         if not without_variant(machine)[0].endswith(".toml"):
             return machine
@@ -335,7 +335,7 @@ class ClaimOfCosts:
         return held | s.names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
 
     def _assume(self, held: set[str]) -> None:
-        """Take note of further facts about names that are held, as the verdict rests on them."""
+        """Record which further facts are about these names: the verdict rests on them."""
         own = {format_fact(each) for each in self.claim.where}
         texts = (format_fact(each) for each in self.more if s.names(each) <= held)
         self.assumed |= dict.fromkeys(each for each in texts if each not in own)

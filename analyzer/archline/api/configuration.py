@@ -11,6 +11,7 @@ from typing import Any
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.source import Source, Span
 from archline.records import record
+from archline.report.view import relative
 
 NAME = "pyproject.toml"
 CONFIGURATION = Rule(
@@ -40,9 +41,9 @@ CONFIGURATION = Rule(
 
 @record
 class Configuration:
-    """What a project says: empty texts and no entries where it says nothing. `root` is the folder of its `file`.
+    """What a project's `file` says: empty texts and no entries where it says nothing.
 
-    `root` is that of the repository where there is one: the paths that tools take start there.
+    `root` is the folder of the repository, or of the file where there is none; the paths that tools take start there.
     """
 
     root: Path
@@ -139,9 +140,9 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             problems.append(Diagnostic(CONFIGURATION, f"`{key}` is not {kind}", _place(source, key)))
         else:
             if key in PATHS:
-                texts = tuple(_from_here(file.parent / each) for each in texts)
+                texts = tuple(relative(str(file.parent / each)) for each in texts)
             elif key == "machine":
-                texts = tuple(_from_here(file.parent / each) if each.endswith(".toml") else each for each in texts)
+                texts = tuple(relative(str(file.parent / each)) if each.endswith(".toml") else each for each in texts)
             values[key] = ", ".join(texts) if key not in LISTS or key == "where" else texts
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
@@ -166,12 +167,6 @@ def _texts(key: str, value: object) -> tuple[str, ...] | None:
     if isinstance(value, list) and key in LISTS and all(isinstance(each, str) for each in value):
         return tuple(value)
     return None
-
-
-def _from_here(path: Path) -> str:
-    """A path from the current folder, where it is inside."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _place(source: Source, key: str) -> Span | None:

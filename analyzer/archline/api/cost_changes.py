@@ -80,8 +80,8 @@ def compared(
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
             found.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            told = "; ".join(old.texts[metric])
-            found.append(replace(plain, verdict=r.ROSE, old=told, reason=old.unread[metric]))
+            before = "; ".join(old.texts[metric])
+            found.append(replace(plain, verdict=r.ROSE, old=before, reason=old.unread[metric]))
         else:
             found += _Versions(old, new, metric, tolerance, at).changes(plain)
     return found
@@ -94,10 +94,10 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
         return None
     if cost.upper is None:
         return "unknown"
-    told = [each for each in cost.alternatives if each.told]
+    regimes = [each for each in cost.alternatives if each.told]
     # The last regime is the general one.
-    shown = replace(cost, upper=told[-1].upper) if told else replace(cost, regimes=cost.regimes[::-1])
-    return cost_text(subject.report.costs, shown) + (f" when {told[-1].when}" if told else "")
+    shown = replace(cost, upper=regimes[-1].upper) if regimes else replace(cost, regimes=cost.regimes[::-1])
+    return cost_text(subject.report.costs, shown) + (f" when {regimes[-1].when}" if regimes else "")
 
 
 @record(eq=False)
@@ -120,8 +120,8 @@ class _Versions:
         elif new.upper is None:
             found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            told = (each.when for cost in (new, old) for each in cost.alternatives if each.told)
-            found = [each for when in dict.fromkeys(told) or [None] for each in self._where(plain, when)]
+            regimes = (each.when for cost in (new, old) for each in cost.alternatives if each.told)
+            found = [each for when in dict.fromkeys(regimes) or [None] for each in self._where(plain, when)]
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
         if not changed:
             return [next((each for each in found if each.verdict != r.EQUAL), plain)]
@@ -219,9 +219,9 @@ def _exactly(amount: Amount, bound: Poly) -> Amount:
 def _in_regime(cost: Cost, when: str, sizes: Sizes) -> Cost:
     """The bounds of a cost in the regime of a condition; else the least of those that are known to hold there."""
     facts = sizes.scope.facts
-    told = [each for each in cost.alternatives if each.told]
-    found = [each.upper for each in told if each.when == when] or [
-        each.upper for each in told if all(facts.nonnegative(facts.simplify(need)) for need in each.needs)
+    regimes = [each for each in cost.alternatives if each.told]
+    found = [each.upper for each in regimes if each.when == when] or [
+        each.upper for each in regimes if all(facts.nonnegative(facts.simplify(need)) for need in each.needs)
     ]
     upper = cost.upper
     for each in found:

@@ -42,8 +42,8 @@ def written(costs: Costs) -> list[str]:
     for cost in costs:
         if cost.lower is None or cost.upper is None:
             continue
-        told = [(each.upper, f" when {each.when}") for each in cost.alternatives if each.told]
-        for upper, when in told or [(cost.upper, "")]:
+        regimes = [(each.upper, f" when {each.when}") for each in cost.alternatives if each.told]
+        for upper, when in regimes or [(cost.upper, "")]:
             ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
             found.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
     return sorted(found)

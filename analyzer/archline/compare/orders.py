@@ -97,7 +97,7 @@ class CostOrder:
         return self._tried(few, why)
 
     def _holding(self, reason: str) -> OrderVerdict:
-        """That it holds, and what that rests on beside the programs."""
+        """The verdict `holds`, with the declared costs on which it rests."""
         declared = dict.fromkeys(name for each in self.amounts.values() for name in each.cost.declared)
         return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
 

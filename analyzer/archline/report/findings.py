@@ -49,6 +49,11 @@ class Finding:
     algorithm: str = ""
     claim: str = ""
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What an entry of a baseline that takes it over has in common with it."""
+        return self.code, self.path, self.algorithm, self.claim
+
 
 @record
 class Found:
@@ -101,8 +106,7 @@ def _covers(report: CheckReport, finding: Finding) -> Iterator[bool]:
 
 def _taken(report: CheckReport, finding: Finding) -> Iterator[bool]:
     """Whether each entry of the baseline takes a finding over."""
-    asked = finding.code, finding.path, finding.algorithm, finding.claim
-    return ((each.code, each.path, each.algorithm, each.claim) == asked for each in report.accepted)
+    return (each.about == finding.about for each in report.accepted)
 
 
 def _unneeded(report: CheckReport, every: list[Finding]) -> Iterator[Finding]:
@@ -112,35 +116,30 @@ def _unneeded(report: CheckReport, every: list[Finding]) -> Iterator[Finding]:
         for comment in view.suppressions:
             if reason := _reason(report, comment, here):
                 place = Place(view.path, comment.line, comment.column, comment.line, comment.column + 1)
-                yield _finding(
-                    rules.UNNEEDED.code,
-                    reason if comment.alone else f"{reason}: remove the comment",
-                    place,
-                    comment.algorithm,
-                )
-    names = {each.path for each in report.targets}
+                yield _finding(rules.UNNEEDED.code, reason, place, comment.algorithm)
+    names, found = {each.path for each in report.targets}, {each.about for each in every}
     for entry in report.accepted:
-        asked = entry.code, entry.path, entry.algorithm, entry.claim
-        if entry.path in names and asked not in {(each.code, each.path, each.algorithm, each.claim) for each in every}:
+        if entry.path in names and entry.about not in found:
             message = f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not found: remove the entry"
             yield _at_line(rules.UNNEEDED.code, message, entry.baseline, entry.line, entry.algorithm)
 
 
 def _reason(report: CheckReport, comment: Suppression, here: list[Finding]) -> str:
-    """Why nothing needs a comment; empty where something does."""
+    """Why nothing needs a comment, and what to do about it; empty where something does."""
     if comment.alone:
         return "a comment on a line of its own ignores nothing: write it behind the claim"
     known = set(RULES) - {rules.UNNEEDED.code}
     if not comment.codes:
-        return f"the comment names no code, such as {rules.NOT_DECIDED.code}"
+        return f"the comment names no code, such as {rules.NOT_DECIDED.code}: remove the comment"
     for code in comment.codes:
         if code not in known:
             near = did_you_mean(code, sorted(known))
-            return f"`{code}` is not the code of a finding that a comment ignores" + (f" ({near})" if near else "")
+            meant = f" ({near})" if near else ""
+            return f"`{code}` is not the code of a finding that a comment ignores{meant}: remove the comment"
         if code in (rules.GREW.code, rules.BECAME_UNKNOWN.code) and not report.compared:
             continue
         if not any(comment.covers(code, each.algorithm, each.line or 0) for each in here if each.code == code):
-            return f"no {code} is found here"
+            return f"no {code} is found here: remove the comment"
     return ""
 
 

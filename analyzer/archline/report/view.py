@@ -339,6 +339,11 @@ class Accepted:
     baseline: str
     line: int
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What it has in common with the finding that it takes over."""
+        return self.code, self.path, self.algorithm, self.claim
+
 
 @record
 class CheckReport:

@@ -173,7 +173,7 @@ def minimise(model: Model) -> Outcome:
 
 
 def _parts(search: _Search, low: Vector, high: Vector, y: Vector) -> Iterator[tuple[Vector, Vector]]:
-    """The two halves of a box: beside the whole numbers around a value, else along the widest bent variable."""
+    """A box in two: around a value that has to be whole, else across the widest variable in which a sum is curved."""
     off = {index: abs(exp(y[index]) - round(exp(y[index]))) for index in search.model.whole}
     worst = max(off, key=lambda index: off[index], default=None)
     if worst is not None and off[worst] > 1e-6:

@@ -128,7 +128,7 @@ def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, 
 
 
 def _sources(variable: Variable, facts: Sequence[s.Fact], known: Collection[str]) -> Iterator[_Source]:
-    """What facts say of a variable where they hold names that are known beside it."""
+    """What facts say of a variable if all other names in them are known."""
     name = variable.name
     for fact in facts:
         if name not in s.names(fact):

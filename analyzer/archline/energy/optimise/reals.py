@@ -1,4 +1,4 @@
-"""Problems over real numbers: formulas read as signomials, solved, and told in the problem's terms."""
+"""Problems over real numbers: formulas read as signomials, solved, and put in the terms of the problem."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
     bound = min(each.constant + exp(found.bound) if found.bound < FAR else value for each, found in outcomes)
     gap = max(0.0, (value - bound) / value)
     assert outcome.program is not None
-    told = _Told(problem, case, best, outcome.program, solved=gap <= CLOSE)
-    told.require_ends()
-    at, variables = told.variables()
+    answer = _Answer(problem, case, best, outcome.program, solved=gap <= CLOSE)
+    answer.require_ends()
+    at, variables = answer.variables()
     # Where large parts cancel, the search has the value less exactly than the formulas at its point.
-    value = _value(problem, {**values, **told.point(at)}, bound)
+    value = _value(problem, {**values, **answer.point(at)}, bound)
     gap = max(0.0, (value - bound) / value)
     return Optimum(
         OPTIMAL if gap <= CLOSE else BRACKETED,
@@ -84,9 +84,9 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
         gap=gap,
         variables=variables,
         at=at,
-        ranges=told.ranges(value) if gap <= CLOSE else {},
-        binding=(binding := tuple(told.binding())),
-        closed_form={} if binding else dict(told.closed_forms(values, at)),
+        ranges=answer.ranges(value) if gap <= CLOSE else {},
+        binding=(binding := tuple(answer.binding())),
+        closed_form={} if binding else dict(answer.closed_forms(values, at)),
         points=nodes,
         notes=() if case.model.convex or gap > CLOSE else (INNER,),
     )
@@ -165,7 +165,7 @@ def _range(variable: Variable) -> tuple[float | None, float | None]:
 
 
 # From solutions to answers
-class _Told:
+class _Answer:
     """A solution in the problem's terms."""
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from archline.algebra import atoms as a
 from archline.algebra.factors import extents
@@ -30,6 +31,7 @@ class _Writer:
     order: tuple[str, ...]
     may_vanish: frozenset[str]
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - a writer is small, and the same parts are written again and again
     def text(self, value: Poly) -> str:
         """The whole expression, its terms from the highest degree down.
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from math import lcm
+from sys import maxsize
 from typing import TypeAlias
 
 from archline.algebra import atoms as a
@@ -65,7 +66,9 @@ def reduced(value: Poly, facts: Facts) -> Poly:
 
 def _better(form: Poly, plain: Poly, facts: Facts) -> bool:
     """Whether a form reads better: it is shorter, or of a lower degree and not much longer."""
-    more = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
+    # What texts are kept of earlier ones is not to decide what is found.
+    with budget(maxsize, own=True):
+        more = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
     return more < 1 if _degree(form) == _degree(plain) else _degree(form) < _degree(plain) and more < MAX_LONGER
 
 

@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from archline.api.configuration import Configuration
     from archline.language import syntax as s
-    from archline.report.findings import Found
+    from archline.report.findings import CheckReport
     from archline.report.view import Contract
 
 
@@ -65,8 +65,7 @@ class NotHeldError(Exception):
 class AlgoFile(pytest.File):
     """A file of algorithms, whose claims are decided when the first of them is asked for."""
 
-    _found: Found | None = None
-    _claims: dict[tuple[str, int], Contract]
+    _report: CheckReport | None = None
 
     def collect(self) -> Iterator[AlgorithmNode | ClaimItem]:
         """Each algorithm, and a test for each claim of the file."""
@@ -90,21 +89,18 @@ class AlgoFile(pytest.File):
         from archline.api.baselines import accepted
         from archline.api.checks import Task, outcomes
         from archline.language.diagnostics import ArchlineError
-        from archline.report.findings import found
-        from archline.report.view import CheckReport, CheckView
+        from archline.report.findings import CheckReport
+        from archline.report.view import CheckView
 
-        if self._found is None:
+        if self._report is None:
             project = _project(self.config)
-            (view,) = outcomes([Task(str(self.path), project.where or None, fitting=True)], 1)
+            (view,) = outcomes([Task(str(self.path), project.facts or None)], 1)
             if not isinstance(view, CheckView):
-                raise ArchlineError(view)
+                raise ArchlineError(list(map(project.placed, view)))
             taken = accepted(project.baseline) if project.baseline else ()
-            report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore, accepted=taken)
-            self._found = found(report)
-            contracts = (one for each in view.groups for one in each.contracts)
-            self._claims = {(one.text, one.place.line): one for one in contracts}
-        claim = self._claims[text, line]
-        return claim, *self._found.of(claim)
+            self._report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore, accepted=taken)
+        claim = next(each for each in self._report.all if (each.text, each.place.line) == (text, line))
+        return claim, *self._report.of(claim)
 
 
 class AlgorithmNode(pytest.Collector):

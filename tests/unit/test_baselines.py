@@ -12,7 +12,7 @@ import pytest
 import archline as al
 from archline.api.baselines import baseline, compared_with
 from archline.language.diagnostics import ArchlineError
-from archline.report.view import CheckReport
+from archline.report.findings import CheckReport
 
 SERVED = """algorithm scale(x: inout real[n]):
     for i in 0..n:

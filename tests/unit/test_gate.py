@@ -244,7 +244,12 @@ def test_facts_of_the_configuration_are_assumed_where_they_fit_and_said(here: Pa
     (target,) = json.loads(cli("check", "p.algo", "--format", "json").out)["targets"]
     outcomes = [(each["ensures"][0]["outcome"], each["assumptions"]) for each in target["algorithms"]]
     assert outcomes == [("holds", ["n >= 2"]), ("fails", [])]
-    assert cli("check", "p.algo", "--where", "n >= 2").refused("AL201")
+    # So are those of the command line, each of which is about some algorithm.
+    assert json.loads(cli("check", "p.algo", "--isolated", "--where", "n >= 2", "--format", "json").out)["targets"] == [
+        target
+    ]
+    assert cli("check", "p.algo", "--where", "n >= 2, k >= 2").refused("AL201")
+    assert cli("check", "p.algo::two", "--where", "n >= 2").refused("AL201")
 
 
 def test_machine_model_and_cache_of_the_configuration(here: Path) -> None:
@@ -259,19 +264,21 @@ def test_machine_model_and_cache_of_the_configuration(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "said", "code"),
     [
-        ('exlude = ["x"]', 5, "there is no key `exlude`"),
-        ("paths = 3", 5, "`paths` is not a text, or a list of texts"),
-        ('where = "n >= 1"\nselect = ["AL1"]', 6, "starts with `AL1`"),
-        ("ignore = [", None, "is not TOML"),
+        ('exlude = ["x"]', 5, "there is no key `exlude`", "AL440"),
+        ("paths = 3", 5, "`paths` is not a text, or a list of texts", "AL440"),
+        ('where = "n >= 1"\nselect = ["AL1"]', 6, "starts with `AL1`", "AL440"),
+        ("ignore = [", None, "is not TOML", "AL440"),
+        ('where = [\n  "n >= 1",\n  "n >="\n]', 7, "expected an expression", "AL101"),
+        ('where = ["n >= 2", "n <= 1"]', 5, "no `n` is at least 2 and at most 1", "AL483"),
     ],
 )
-def test_a_configuration_that_cannot_be_used(here: Path, text: str, line: int | None, said: str) -> None:
+def test_a_configuration_that_cannot_be_used(here: Path, text: str, line: int | None, said: str, code: str) -> None:
     write(here / "p.algo")
     configure(here, text)
     result = cli("check", "p.algo")
-    assert result.refused("AL440")
+    assert result.refused(code)
     assert said in result.err
     if line is not None:
         assert f"pyproject.toml:{line}:" in result.err
@@ -364,6 +371,27 @@ def test_only_what_does_not_hold_is_shown_if_asked(here: Path) -> None:
     assert "work == n" in out
     assert "flops >= n" not in out
     assert out.splitlines()[-1] == "1 claim holds, 1 fails, 1 is unknown"
+
+
+def test_of_many_claims_that_hold_files_are_counted_unless_asked(here: Path) -> None:
+    path = write(here / "p.algo")
+    (here / "q.algo").write_text(
+        path.read_text("utf-8")
+        .replace("n >= n", "n >= 0")
+        .replace("flops >= n", "\n    ".join(["flops >= n"] + ["ensures flops >= n"] * 20)),
+        "utf-8",
+    )
+    out = cli("check", "p.algo", "q.algo").out
+    assert out.count("work == n") == out.count("flops == n") == 2
+    assert "flops >= n" not in out
+    assert out.splitlines()[-4:] == [
+        "p.algo: 1 claim holds",
+        "q.algo: 21 claims hold",
+        "",
+        "22 claims hold, 2 fail, 2 are unknown; `--verbose` lists all",
+    ]
+    assert cli("check", "p.algo", "q.algo", "-v").out.count("flops >= n") == 22
+    assert "claims hold\n" not in cli("check", "p.algo", "q.algo", "-q").out
 
 
 def test_named_files_are_excluded_if_asked(here: Path) -> None:

@@ -19,8 +19,8 @@ from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
 from archline.language.source import recorded
 from archline.report.changes import cells
-from archline.report.findings import OUTCOMES, found
-from archline.report.view import Accepted, Change, CheckReport, relative
+from archline.report.findings import OUTCOMES, CheckReport, Finding, finding
+from archline.report.view import Accepted, Place, relative
 
 
 def baseline(
@@ -34,9 +34,9 @@ def baseline(
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
         groups[key] = {f"{header}  {renamed(each, form.sizes)}\n" for each in texts}
-    for each in found(report).findings:
+    for each in report.findings:
         if each.code in OUTCOMES.values():
-            key = _from(file, each.path) + (f"::{each.algorithm}" if each.algorithm else "")
+            key = _from(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
             groups.setdefault(key, set()).add(f"accept {each.code} {key}  {each.claim}\n")
     for key, line in _kept(file, targets, named):
         groups.setdefault(key, set()).add(f"{line}\n")
@@ -57,7 +57,7 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
 
 def compared_with(
     file: str, targets: Sequence[str], tolerance: Fraction = Fraction(0), jobs: int | None = None, cached: bool = True
-) -> tuple[tuple[Change, ...], tuple[Accepted, ...]]:
+) -> tuple[tuple[Finding, ...], tuple[Accepted, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
     An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
@@ -70,7 +70,7 @@ def compared_with(
     changes = [_change(each) for each in compared.beyond_tolerance]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
-        changes.append(Change(rules.UNNEEDED.code, file, before[key].line, key.partition("::")[2], message))
+        changes.append(finding(rules.UNNEEDED.code, message, Place(file, before[key].line), key.partition("::")[2]))
     if misread := [each for each in compared.problems if each.rule == NO_BASELINE]:
         raise ArchlineError(misread)
     return tuple(changes), accepted(file)
@@ -92,10 +92,11 @@ def accepted(file: str) -> tuple[Accepted, ...]:
     )
 
 
-def _change(found: CostChange) -> Change:
+def _change(found: CostChange) -> Finding:
     _, metric, said, old, new, more = cells(found)
     message = "; ".join(filter(None, (f"{metric} {said}: {old} -> {new}", more)))
-    return Change(found.rule.code, relative(found.file), found.line, found.algorithm.partition("::")[2], message)
+    place = Place(relative(found.file), found.line)
+    return finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
 
 
 def _algorithms(file: str, targets: Iterable[str]) -> dict[str, Algorithm]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
@@ -14,6 +15,7 @@ from archline.api import processes, result_cache
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.format_expressions import format_fact
+from archline.language.parser import parse_facts
 from archline.language.source import Source, is_path, recorded
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
@@ -30,29 +32,21 @@ Outcome = CheckView | tuple[Diagnostic, ...]
 class Task:
     """A target to check, under further facts, with the certificates of growth that holds or without.
 
-    `source` is the program itself where it was read from standard input; its outcome is not cached. With `fitting`,
-    an algorithm takes those facts that are about its sizes alone. Each algorithm has so many seconds of processor time,
-    and the claims of the file; 0 for as many as it takes.
+    An algorithm takes those facts that are about its sizes alone. `source` is the program itself where it was read from
+    standard input; its outcome is not cached. Each algorithm has so many seconds of processor time, and the claims of
+    the file; 0 for as many as it takes.
     """
 
     target: str
     where: str | None = None
     certificates: bool = False
     source: Source | None = None
-    fitting: bool = False
     seconds: int = 0
 
     @property
     def asked(self) -> object:
         """What its outcome is kept for."""
-        return (
-            "check",
-            self.target,
-            is_path(self.target.partition("::")[0]),
-            self.where,
-            self.certificates,
-            self.fitting,
-        )
+        return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
 
     def known(self) -> CheckView | None:
         """What was decided of it before."""
@@ -73,6 +67,17 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
     return [every[task] for task in tasks]
 
 
+def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
+    """Raise ArchlineError (AL201) for a fact that is about the sizes of no algorithm and of no claim."""
+    told = [each.assumptions for view in views for each in view.algorithms]
+    told += [each.assumptions for view in views for each in view.claims]
+    taken, facts = set(chain(*told)), map(format_fact, parse_facts(tasks[0].where or "", "where"))
+    left = ", ".join(each for each in facts if each not in taken)
+    for module in (_module(each)[0] for each in tasks):
+        for name in module:
+            module[name].assuming(left)
+
+
 def _outcome(cached: bool, task: Task) -> Outcome:
     try:
         with recorded() as read:
@@ -90,7 +95,7 @@ def _decided(task: Task) -> CheckView:
     """What a target ensures. Raises ArchlineError."""
     module, name = _module(task)
     names = list(module) if name is None else [name]
-    subjects = [module[each].assuming(task.where, fitting=task.fitting) for each in names]
+    subjects = [module[each].assuming(task.where, fitting=True) for each in names]
     found = tuple(_group(each, task) for each in subjects)
     program = module.module.program
     ignored = suppressions(program, set(names), whole=name is None)

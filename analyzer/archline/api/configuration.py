@@ -10,7 +10,7 @@ from typing import Any
 
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.source import Source, Span
-from archline.records import record
+from archline.records import record, replace
 from archline.report.view import relative
 
 NAME = "pyproject.toml"
@@ -41,18 +41,18 @@ CONFIGURATION = Rule(
 
 @record
 class Configuration:
-    """What a project's `file` says: empty texts and no entries where it says nothing.
+    """What a project's file, its `source`, says: empty texts and no entries where it says nothing.
 
     `root` is the folder of the repository, or of the file where there is none; the paths that tools take start there.
     """
 
     root: Path
-    file: Path | None = None
+    source: Source | None = None
     paths: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    where: str = ""
+    where: tuple[str, ...] = ()
     baseline: str = ""
     sizes: tuple[str, ...] = ()
     tolerance: str = ""
@@ -60,15 +60,41 @@ class Configuration:
     machine: tuple[str, ...] = ()
     model: str = ""
 
+    @property
+    def folder(self) -> Path:
+        """That of the file; the root where there is none."""
+        return self.root if self.source is None else Path(self.source.path).resolve().parent
+
     def excludes(self, path: Path) -> bool:
         """Whether a file, found in a folder, is left out: by a name of the path below the project, or by the path."""
-        base = self.root if self.file is None else self.file.parent
         whole = path.resolve()
-        below = whole.relative_to(base) if whole.is_relative_to(base) else whole
+        below = whole.relative_to(self.folder) if whole.is_relative_to(self.folder) else whole
         names = (*below.parts, *(Path(*below.parts[:count]).as_posix() for count in range(1, len(below.parts) + 1)))
         return any(fnmatchcase(name, pattern.rstrip("/")) for pattern in self.exclude for name in names)
 
+    @property
+    def facts(self) -> str:
+        """What `where` says in all."""
+        return BETWEEN.join(self.where)
 
+    def placed(self, problem: Diagnostic) -> Diagnostic:
+        """What is wrong with these facts, at its place in the file."""
+        span = problem.span
+        place = None if self.source is None else _place(self.source, "where")
+        if span is None or place is None or span.source.text != self.facts:
+            return problem
+        column, each = span.column, iter(self.where)
+        while column > len(text := next(each)) + 1:
+            column -= len(text + BETWEEN)
+        for line, written in enumerate(place.source.lines[place.line - 1 :], place.line):
+            for start in (written.find(f"{quote}{text}{quote}") + 1 for quote in "\"'"):
+                if start:
+                    end = start + column + span.end_column - span.column
+                    return replace(problem, span=Span(place.source, line, start + column, line, end))
+        return replace(problem, span=place)
+
+
+BETWEEN = ", "
 FINDING_CODES = "findings are AL601 to AL605"
 LISTS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
 PATHS = ("paths", "baseline")
@@ -128,7 +154,7 @@ def _table(source: Source) -> Mapping[str, Any] | None:
 
 
 def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Configuration:
-    known = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "file")]
+    known = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "source")]
     problems: list[Diagnostic] = []
     values: dict[str, Any] = {}
     for key, value in table.items():
@@ -143,14 +169,14 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
                 texts = tuple(relative(str(file.parent / each)) for each in texts)
             elif key == "machine":
                 texts = tuple(relative(str(file.parent / each)) if each.endswith(".toml") else each for each in texts)
-            values[key] = ", ".join(texts) if key not in LISTS or key == "where" else texts
+            values[key] = texts if key in LISTS else texts[0]
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
             problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint=FINDING_CODES))
     if problems:
         raise ArchlineError(problems)
-    return Configuration(_repository(file.parent) or file.parent, file, **values)
+    return Configuration(_repository(file.parent) or file.parent, source, **values)
 
 
 def unknown_codes(codes: Sequence[str]) -> list[str]:

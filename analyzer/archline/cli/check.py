@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -19,7 +21,7 @@ from archline.records import replace
 from archline.report.checks import formats
 
 if TYPE_CHECKING:
-    from archline.report.view import CheckReport
+    from archline.report.findings import CheckReport
 
 CONFIGURED = {
     "paths": "targets",
@@ -37,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_target(parser, many=True, required=False)
     shared.add_where(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, such as AL602, too")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show what does not hold alone")
+    how_much = parser.add_mutually_exclusive_group()
+    how_much.add_argument("-q", "--quiet", action="store_true", help="show what does not hold alone")
+    how_much.add_argument("-v", "--verbose", action="store_true", help="show each claim that holds, however many do")
     parser.add_argument("--force-exclude", action="store_true", help="leave out named files, too, as `exclude` says")
     parser.add_argument("--baseline", metavar="FILE", help="compare costs with those of this file")
     parser.add_argument(
@@ -60,64 +64,73 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api import rules
-    from archline.api.checks import Task, outcomes
+    from archline.api.checks import Task, outcomes, require_sizes
     from archline.api.configuration import FINDING_CODES, unknown_codes
     from archline.language.diagnostics import ArchlineError, Diagnostic, error
-    from archline.report.findings import found as findings
+    from archline.report.findings import CheckReport
     from archline.report.layout import terminal_width
-    from archline.report.view import CheckReport, CheckView
+    from archline.report.view import CheckView
 
     if options.certificates and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--certificates` is for `--format text` and `json`")
     for code in unknown_codes([*(options.select or ()), *(options.ignore or ())]):
         raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
     project = options.configuration
-    # Facts of the command line are about all algorithms, those of the project about the ones that have their sizes.
-    where, fitting = (project.where, True) if options.where is None else (options.where, False)
     # A file that several use is reported once.
     problems: dict[str, Diagnostic] = {each.render(): each for each in options.problems}
-    views: list[CheckView] = []
+
+    @contextmanager
+    def reported() -> Iterator[None]:
+        """Errors are findings, too."""
+        try:
+            yield
+        except ArchlineError as problem:
+            found = problem.diagnostics if options.where is not None else map(project.placed, problem.diagnostics)
+            problems.update((each.render(), each) for each in found)
+
     tasks: list[Task] = []
     for target in [] if problems else _targets(options):
-        try:
+        with reported():
             source = shared.standard_input() if target == "-" else None
-        except ArchlineError as problem:
-            problems |= {each.render(): each for each in problem.diagnostics}
-        else:
-            tasks.append(Task(target, where or None, options.certificates, source, fitting, options.time_limit))
+            where = project.facts if options.where is None else options.where
+            tasks.append(Task(target, where or None, options.certificates, source, options.time_limit))
+    views: list[CheckView] = []
     for found in outcomes(tasks, options.jobs, cached=not options.no_cache):
-        if isinstance(found, CheckView):
+        with reported():
+            if not isinstance(found, CheckView):
+                raise ArchlineError(found)
             views.append(found)
-        else:
-            problems |= {each.render(): each for each in found}
+    if options.where is not None and views and not problems:
+        # Facts of the project may be about other programs than these.
+        with reported():
+            require_sizes(tasks, views)
+        if problems:
+            views.clear()
     report = CheckReport(
         tuple(views),
-        tuple(problems.values()),
-        options.strict,
-        options.certificates,
-        tuple(options.select or ("AL",)),
-        tuple(options.ignore or ()),
+        strict=options.strict,
+        certificates=options.certificates,
+        select=tuple(options.select or ("AL",)),
+        ignore=tuple(options.ignore or ()),
         root=project.root,
         quiet=options.quiet,
+        verbose=options.verbose or options.certificates,
     )
     named = [each.target for each in tasks if each.source is None]
-    if options.write_baseline is not None:
-        if problems:
-            print(f"{options.write_baseline} is not written: not all programs can be checked", file=sys.stderr)
-        else:
-            report = _written(options, report, named)
-            print(f"wrote {options.write_baseline}", file=sys.stderr)
+    if options.write_baseline is not None and problems:
+        print(f"{options.write_baseline} is not written: not all programs can be checked", file=sys.stderr)
+    elif options.write_baseline is not None:
+        report = _written(options, report, named)
+        print(f"wrote {options.write_baseline}", file=sys.stderr)
     elif options.baseline is not None and not options.problems:
-        try:
+        with reported():
             report = _compared(options, report, named)
-        except ArchlineError as problem:
-            problems |= {each.render(): each for each in problem.diagnostics}
-            report = replace(report, problems=tuple(problems.values()))
+    report = replace(report, problems=tuple(problems.values()))
     renderer = import_module(f"archline.report.checks.{options.format}")
     sys.stdout.write(renderer.render(report, terminal_width()))
     if problems:
         raise ArchlineError(report.problems)
-    return 1 if findings(report).failing(report.strict) else 0
+    return 1 if report.failing else 0
 
 
 def _targets(options: argparse.Namespace) -> list[str]:

@@ -45,7 +45,7 @@ def execute(options: argparse.Namespace) -> int:
 
     project = options.configuration
     # Its sizes are those of the whole project.
-    whole = options.head is None and (project.file is None or project.file.parent == Path.cwd())
+    whole = options.head is None and (project.source is None or project.folder == Path.cwd())
     found = diff(
         options.base,
         options.head,

@@ -16,7 +16,7 @@ from archline.report import json as documents
 from archline.report.checks.github import command
 from archline.report.findings import ERROR, Finding, of_diagnostic
 from archline.report.layout import indented, table
-from archline.report.view import relative
+from archline.report.view import Place, relative
 
 LONGEST, BEFORE = 60, 20
 """Characters of an expression that are shown, and of those before a difference; JSON has it whole."""
@@ -133,9 +133,7 @@ def github(found: Differences, width: int) -> str:
     for each in found.findings:
         algorithm, metric, said, old, new, more = cells(each)
         message = "\n".join(filter(None, (f"{algorithm}: {metric} {said}", f"{old} -> {new}", more)))
-        finding = Finding(
-            each.rule.code, ERROR, each.rule.title, message, relative(each.file), None, each.line, algorithm
-        )
+        finding = Finding(each.rule.code, ERROR, each.rule.title, message, Place(relative(each.file), each.line))
         lines.append(command(finding, Path.cwd()))
     return "".join(f"{line}\n" for line in (*lines, verdict(found), *_refused(found)))
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from archline.claims.optimality import Attained
     from archline.claims.published import Published
     from archline.claims.verdict import Verdict
-    from archline.language.diagnostics import Diagnostic
     from archline.language.source import Span
     from archline.language.suppressions import Suppression
     from archline.report.communication import CommunicationView
@@ -143,13 +142,16 @@ class Row:
 
 @record
 class Place:
-    """Where something stands: the end is exclusive, the path relative to the current folder where it is inside."""
+    """Where something stands: the end is exclusive, the path relative to the current folder where it is inside.
+
+    What is not known is 0, of the path empty.
+    """
 
     path: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
 
     @staticmethod
     def of(span: Span) -> Place:
@@ -157,7 +159,7 @@ class Place:
         return Place(relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
+        return ":".join(str(part) for part in (self.path, self.line) if part)
 
 
 def relative(path: str) -> str:
@@ -315,20 +317,6 @@ class CheckView:
 
 
 @record
-class Change:
-    """What became of a cost that a baseline has, or an entry of it that nothing needs: the rule's code, and where.
-
-    The `line` is that of the algorithm's header, of an entry that in the baseline; 0 where there is none.
-    """
-
-    code: str
-    path: str
-    line: int
-    algorithm: str
-    message: str
-
-
-@record
 class Accepted:
     """An entry of a baseline, at its `line`, that takes over the finding of a code about a claim of an algorithm."""
 
@@ -343,38 +331,6 @@ class Accepted:
     def about(self) -> tuple[str, ...]:
         """What it has in common with the finding that it takes over."""
         return self.code, self.path, self.algorithm, self.claim
-
-
-@record
-class CheckReport:
-    """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
-
-    `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings of a
-    code that starts with one of `select` are made, but for those of `ignore`. `changes` and what is `accepted`
-    are those of a baseline, if one was `compared`. Tools name files by their path from `root`.
-    """
-
-    targets: tuple[CheckView, ...]
-    problems: tuple[Diagnostic, ...] = ()
-    strict: bool = False
-    certificates: bool = False
-    select: tuple[str, ...] = ("AL",)
-    ignore: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
-    compared: bool = False
-    root: Path = field(default_factory=Path.cwd)
-    quiet: bool = False
-    """Whether text shows what does not hold alone."""
-
-    @property
-    def all(self) -> tuple[Contract, ...]:
-        """Every contract and claim of every target."""
-        return tuple(contract for view in self.targets for group in view.groups for contract in group.contracts)
-
-    def selected(self, code: str) -> bool:
-        """Whether findings of a code are made."""
-        return code.startswith(self.select) and not code.startswith(self.ignore)
 
 
 @record

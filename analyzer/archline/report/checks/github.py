@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archline.report.findings import ERROR, NOTE, WARNING, Finding, found
-from archline.report.view import CheckReport, from_root
+from archline.report.findings import ERROR, NOTE, WARNING, CheckReport, Finding
+from archline.report.view import from_root
 
 COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 
 
 def render(report: CheckReport, width: int) -> str:
     """A command a finding, nothing where there is none."""
-    return "".join(f"{command(each, report.root)}\n" for each in found(report).findings)
+    return "".join(f"{command(each, report.root)}\n" for each in report.findings)
 
 
 def command(finding: Finding, root: Path) -> str:
     """The command of a finding; paths start at the root."""
-    place = finding.place
     known = {
-        "file": finding.path and from_root(finding.path, root),
+        "file": from_root(finding.path, root),
         "line": finding.line,
-        "col": place and place.column,
+        "col": finding.place.column,
         "title": f"{finding.code}: {finding.title}",
     }
     properties = ",".join(f"{name}={_property(str(value))}" for name, value in known.items() if value)

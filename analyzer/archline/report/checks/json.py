@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from archline.report import json
-from archline.report.findings import Finding, found
-from archline.report.view import CheckReport, Contract, Stop
+from archline.report.findings import CheckReport
+from archline.report.view import Contract, Stop
 
 
 def render(report: CheckReport, width: int) -> str:
@@ -14,10 +14,8 @@ def render(report: CheckReport, width: int) -> str:
     if report.problems and not report.targets:
         return ""
 
-    every = found(report)
-
     def shown(contract: Contract) -> dict[str, Any]:
-        code, ignored = every.of(contract)
+        code, ignored = report.of(contract)
         more: dict[str, Any] = {"code": code, "ignored": ignored} if code else {}
         if report.certificates:
             more["certificates"] = list(contract.certificates)
@@ -40,19 +38,9 @@ def render(report: CheckReport, width: int) -> str:
         }
         for view in report.targets
     ]
-    return json.render({"version": json.VERSION, "targets": targets, "findings": list(map(_finding, every.findings))})
-
-
-def _finding(each: Finding) -> dict[str, Any]:
-    """What counts, also what is about no claim."""
-    return {
-        "code": each.code,
-        "level": each.level,
-        "message": each.message,
-        "path": each.path,
-        "line": each.line,
-        "algorithm": each.algorithm,
-    }
+    about = ("code", "level", "message", "path", "line", "algorithm")
+    findings = [{name: getattr(each, name) for name in about} for each in report.findings]
+    return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
 
 
 def _stop(stop: Stop | None) -> dict[str, Any]:

@@ -5,86 +5,70 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from archline.language.diagnostics import Diagnostic
 from archline.report.contracts import reasons
-from archline.report.findings import OF_ENTRIES, Finding, Found, found
-from archline.report.view import CheckReport, CheckView, Contract, relative
+from archline.report.findings import ERROR, OF_ENTRIES, RULES, CheckReport, Finding
+from archline.report.view import CheckView, Contract
 
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write."""
+COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+"""The attributes of a suite that say how many of which elements are in it."""
 
 
 def render(report: CheckReport, width: int) -> str:
     """A suite for each target, and one for what cannot be checked."""
     root = _element("testsuites", name="archline check")
-    every = found(report)
-    root.extend(_suite(report, every, view) for view in report.targets)
-    changes = [each for each in every.failing(report.strict) if each.code in OF_ENTRIES]
-    if changes:
-        suite = _element("testsuite", name="baseline and comments")
-        suite.extend(_entry(each) for each in changes)
-        root.append(suite)
-    if report.problems:
-        suite = _element("testsuite", name="cannot be checked")
-        suite.extend(map(_refused, report.problems))
-        root.append(suite)
+    root.extend(_suite(report, view) for view in report.targets)
+    entries = [_case(each, "failure") for each in report.failing if each.code in OF_ENTRIES]
+    refused = [_case(each, "error") for each in report.findings if each.level == ERROR and each.code not in RULES]
+    for name, cases in (("baseline and comments", entries), ("cannot be checked", refused)):
+        if cases:
+            root.append(suite := _element("testsuite", name=name))
+            suite.extend(cases)
     for each in (*root, root):
-        _count(each)
+        for attribute, tag in COUNTED.items():
+            each.set(attribute, str(sum(1 for _ in each.iter(tag))))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(report: CheckReport, every: Found, view: CheckView) -> ElementTree.Element:
+def _suite(report: CheckReport, view: CheckView) -> ElementTree.Element:
     suite = _element("testsuite", name=view.target)
     for group in view.groups:
         for each in group.contracts:
             where = {"file": each.place.path, "line": str(each.place.line)}
-            case = _element("testcase", classname=group.name, name=each.text, **where)
-            case.extend(_outcome(report, every, each))
-            suite.append(case)
+            suite.append(case := _element("testcase", classname=group.name, name=each.text, **where))
+            case.extend(_outcome(report, each))
     notes = [f"{each.stop.place}: {each.name}: {each.stop.text}" for each in view.groups if each.stop is not None]
     if notes:
-        output = _element("system-out")
-        output.text = _legal("\n".join(notes))
-        suite.append(output)
+        suite.append(_element("system-out", "\n".join(notes)))
     return suite
 
 
-def _outcome(report: CheckReport, every: Found, contract: Contract) -> list[ElementTree.Element]:
-    code, ignored = every.of(contract)
+def _outcome(report: CheckReport, contract: Contract) -> list[ElementTree.Element]:
+    code, ignored = report.of(contract)
     if contract.outcome == "holds":
         return []
     if ignored or (contract.outcome != "fails" and not report.strict):
         said = f"{code} is ignored" if ignored else contract.outcome
         return [_element("skipped", message=f"{said}: {contract.reason}")]
-    failure = _element("failure", type=contract.outcome, message=contract.reason)
-    failure.text = _legal("\n".join([str(contract.place), *reasons(contract)]))
-    return [failure]
+    text = "\n".join([str(contract.place), *reasons(contract)])
+    return [_element("failure", text, type=contract.outcome, message=contract.reason)]
 
 
-def _entry(finding: Finding) -> ElementTree.Element:
-    """A cost that changed, or a comment or an entry of the baseline that nothing needs."""
-    case = _element("testcase", classname=finding.algorithm, name=f"{finding.code}: {finding.title}", file=finding.path)
-    case.append(_element("failure", type=finding.code, message=finding.message))
+def _case(finding: Finding, tag: str) -> ElementTree.Element:
+    """What is about no claim: a cost that changed, an entry that nothing needs, a program that cannot be checked."""
+    name = f"{finding.code}: {finding.title}"
+    case = _element("testcase", classname=finding.algorithm or finding.path, name=name, file=finding.path)
+    text = "\n".join(filter(None, (str(finding.place), finding.message)))
+    case.append(_element(tag, text, type=finding.code, message=finding.message))
     return case
 
 
-def _refused(problem: Diagnostic) -> ElementTree.Element:
-    path = problem.span.source.path if problem.span else problem.path or ""
-    case = _element("testcase", classname=relative(path), name=f"{problem.rule.code}: {problem.rule.title}")
-    failure = _element("error", type=problem.rule.code, message=problem.message)
-    failure.text = _legal(problem.render())
-    case.append(failure)
-    return case
-
-
-def _count(suite: ElementTree.Element) -> None:
-    for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(sum(1 for _ in suite.iter(tag))))
-
-
-def _element(tag: str, **attributes: str) -> ElementTree.Element:
-    return ElementTree.Element(tag, {name: _legal(value) for name, value in attributes.items()})
+def _element(tag: str, text: str | None = None, **attributes: str) -> ElementTree.Element:
+    element = ElementTree.Element(tag, {name: _legal(value) for name, value in attributes.items()})
+    element.text = text and _legal(text)
+    return element
 
 
 def _legal(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -11,62 +10,46 @@ from typing import Any
 from urllib.parse import quote
 
 from archline.report import json
-from archline.report.findings import Finding, found
-from archline.report.view import CheckReport, from_root
+from archline.report.findings import CheckReport, Finding
+from archline.report.view import Place, from_root
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def render(report: CheckReport, width: int) -> str:
-    """One run, with the rules of its findings."""
-    results = found(report).findings
-    rules = dict(sorted((each.code, {"id": each.code, "shortDescription": {"text": each.title}}) for each in results))
-    driver = {"name": "archline", "version": version("archline"), "rules": list(rules.values())}
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "results": _results(results, list(rules), report.root),
-    }
+    """One run, with the rules of its findings; equal findings are numbered."""
+    titles = dict(sorted({each.code: each.title for each in report.findings}.items()))
+    rules = [{"id": code, "shortDescription": {"text": title}} for code, title in titles.items()]
+    driver = {"name": "archline", "version": version("archline"), "rules": rules}
+    codes, seen = list(titles), Counter[tuple[str, ...]]()
+    results = [_result(each, codes.index(each.code), report.root, seen) for each in report.findings]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json.render({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _results(findings: Sequence[Finding], rules: list[str], root: Path) -> list[dict[str, Any]]:
-    """Each with a fingerprint that stays the same when lines are added above; equal claims are numbered."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    results = []
-    for each in findings:
-        path = from_root(each.path, root)
-        what = (each.code, path, each.algorithm, each.claim or each.message)
-        seen[what] += 1
-        mark = sha256("\0".join((*what, str(seen[what]))).encode()).hexdigest()[:32]
-        results.append({**_result(each, rules, path), "partialFingerprints": {"archlineFinding/v1": mark}})
-    return results
-
-
-def _result(finding: Finding, rules: list[str], path: str) -> dict[str, Any]:
+def _result(finding: Finding, rule: int, root: Path, seen: Counter[tuple[str, ...]]) -> dict[str, Any]:
+    """A finding with a fingerprint that stays the same when lines are added above."""
+    path = from_root(finding.path, root)
+    what = (finding.code, path, finding.algorithm, finding.claim or finding.message)
+    seen[what] += 1
+    mark = sha256("\0".join((*what, str(seen[what]))).encode()).hexdigest()[:32]
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "ruleIndex": rules.index(finding.code),
+        "ruleIndex": rule,
         "level": finding.level,
         "message": {"text": finding.message},
+        "partialFingerprints": {"archlineFinding/v1": mark},
     }
     if path:
-        base = {} if Path(path).is_absolute() else {"uriBaseId": "%SRCROOT%"}
-        where: dict[str, Any] = {"artifactLocation": {"uri": _uri(path), **base}}
-        if (region := _region(finding)) is not None:
-            where["region"] = region
+        absolute = Path(path).is_absolute()
+        uri = {"uri": Path(path).as_uri()} if absolute else {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
+        where = {"artifactLocation": uri, **({"region": _region(finding.place)} if finding.line else {})}
         result["locations"] = [{"physicalLocation": where}]
     return result
 
 
-def _uri(path: str) -> str:
-    return Path(path).as_uri() if Path(path).is_absolute() else quote(path)
-
-
-def _region(finding: Finding) -> dict[str, int] | None:
-    place = finding.place
-    if place is None:
-        return None if finding.line is None else {"startLine": finding.line}
-    # Without an end, a region goes to the end of its line.
-    end = {"endColumn": place.end_column} if place.end_line == place.line else {}
-    return {"startLine": place.line, "startColumn": place.column, **end}
+def _region(place: Place) -> dict[str, int]:
+    """Without columns a region is its whole line, without an end it goes to the end of the line."""
+    start = {"startColumn": place.column} if place.column else {}
+    end = {"endColumn": place.end_column} if start and place.end_line == place.line else {}
+    return {"startLine": place.line, **start, **end}

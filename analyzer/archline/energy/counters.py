@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,7 +36,9 @@ class Rapl:
 
     def __init__(self, folder: Path = POWERCAP) -> None:
         zones = sorted(each.parent for each in folder.glob("intel-rapl:*/energy_uj"))
-        self._zones = [each for each in zones if _name(each).startswith(("package", "dram"))]
+        self._zones = [
+            each for each in zones if (each / "name").read_text(encoding="ascii").startswith(("package", "dram"))
+        ]
         if not self._zones:
             hint = "RAPL is for x86 on Linux; in a virtual machine there is mostly none"
             raise error(rules.COUNTERS, f"there are no energy counters in `{folder}`", path=str(folder), hint=hint)
@@ -56,10 +59,6 @@ class Rapl:
             return self._total / 1e6
 
 
-def _name(zone: Path) -> str:
-    return (zone / "name").read_text(encoding="ascii").strip()
-
-
 def _microjoules(file: Path) -> int:
     try:
         return int(file.read_text(encoding="ascii"))
@@ -75,21 +74,19 @@ class Nvml:
 
     def __init__(self, index: int = 0) -> None:
         try:
-            self._library: Any = import_module("pynvml")
-            self._library.nvmlInit()
-            self._device = self._library.nvmlDeviceGetHandleByIndex(index)
-            self._start = self._read()
+            library: Any = import_module("pynvml")
+            library.nvmlInit()
+            self._millijoules = partial(
+                library.nvmlDeviceGetTotalEnergyConsumption, library.nvmlDeviceGetHandleByIndex(index)
+            )
+            self._start = self._millijoules()
         except Exception as problem:
             hint = "`pip install nvidia-ml-py`; the counter is that of Volta and later"
             raise error(rules.COUNTERS, f"NVML gives no energy of GPU {index}: {problem}", hint=hint) from None
 
-    def _read(self) -> int:
-        millijoules: int = self._library.nvmlDeviceGetTotalEnergyConsumption(self._device)
-        return millijoules
-
     def joules(self) -> float:
         """The energy since it was made."""
-        return (self._read() - self._start) / 1e3
+        return float(self._millijoules() - self._start) / 1e3
 
 
 def measured(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:

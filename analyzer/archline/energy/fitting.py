@@ -13,15 +13,14 @@ Each row is divided by the energy of the fit, so that errors are relative. Stand
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from archline.energy import rules
-from archline.energy.quantities import QUANTITIES
-from archline.language.diagnostics import error
-from archline.records import field, record
+from archline.energy.quantities import QUANTITIES, Definition
+from archline.language.diagnostics import ArchlineError, counted, error
+from archline.records import record
 
 Array = npt.NDArray[np.float64]
 MAX_CONDITION = 30.0
@@ -42,6 +41,8 @@ WHAT_TO_MEASURE = {
     frozenset(("eps_io", "pi_io")): "runs with few operations a line and little parallelism (work/span)",
     frozenset(("pi_op", "pi_io")): "runs with more and with fewer operations a line than the balance pi_io/pi_op",
 }  # fmt: skip
+COLUMNS = {"roofline": ("flops", "bytes", "seconds", "joules"), "ice": ("work", "span", "io", "joules")}
+"""What each model's measurements have."""
 
 
 @record
@@ -55,20 +56,20 @@ class Fitted:
 
 @record(eq=False)
 class Measurements:
-    """Runs: their amounts by column, each an array with an entry a run, and the precision of each, empty if none."""
+    """Runs: their amounts by column, each an array with an entry a run, and the precision of each, empty if none.
+
+    `repeated` is how many runs were left out, since another has the same numbers.
+    """
 
     columns: Mapping[str, Array]
-    precision: tuple[str, ...] = ()
-    source: str = ""
+    precision: Sequence[str]
+    source: str
+    repeated: int
 
     @property
     def runs(self) -> int:
         """How many there are."""
         return len(self.columns["joules"])
-
-    def of(self, precision: str) -> npt.NDArray[np.bool_]:
-        """Which runs have a precision."""
-        return np.array([each == precision for each in self.precision])
 
 
 @record(eq=False)
@@ -76,17 +77,20 @@ class Fit:
     """Fitted parameters by name, `eps_flop@double` where there are precisions; `condition` is that of the columns.
 
     `residuals` are those of relative errors: `root_mean_square` and `largest`. `rates` are the largest seen of
-    `peak_sustained` (by precision) and `bandwidth_sustained`, in flop/s and B/s; `precisions` has those of the runs.
+    `peak_sustained` (by precision) and `bandwidth_sustained`, in flop/s and B/s.
     """
 
     model: str
+    data: Measurements
     parameters: Mapping[str, Fitted]
     condition: float
     residuals: Mapping[str, float]
-    runs: int
-    source: str = ""
-    rates: Mapping[str, float] = field(default_factory=dict)
-    precisions: tuple[str, ...] = ()
+    rates: Mapping[str, float]
+
+
+def definition(name: str) -> Definition:
+    """What a parameter or a rate stands for, in whatever precision."""
+    return QUANTITIES[name.partition("@")[0]]
 
 
 def fitted(model: str, data: Measurements) -> Fit:
@@ -94,60 +98,76 @@ def fitted(model: str, data: Measurements) -> Fit:
 
     Raises ArchlineError (AL468) for columns that cannot be distinguished, and too few runs.
     """
-    return _roofline(data) if model == "roofline" else _ice(data)
-
-
-COLUMNS = {"roofline": ("flops", "bytes", "seconds", "joules"), "ice": ("work", "span", "io", "joules")}
-"""What each model's measurements have."""
-
-
-def _roofline(data: Measurements) -> Fit:
-    flops, moved, seconds, joules = (data.columns[name] for name in COLUMNS["roofline"])
-    precisions = tuple(sorted(set(data.precision)))
-    parts = {f"eps_flop@{each}" if each else "eps_flop": flops * data.of(each) for each in precisions}
-    if not precisions:
-        parts = {"eps_flop": flops}
-    solution = _least_squares({**parts, "eps_mem": moved, "pi0": seconds}, joules)
+    joules, parts = data.columns["joules"], _parts(model, data)
+    if data.runs <= len(parts):
+        message = f"{counted(data.runs, 'run')} cannot determine {len(parts)} parameters and their errors"
+        raise error(rules.NOT_DETERMINED, message, hint=f"measure {len(parts) + 1} and more, better some dozens")
+    for name in (name for name, part in parts.items() if not np.any(part)):
+        raise _refusal("it takes no part in any of the runs", name)
     rates = {
-        name.replace("eps_flop", "peak_sustained"): float(np.max(column / seconds)) for name, column in parts.items()
+        rate + name.removeprefix(energy): float(np.max(part / parts["pi0"]))
+        for name, part in parts.items()
+        for energy, rate in (("eps_flop", "peak_sustained"), ("eps_mem", "bandwidth_sustained"))
+        if name.startswith(energy)
     }
-    rates["bandwidth_sustained"] = float(np.max(moved / seconds))
-    return _fit("roofline", data, solution, rates, precisions)
+    found = _solve(_split(parts, joules) if model == "ice" else parts, joules)
+    condition, errors = _examined(found)
+    numbers = zip(found.estimates.tolist(), errors.tolist(), (definition(name).unit for name in parts), strict=True)
+    parameters = {name: Fitted(*each) for name, each in zip(parts, numbers, strict=True)}
+    mean, largest = np.sqrt(np.mean(found.residuals**2)), np.max(np.abs(found.residuals))
+    residuals = {"root_mean_square": float(mean), "largest": float(largest)}
+    return Fit(model, data, parameters, condition, residuals, rates)
 
 
-def _ice(data: Measurements) -> Fit:
-    work, span, io, joules = (data.columns[name] for name in COLUMNS["ice"])
-    memory = io / work
+def _parts(model: str, data: Measurements) -> dict[str, Array]:
+    """What each parameter is multiplied by, of ICE's maximum on either side."""
+    first, second, third = (data.columns[name] for name in COLUMNS[model][:3])
+    if model == "ice":
+        return {"eps_op": first, "eps_io": third, "pi_op": second, "pi_io": third * second / first}
+    which = {f"eps_flop@{each}": np.array(data.precision) == each for each in sorted({*data.precision})}
+    flops = {name: first * runs for name, runs in which.items()} or {"eps_flop": first}
+    return {**flops, "eps_mem": second, "pi0": third}
+
+
+def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
+    """The parts where either side of the maximum takes part in the runs in which it is the larger one.
+
+    Raises ArchlineError (AL468) where the runs do not tell two sides from one.
+    """
+    memory = whole["eps_io"] / whole["eps_op"]
     order = np.argsort(memory)
-    found: list[tuple[_Solution, dict[str, Array]]] = []
-    for count in range(LEAST_SIDE, data.runs - LEAST_SIDE + 1):
-        binds = np.zeros(data.runs, dtype=bool)
-        binds[order[count:]] = True
-        columns = {
-            "eps_op": work,
-            "eps_io": io,
-            "pi_op": np.where(binds, 0.0, span),
-            "pi_io": np.where(binds, memory * span, 0.0),
-        }
-        if np.linalg.matrix_rank(np.column_stack(list(columns.values())) / joules[:, None]) < len(columns):
-            continue
-        solution = _solve(columns, joules, 1)
-        computed = solution.estimates[2] * work >= solution.estimates[3] * io
-        # Within the noise a run near the balance may be on either side.
-        if np.sum(computed == binds) <= 1:
-            found.append((solution, columns))
-    best = _solve(min(found, key=lambda each: _squares(each[0]))[1], joules) if found else None
-    sides = [("eps_op", "eps_io", "pi_op"), ("eps_op", "eps_io", "pi_io")]
-    whole = {"eps_op": work, "eps_io": io, "pi_op": span, "pi_io": memory * span}
-    least = min(_squares(_solve({name: whole[name] for name in side}, joules)) for side in sides)
-    # A parameter and the place of the split more are worth it by Schwarz's criterion, with a margin of half of that.
-    if best is None or least < _squares(best) * data.runs ** (3 / data.runs):
-        _refuse(("pi_op", "pi_io"), "one side of the maximum explains all runs as well as two do")
-    return _fit("ice", data, _accepted(best), {}, ())
+    rows = np.column_stack(list(whole.values())) / joules[:, None]
+    lengths = np.linalg.norm(rows, axis=0)
+    rows = rows[order] / lengths
+    low, high = rows * (1, 1, 1, 0), rows * (1, 1, 0, 1)
+    splits = np.arange(LEAST_SIDE, len(rows) - LEAST_SIDE + 1)
+    # The normal equations of a split: sums over the runs below it and those above it.
+    matrix = _both(low[:, :, None] * low[:, None], high[:, :, None] * high[:, None])[splits]
+    right = _both(low, high)[splits]
+    estimates = np.einsum("sij,sj->si", np.linalg.pinv(matrix, hermitian=True), right)
+    squares = len(rows) - np.sum(estimates * right, axis=1)
+    op, io = (estimates / lengths).T[2:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        computed = np.searchsorted(memory[order], op / io, side="right")
+    # Within the noise a run near the balance may be on either side.
+    agreeing = np.flatnonzero(np.abs(computed - splits) <= 1)
+    if len(agreeing):
+        below = np.argsort(order) < splits[min(agreeing, key=squares.__getitem__)]
+        parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
+        sides = ({name: part for name, part in whole.items() if name != other} for other in ("pi_op", "pi_io"))
+        least = min(_solve(side, joules).squares for side in sides)
+        # A parameter and the place of the split more are worth it by Schwarz's criterion, with a margin of half of it.
+        if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
+            return parts
+    raise _refusal("one side of the maximum explains all runs as well as two do", "pi_op", "pi_io")
 
 
-def _squares(found: _Solution) -> float:
-    return float(np.sum(found.residuals**2))
+def _both(low: Array, high: Array) -> Array:
+    """The sum of the first entries of `low` and the other ones of `high`, for each number of first entries."""
+    start = np.zeros_like(low[:1])
+    return np.concatenate((start, np.cumsum(low, axis=0))) + np.concatenate(
+        (np.cumsum(high[::-1], axis=0)[::-1], start)
+    )
 
 
 @record(eq=False)
@@ -159,110 +179,60 @@ class _Solution:
     rows: Array
     residuals: Array
 
+    @property
+    def squares(self) -> float:
+        """The sum that is least."""
+        return float(np.sum(self.residuals**2))
 
-def _solve(columns: Mapping[str, Array], joules: Array, rounds: int = ROUNDS) -> _Solution:
-    matrix = np.column_stack(list(columns.values()))
+
+def _solve(parts: Mapping[str, Array], joules: Array) -> _Solution:
+    matrix = np.column_stack(list(parts.values()))
     # Columns differ by many orders of magnitude.
     lengths = np.linalg.norm(matrix / joules[:, None], axis=0)
-    energies = joules
-    for _ in range(rounds):
-        rows = matrix / energies[:, None] / lengths
-        estimates, *_ = np.linalg.lstsq(rows, joules / energies, rcond=None)
-        predicted = matrix / lengths @ estimates
+    matrix, energies = matrix / lengths, joules
+    for _ in range(ROUNDS):
+        estimates, *_ = np.linalg.lstsq(matrix / energies[:, None], joules / energies, rcond=None)
+        predicted = matrix @ estimates
         if not np.all(predicted > 0):
             break
         energies = predicted
-    return _Solution(tuple(columns), estimates / lengths, rows * lengths, joules / energies - rows @ estimates)
+    rows = matrix / energies[:, None]
+    return _Solution(tuple(parts), estimates / lengths, rows * lengths, joules / energies - rows @ estimates)
 
 
-def _least_squares(columns: Mapping[str, Array], joules: Array) -> _Solution:
-    for name, column in columns.items():
-        if not np.any(column):
-            _refuse((name, name), "it takes no part in any of the runs")
-    return _accepted(_solve(columns, joules))
+def _examined(found: _Solution) -> tuple[float, Array]:
+    """The condition number and the HC3 standard errors.
 
-
-def _accepted(found: _Solution) -> _Solution:
-    """The solution. Raises ArchlineError (AL468) where its parameters are not distinguished, or are below 0."""
-    runs, count = found.rows.shape
-    if runs <= count:
-        message = f"{runs} runs do not determine {count} parameters and their errors"
-        raise error(rules.NOT_DETERMINED, message, hint=f"measure {count + 1} and more, better some dozens")
-    if _condition(found.rows) > MAX_CONDITION:
-        pair = _alike(found)
-        message = f"in these runs their parts are nearly proportional (condition number {_condition(found.rows):.3g}"
-        _refuse(pair, f"{message}, {MAX_CONDITION:g} at most)")
-    for name, estimate, margin in zip(found.names, found.estimates, _errors(found), strict=True):
-        if estimate < -INTERVAL * margin:
-            message = f"`{name}` comes out as {estimate:.3g} +- {INTERVAL * margin:.2g}, below 0, which no machine has"
-            hint = "check the units (all are SI: bytes, seconds, joules) and which column is which"
-            raise error(rules.NOT_DETERMINED, message, hint=hint)
-        if estimate < 0:
-            others = [each for each in found.names if each != name]
-            partner = max(others, key=lambda each: _proportion(found, name, each))
-            _refuse((name, partner), f"`{name}` comes out as {estimate:.3g} +- {INTERVAL * margin:.2g}, below 0")
-    return found
-
-
-def _condition(rows: Array) -> float:
-    with np.errstate(divide="ignore"):
-        return float(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)))
-
-
-def _alike(found: _Solution) -> tuple[str, str]:
-    """The two parameters with the largest shares of their variance in the smallest singular value (Belsley et al.)."""
-    _, values, directions = np.linalg.svd(found.rows / np.linalg.norm(found.rows, axis=0), full_matrices=False)
-    parts = directions.T**2 / np.maximum(values, 1e-99) ** 2
-    shares = parts[:, -1] / np.sum(parts, axis=1)
-    first, second = sorted(np.argsort(shares)[-2:])
-    return found.names[first], found.names[second]
-
-
-def _proportion(found: _Solution, one: str, other: str) -> float:
-    """The cosine of the angle between two columns: 1 where they are proportional."""
-    first, second = (found.rows[:, found.names.index(each)] for each in (one, other))
-    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
-
-
-def _errors(found: _Solution) -> Array:
-    """HC3 standard errors of the estimates."""
+    Raises ArchlineError (AL468) where the parameters cannot be distinguished, or are below 0.
+    """
     lengths = np.linalg.norm(found.rows, axis=0)
     rows = found.rows / lengths
-    inverse = np.linalg.inv(rows.T @ rows)
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    condition = float(values[0] / max(values[-1], 1e-99))
+    # A change along the last direction changes the energies least: parameters with large parts in it are alike.
+    alike = dict(zip(found.names, np.abs(directions[-1]), strict=True))
+    if condition > MAX_CONDITION:
+        pair = sorted(sorted(alike, key=alike.__getitem__)[-2:], key=found.names.index)
+        reason = f"in these runs their parts are nearly proportional (condition number {condition:.3g}"
+        raise _refusal(f"{reason}, {MAX_CONDITION:g} at most)", *pair)
+    inverse = directions.T / values**2 @ directions
     leverage = np.sum(rows @ inverse * rows, axis=1)
     scaled = found.residuals / np.maximum(1 - leverage, 1e-12)
-    middle = (rows * scaled[:, None] ** 2).T @ rows
-    errors: Array = np.sqrt(np.diag(inverse @ middle @ inverse)) / lengths
-    return errors
+    errors: Array = np.linalg.norm(inverse @ rows.T * scaled, axis=1) / lengths
+    for name, estimate, margin in zip(found.names, found.estimates, INTERVAL * errors, strict=True):
+        message = f"`{name}` comes out as {estimate:.3g} +- {margin:.2g}, below 0"
+        if estimate < -margin:
+            hint = "check the units (all are SI: bytes, seconds, joules) and which column is which"
+            raise error(rules.NOT_DETERMINED, f"{message}, which no machine has", hint=hint)
+        if estimate < 0:
+            others = [each for each in found.names if each != name]
+            raise _refusal(message, name, max(others, key=alike.__getitem__))
+    return condition, errors
 
 
-def _refuse(pair: tuple[str, str], reason: str) -> NoReturn:
-    """Raise ArchlineError (AL468)."""
-    first, second = dict.fromkeys(pair) if pair[0] != pair[1] else (pair[0], "")
-    what = f"`{first}` and `{second}` cannot be distinguished" if second else f"`{first}` cannot be found"
-    plain = frozenset(each.partition("@")[0] for each in (first, second) if each)
+def _refusal(reason: str, *names: str) -> ArchlineError:
+    """AL468 for one parameter, or two that are alike."""
+    what = f"{' and '.join(f'`{each}`' for each in names)} cannot be {'distinguished' if len(names) > 1 else 'found'}"
+    plain = frozenset(each.partition("@")[0] for each in names)
     hint = WHAT_TO_MEASURE.get(plain, "runs in which it takes a larger part")
-    raise error(rules.NOT_DETERMINED, f"{what}: {reason}", hint=f"add {hint}")
-
-
-def _fit(
-    model: str, data: Measurements, found: _Solution, rates: Mapping[str, float], precisions: Sequence[str]
-) -> Fit:
-    parameters = {
-        name: Fitted(float(value), float(margin), QUANTITIES[name.partition("@")[0]].unit)
-        for name, value, margin in zip(found.names, found.estimates, _errors(found), strict=True)
-    }
-    residuals = {
-        "root_mean_square": float(np.sqrt(np.mean(found.residuals**2))),
-        "largest": float(np.max(np.abs(found.residuals))),
-    }
-    return Fit(
-        model,
-        parameters,
-        _condition(found.rows),
-        residuals,
-        data.runs,
-        data.source,
-        rates,
-        tuple(each for each in precisions if each),
-    )
+    return error(rules.NOT_DETERMINED, f"{what}: {reason}", hint=f"add {hint}")

@@ -1,12 +1,13 @@
-"""Measurements from CSV: a header with the names of the columns, a run a row, numbers in SI units."""
+"""Measurements: columns of Python, or of a CSV file with a header and a run a row."""
 
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,12 @@ from archline.language.source import Source, Span
 PRECISION = "precision"
 PRECISIONS = ("single", "double", "half")
 ABOVE_ZERO = ("seconds", "joules", "work", "span")
+LARGEST = 1e30
+"""No run has more, nor less than its reciprocal but 0; sums of squares of such numbers do not overflow."""
+NUMBERS = "write numbers as 1.5e9, without units, separators of thousands and decimal commas"
 MAX_PROBLEMS = 5
+HEADER = -1
+"""As the number of a run."""
 
 
 def read_measurements(path: Path, model: str) -> Measurements:
@@ -28,92 +34,93 @@ def read_measurements(path: Path, model: str) -> Measurements:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
         raise error(rules.MEASUREMENTS, f"`{path}` cannot be read: {reason}", path=str(path)) from None
-    source = Source(str(path), text.replace("\r\n", "\n"))
-    rows = [
-        (number, [each.strip() for each in next(csv.reader([line]))])
-        for number, line in enumerate(source.lines, 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if len(rows) < 2:
+    source = Source(str(path), text)
+    numbered = enumerate(source.lines, 1)
+    lines = [(number, line) for number, line in numbered if line.strip() and not line.lstrip().startswith("#")]
+    if len(lines) < 2:
         raise error(rules.MEASUREMENTS, f"`{path}` has no measurements", path=str(path), hint=_form(model))
-    line, header = rows[0]
-    names = [each.lower() for each in header]
-    missing = [each for each in COLUMNS[model] if each not in names]
-    twice = next((each for each in (*COLUMNS[model], PRECISION) if names.count(each) > 1), None)
-    if twice is not None:
-        span = Span(source, line, 1, line, len(source.lines[line - 1]) + 1)
-        raise error(rules.MEASUREMENTS, f"there are several columns `{twice}`", span=span)
-    if missing:
-        near = closest(missing[0], [each for each in names if each not in COLUMNS[model]])
-        hint = f"is `{near}` it? rename it" if near else _form(model)
-        if len(names) == 1 and re.search(r"[;\t|]", names[0]):
-            hint = "separate the entries with commas"
-        span = Span(source, line, 1, line, len(source.lines[line - 1]) + 1)
-        raise error(rules.MEASUREMENTS, f"there is no column `{missing[0]}`", span=span, hint=hint)
-    problems: list[Diagnostic] = []
-    values: dict[str, list[float]] = {each: [] for each in COLUMNS[model]}
-    precision: list[str] = []
-    for line, cells in rows[1:]:
-        if len(cells) != len(names):
-            message = f"{len(cells)} entries where the header has {len(names)}"
-            problems.append(Diagnostic(rules.MEASUREMENTS, message, Span(source, line, 1, line, 2)))
-            continue
-        for name, cell in zip(names, cells, strict=True):
-            message = ""
-            if name in values:
-                number = _number(cell)
-                message = number if isinstance(number, str) else _wrong(name, number)
-                values[name].append(0.0 if isinstance(number, str) else number)
-            elif name == PRECISION and cell not in PRECISIONS:
-                message = f"`{cell[:40]}` is no precision: {', '.join(PRECISIONS)}"
-            if message:
-                problems.append(Diagnostic(rules.MEASUREMENTS, message, _cell(source, line, cell)))
-        if PRECISION in names:
-            precision.append(cells[names.index(PRECISION)])
-    if problems:
-        raise ArchlineError(problems[:MAX_PROBLEMS])
-    return Measurements({name: np.array(each) for name, each in values.items()}, tuple(precision), path.name)
+    separator = max(",;\t", key=lines[0][1].count)
+    header, *rows = ([each.strip() for each in next(csv.reader([line], delimiter=separator))] for _, line in lines)
+    names = [each.lower() if each.lower() in (*COLUMNS[model], PRECISION) else each for each in header]
+
+    def place(run: int, name: str = "") -> Span:
+        number, line = lines[run + 1]
+        start = after = 0
+        for cell in rows[run][: names.index(name) + 1] if name else ():
+            start = max(line.find(cell, after), after)
+            after = start + len(cell) + 1
+        return Span(source, number, start + 1, number, after or len(line) + 1)
+
+    _check(
+        _problem(f"there are several columns `{name}`", place(HEADER))
+        for name in (*COLUMNS[model], PRECISION)
+        if names.count(name) > 1
+    )
+    _check(
+        _problem(f"{len(cells)} entries where the header has {len(names)}", place(run), hint=NUMBERS)
+        for run, cells in enumerate(rows)
+        if len(cells) != len(names)
+    )
+    return measurements(dict(zip(names, zip(*rows, strict=True), strict=True)), model, path.name, place)
 
 
-def measured(columns: Mapping[str, Sequence[float] | Sequence[str]], model: str) -> Measurements:
-    """Measurements from Python: a sequence a column. Raises ArchlineError (AL467)."""
-    missing = [each for each in COLUMNS[model] if each not in columns]
-    if missing:
-        raise error(rules.MEASUREMENTS, f"there is no column `{missing[0]}`", hint=_form(model))
-    arrays = {name: np.asarray(columns[name], dtype=np.float64) for name in COLUMNS[model]}
-    precision = tuple(map(str, columns.get(PRECISION, ())))
-    lengths = {len(each) for each in arrays.values()} | ({len(precision)} if precision else set())
-    if len(lengths) > 1:
+def measurements(
+    columns: Mapping[str, Sequence[Any]],
+    model: str,
+    source: str = "measurements",
+    place: Callable[..., Span | None] = lambda run, name="": None,
+) -> Measurements:
+    """Measurements from a sequence a column: numbers, or texts of numbers. Raises ArchlineError (AL467).
+
+    Of runs whose entries are all the same one is taken, since copies would make the errors look smaller than they are.
+    """
+    for name in (each for each in COLUMNS[model] if each not in columns):
+        near = closest(name, [each for each in columns if each not in COLUMNS[model]])
+        hint = f"is `{near}` it? rename it, with its numbers in SI units" if near else _form(model)
+        raise error(rules.MEASUREMENTS, f"there is no column `{name}`", span=place(HEADER), hint=hint)
+    names = [*COLUMNS[model], *([PRECISION] if model == "roofline" and PRECISION in columns else [])]
+    if len({len(columns[name]) for name in names}) > 1:
         raise error(rules.MEASUREMENTS, "the columns differ in length")
-    for name, column in arrays.items():
-        for number in column:
-            if message := _wrong(name, float(number)):
-                raise error(rules.MEASUREMENTS, message)
-    return Measurements(arrays, precision, "measurements")
+    rows = list(zip(*(columns[name] for name in names), strict=True))
+    _check(
+        _problem(wrong, place(run, name), f"{name}[{run}]", NUMBERS)
+        for run, cells in enumerate(rows)
+        for name, cell in zip(names, cells, strict=True)
+        if (wrong := _wrong(name, cell))
+    )
+    if not rows:
+        raise error(rules.MEASUREMENTS, f"`{source}` has no measurements", hint=_form(model))
+    distinct = dict.fromkeys((*map(float, row[:4]), *(str(each).lower() for each in row[4:])) for row in rows)
+    found = list(zip(*distinct, strict=True))
+    arrays = {name: np.array(column) for name, column in zip(COLUMNS[model], found, strict=False)}
+    return Measurements(arrays, found[4] if len(found) > 4 else (), source, len(rows) - len(distinct))
 
 
 def _form(model: str) -> str:
-    return f"the columns are {', '.join(COLUMNS[model])}" + (
-        ", and if you like precision" if model == "roofline" else ""
-    )
+    more = ", and if you like precision" if model == "roofline" else ""
+    return f"the columns are {', '.join(COLUMNS[model])}{more}, in SI units"
 
 
-def _number(cell: str) -> float | str:
+def _problem(message: str, span: Span | None, path: str | None = None, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(rules.MEASUREMENTS, message, span, path, hint=hint)
+
+
+def _check(problems: Iterable[Diagnostic]) -> None:
+    """Raise ArchlineError with the first ones, if there are any."""
+    if found := list(islice(problems, MAX_PROBLEMS)):
+        raise ArchlineError(found)
+
+
+def _wrong(name: str, cell: Any) -> str:
+    """What is wrong with an entry; empty for nothing."""
+    if name == PRECISION:
+        known = str(cell).lower() in PRECISIONS
+        return "" if known else f"`{str(cell)[:40]}` is no precision: {', '.join(PRECISIONS)}"
     try:
-        return float(cell)
-    except ValueError:
-        return f"`{cell[:40]}` is not a number"
-
-
-def _wrong(name: str, number: float) -> str:
-    """What is wrong with a value of a column; empty for nothing."""
+        number = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return f"`{str(cell)[:40]}` is not a number" if cell != "" else f"`{name}` is empty"
     if not isfinite(number):
         return f"`{name}` is not finite"
-    if number < 0 or (number == 0 and name in ABOVE_ZERO):
-        return f"`{name}` is {number:g}, which no run has"
-    return ""
-
-
-def _cell(source: Source, line: int, cell: str) -> Span:
-    column = max(source.lines[line - 1].find(cell), 0) + 1
-    return Span(source, line, column, line, column + max(len(cell), 1))
+    possible = 1 / LARGEST <= number <= LARGEST or (number == 0 and name not in ABOVE_ZERO)
+    return "" if possible else f"`{name}` is {number:g}, which no run has"

@@ -149,7 +149,8 @@ MEASUREMENTS = Rule(
     Measurements are CSV: a header with the names of the columns, then a run a row, numbers in SI units. For the
     roofline these are `flops`, `bytes`, `seconds` and `joules`, and if you like `precision` (single, double or half);
     for ICE `work`, `span`, `io` (cache lines) and `joules`. Other columns are left alone, and so are lines that begin
-    with `#`.
+    with `#`. Semicolons and tabs separate as commas do. Numbers are written as 1.5e9, without units and separators of
+    thousands.
 
         flops,bytes,seconds,joules,precision
         2.0e11,1.6e9,1.03,174.2,double

@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from json import dumps
 from typing import Any
 
-from archline.energy.fitting import MAX_CONDITION, Fit
-from archline.energy.quantities import QUANTITIES
+from archline.energy.fitting import MAX_CONDITION, Fit, definition
 from archline.energy.units import format_si
+from archline.language.diagnostics import counted
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
 
 BYTES = {"half": 2, "single": 4, "double": 8}
 
 
-def interval(fit: Fit) -> float:
-    """Standard errors on either side of a 95 % interval: of Student's t, with as many degrees as runs are left over."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(fit.runs - len(fit.parameters), 0.975))
-
-
 def document(fit: Fit) -> dict[str, Any]:
     """`archline fit --format json`."""
-    parameters = {
-        name: {"value": each.value, "standard_error": each.standard_error, "unit": each.unit}
-        for name, each in fit.parameters.items()
-    }
-    residuals = {**fit.residuals, "runs": fit.runs}
-    rates = {name: {"value": value, "unit": _unit(name)} for name, value in fit.rates.items()}
     return {
         "version": VERSION,
         "model": fit.model,
-        "parameters": parameters,
+        "parameters": {name: vars(each) for name, each in fit.parameters.items()},
         "condition": fit.condition,
-        "residuals": residuals,
-        "rates": rates,
+        "residuals": {**fit.residuals, "runs": fit.data.runs, "repeated": fit.data.repeated},
+        "rates": {name: {"value": value, "unit": definition(name).unit} for name, value in fit.rates.items()},
     }
 
 
 def render(fit: Fit, width: int) -> str:
     """The parameters with their 95 % intervals, and how well the fit stands."""
-    rows, width_of = [["parameter", "value", "95 % interval", "meaning"]], interval(fit)
+    from scipy.special import stdtrit
+
+    # Of Student's t, with as many degrees as runs are left over.
+    standard_errors = float(stdtrit(fit.data.runs - len(fit.parameters), 0.975))
+    rows = [["parameter", "value", "95 % interval", "meaning"]]
     for name, each in fit.parameters.items():
-        margin = width_of * each.standard_error
+        margin = standard_errors * each.standard_error
         share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
-        meaning = QUANTITIES[name.partition("@")[0]].meaning
-        rows.append([name, _si(each.value, each.unit), f"+- {_si(margin, each.unit, 2)}{share}", meaning])
-    lines = [f"{fit.source}: model {fit.model}, {fit.runs} runs", "", *indented(table(rows, width - 2)), ""]
+        rows.append([name, _si(name, each.value), f"+- {_si(name, margin, 2)}{share}", definition(name).meaning])
+    repeated = f" ({counted(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
+    lines = [
+        f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}",
+        "",
+        *indented(table(rows, width - 2)),
+        "",
+    ]
     spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
     lines += wrap(
         f"condition number {fit.condition:.3g} ({MAX_CONDITION:g} at most); errors of the energies {spread:.2g} % "
@@ -57,48 +53,44 @@ def render(fit: Fit, width: int) -> str:
         width,
     )
     if fit.rates:
-        seen = ", ".join(f"{name} {_si(value, _unit(name))}" for name, value in fit.rates.items())
+        seen = ", ".join(f"{name} {_si(name, value)}" for name, value in fit.rates.items())
         lines += wrap(f"largest rates seen: {seen}", width, "  ")
     return "\n".join(lines) + "\n"
 
 
-def _si(value: float, unit: str, digits: int = 4) -> str:
-    return format_si(Fraction(value), unit, digits)
-
-
-def _unit(name: str) -> str:
-    return QUANTITIES[name.partition("@")[0]].unit
+def _si(name: str, value: float, digits: int = 4) -> str:
+    return format_si(Fraction(value), definition(name).unit, digits)
 
 
 def machine(fit: Fit, title: str) -> str:
     """A machine file that the fit's model can use: each number with its kind, error and source."""
-    lines = [f"title = {dumps(title)}"]
-    named = [each for each in fit.precisions if each]
-    if named:
-        lines.append(f"default_variant = {dumps('double' if 'double' in named else named[0])}")
-    source = f"fit of {fit.source}, {fit.runs} runs, condition number {fit.condition:.3g} (archline fit)"
+    variants = [name.partition("@")[2] for name in fit.parameters if "@" in name]
+    head = {"title": title, **({"default_variant": variants[0]} if variants else {})}
+    source = f"fit of {fit.data.source}, {fit.data.runs} runs, condition number {fit.condition:.3g} (archline fit)"
+    seen = f"the largest of {fit.data.source}, {fit.data.runs} runs"
+    tables: dict[str, dict[str, str]] = {}
     for name, each in fit.parameters.items():
-        more = {"error": f"{each.standard_error:.3g}"}
-        lines += _quantity(name, f"{each.value:.9g}", each.unit, "fitted", source, more)
+        tables[name] = _quantity(f"{each.value:.9g}", each.unit, "fitted", source)
+        tables[name]["error"] = f"{each.standard_error:.3g}"
     for name, value in fit.rates.items():
-        seen = f"the largest of {fit.source}, {fit.runs} runs"
-        lines += _quantity(name, f"{value:.9g}", _unit(name), "measured", seen, {})
+        tables[name] = _quantity(f"{value:.9g}", definition(name).unit, "measured", seen)
         time = name.replace("peak_sustained", "tau_flop").replace("bandwidth_sustained", "tau_mem")
-        lines += ["", f"[{_table(time)}]", f'from = "1/{name.partition("@")[0]}"', f"unit = {dumps(_unit(time))}"]
-    if fit.rates:
-        for precision in named or [""]:
-            note = f"{precision or 'double'} precision" + ("" if precision else ", as the measurements name none")
-            name = f"word@{precision}" if precision else "word"
-            lines += _quantity(name, str(BYTES[precision or "double"]), "B/word", "definition", note, {})
+        tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": definition(time).unit}
+    for variant in variants or [""] if fit.rates else []:
+        note = f"{variant} precision" if variant else "double precision, as the measurements name none"
+        name = f"word@{variant}" if variant else "word"
+        tables[name] = _quantity(str(BYTES[variant or "double"]), "B/word", "definition", note)
+    lines = _lines(head)
+    for name, keys in tables.items():
+        plain, _, variant = name.partition("@")
+        lines += ["", f"[variant.{variant}.quantity.{plain}]" if variant else f"[quantity.{plain}]", *_lines(keys)]
     return "\n".join(lines) + "\n"
 
 
-def _quantity(name: str, value: str, unit: str, kind: str, source: str, more: Mapping[str, str]) -> Iterator[str]:
-    yield from ("", f"[{_table(name)}]", f"value = {dumps(value)}", f"unit = {dumps(unit)}", f"kind = {dumps(kind)}")
-    yield f"source = {{ note = {dumps(source, ensure_ascii=False)} }}"
-    yield from (f"{key} = {dumps(text)}" for key, text in more.items())
+def _quantity(value: str, unit: str, kind: str, note: str) -> dict[str, str]:
+    return {"value": value, "unit": unit, "kind": kind, "source.note": note}
 
 
-def _table(name: str) -> str:
-    plain, _, variant = name.partition("@")
-    return f"variant.{variant}.quantity.{plain}" if variant else f"quantity.{plain}"
+def _lines(keys: Mapping[str, str]) -> list[str]:
+    """Strings in JSON are strings in TOML."""
+    return [f"{key} = {dumps(text, ensure_ascii=False)}" for key, text in keys.items()]

@@ -13,8 +13,7 @@ import pytest
 import archline as al
 from archline.energy.machines import machine, parameter
 from archline.energy.models import model
-from archline.energy.optimise.branch import product_above, tangent
-from archline.energy.optimise.geometric import Posynomial
+from archline.energy.optimise.enclosures import Boxes, Comparisons
 from archline.energy.optimise.problem import Optimum
 from effort import drawn, long
 from energy_support import refusal
@@ -337,14 +336,58 @@ def test_parameters_for_a_target() -> None:
     assert al.optimise(target, halve="beta_e", **asked).found.conflict == (subject,)
 
 
-def test_products_in_place_of_sums_are_on_the_right_side() -> None:
+def test_planes_are_below_what_they_are_for() -> None:
+    """Sums of powers of sums, compared: at points of boxes, against the sums in plain numbers."""
     source = np.random.default_rng(5)
     for _ in range(drawn(100, least=20)):
-        count, terms = int(source.integers(1, 4)), int(source.integers(2, 6))
-        side = Posynomial(source.integers(-3, 4, (terms, count)) / 2, source.normal(0, 5, terms))
-        low = source.normal(0, 3, count)
-        high = low + source.uniform(0, 6, count)
-        above, below = product_above(side, low, high), tangent(side, (low + high) / 2)
-        for y in (low, high, *source.uniform(low, high, (20, count))):
-            value = side.at(y)[0]
-            assert below.at(y)[0] <= value + 1e-9 <= above.at(y)[0] + 2e-9
+        count = int(source.integers(1, 4))
+
+        def terms(columns: int) -> dict[tuple[tuple[int, float], ...], float]:
+            every = source.integers(-3, 4, (int(source.integers(1, 5)), columns)) / 2
+            return {tuple(enumerate(powers)): float(np.exp(source.normal(0, 3))) for powers in every}
+
+        def value(of: Mapping[Any, float], columns: list[float]) -> float:
+            return sum(each * float(np.prod([columns[i] ** power for i, power in key])) for key, each in of.items())
+
+        sums, pairs = [terms(count), terms(count + 1)], [(terms(count + 2), terms(count + 2)) for _ in range(2)]
+        compared = Comparisons.of(count, sums, pairs)
+        low = source.normal(0, 2, (3, count))
+        boxes = Boxes(low, low + source.uniform(0, 4, (3, count)), low)
+        planes, _ = compared.below(boxes)
+        for box in range(3):
+            for y in (low[box], boxes.high[box], *source.uniform(low[box], boxes.high[box], (10, count))):
+                columns = [float(each) for each in np.exp(y)]
+                for each in sums:
+                    columns.append(value(each, columns))
+                expected = [log(value(left, columns) / value(right, columns)) for left, right in pairs]
+                assert compared.at(y)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+                below = planes[:, box, :-1] @ y + planes[:, box, -1]
+                assert all(plane <= each + 1e-9 * (1 + abs(each)) for plane, each in zip(below, expected, strict=True))
+        step, y = 1e-5, low[0]
+        _, gradients, seconds = compared.at(y)
+        for index, unit in enumerate(step * np.eye(count)):
+            (up, more, _), (down, less, _) = compared.at(y + unit), compared.at(y - unit)
+            assert gradients[:, index] == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-5)
+            assert seconds[:, index] == pytest.approx((more - less) / (2 * step), rel=1e-5, abs=1e-5)
+
+
+FORMULAS: list[tuple[str, str, str, float]] = [
+    ("(x-2)^6+1", "x=1..8", "", 1), ("10^9*max(1,(x-5)^4)", "x=1..8", "", 10**9),
+    ("10^6*max(x-7,7-x)+10^6", "x=1..40", "", 10**6), ("max(x-5,1-x)+10", "x=1..8", "", 8),
+    ("x^3-9*x^2+24*x", "x=1..8", "", 16), ("100*x-x^2", "x=1..80", "", 99), ("(x-5)^2+1", "x", "", 1),
+    ("(x-5)^2+(y-3)^2+(z-2)^2+1", "x=1..8,y=1..8,z=1..8", "", 1), ("x+y", "x=1..9,y=1..9", "x^2+y^2 >= 50", 8),
+    ("100*(y-x^2)^2+(1-x)^2+1", "x=0.1..4,y=0.1..4", "", 1), ("1+x^2/y", "x=1..9,y=1..9", "x-y >= 2", 9),
+    ("(x^2+y-11)^2+(x+y^2-7)^2+1", "x=0..6,y=0..6", "", 1), ("sqrt(x^2+1)-x/2+1", "x=0.1..9", "", 1 + sqrt(3) / 2),
+    ("x/(y+1)+y/(x+1)+1", "x=0.1..9,y=0.1..9", "", 13 / 11), ("x^2-6*x+8", "x=0.1..9", "", 0), ("1-x", "x=0.1..9", "", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("flops", "over", "where", "least"), FORMULAS)
+def test_optima_that_are_known_by_hand(flops: str, over: str, where: str, least: float) -> None:
+    """A time of 1 s a flop shows them. Where parts are below 0 the sums are not, for they are amounts."""
+    asked: dict[str, Any] = {"over": over, "where": where or None, "machine": "jaketown"}
+    found = al.optimise(f"linear:F={flops},W=0,S=0", minimise="time", parameters={"gamma_t": "1 s/flop"}, **asked).found
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(least, rel=1e-6, abs=1e-9)
+    assert found.bound is not None
+    assert found.bound <= least * (1 + 1e-12)

@@ -32,6 +32,7 @@ from archline.energy.optimise.constraints import UNITS, Reading
 from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice
 from archline.energy.optimise.points import ExactValues, Points, minimal
 from archline.energy.optimise.problem import (
+    AMOUNT,
     INFEASIBLE,
     LATTICE,
     Constraint,
@@ -228,6 +229,8 @@ class _Task:
         formulas = {"objective": objective}
         for index, each in enumerate(constraints):
             formulas |= {f"left {index}": each.left, f"right {index}": each.right}
+        if isinstance(self.chosen, FormulaSubject):
+            formulas |= {f"{AMOUNT}{name}": s.Name(name, span=_SPAN) for name in self.chosen.metrics}
         formulas = {name: following(each, self.machine, self.moved) for name, each in formulas.items()}
         bounds = in_names(self.chosen, formulas)
         variables = self.variables

@@ -1,226 +1,262 @@
-"""Branch and bound over boxes: whole variables, and constraints of which the larger side is a sum too.
+"""Branch and bound: boxes are left out in which constraints, or sums of them with the objective, are above 0.
 
-In logarithms a sum is convex: over a box it lies below the plane through its values at the corners, raised until it is
-above all of them. With such products in place of sums a box is a geometric program, whose bound holds for the box; with
-tangents, which lie below, what is feasible is so for the sums themselves, and that gives points.
+The objective enters as a comparison with a level just below the best value that is known: what is above 0 in a box for
+all levels of points that are better proves that no such point is there. With the weights of a local optimum the sum of
+the objective and its constraints is flat around it, so that boxes there need not be small; where all is convex, one box
+is enough.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
-from itertools import count as counted
 from itertools import product
-from math import ceil, exp, floor, log
+from math import ceil, copysign, exp, floor, inf, log
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archline.algebra.effort import late
-from archline.energy.optimise.geometric import FAR, TIGHT, GeometricProgram, Posynomial, Solution, Vector, solve, span
-from archline.energy.optimise.signomials import Sum
+from archline.energy.optimise.enclosures import Boxes, Comparisons, Vector
+from archline.energy.optimise.local import TIGHT, Local, optimum
+from archline.energy.optimise.signomials import Sum, plus, positive
 from archline.records import record, replace
 
-CLOSED = 5e-7
-"""Boxes are closed whose bound is so near to the best point, in logarithms."""
-MOST_NODES = 2_000
-STEPS = 30
-"""So many tangents are taken at most, one after the other."""
+CLOSED = 1e-8
+"""The search ends where no point can be better by more than this share of the best value."""
+ROUNDING = 1e-11
+"""Differences are known up to this share of what is subtracted."""
+ZERO, FLAT = 1e-12, 1e-9
+"""What is above the one is above 0, without rounding; slopes below the other may be rounding."""
+MOST_BOXES, TOGETHER = 400_000, 2_048
+EAGER, NARROW = 8, 1e-11
+"""So many rounds, and each so-many-th later, look for better points; boxes so small are not halved."""
+MOST_ROWS, LEVELS = 12, 30
+LEAST: Sum = {(): 1e-300}
+"""What stands for 0 where a logarithm is taken."""
+FAR = 80.0
+"""The logarithms of variables without a range go this far."""
 
 
 @record(eq=False)
 class Model:
-    """A sum of positive terms to minimise over a box of logarithms, with a side of each constraint below the other."""
+    """A sum, not below 0, to minimise over a box of logarithms, with the first of each pair of sums at most the second.
+
+    `sums` have numbers after those of the variables; to the objective a `constant` is added; `whole` variables are
+    whole numbers.
+    """
 
     objective: Sum
-    constraints: tuple[tuple[Sum, Sum], ...]
+    constant: float
+    sums: tuple[Sum, ...]
+    pairs: tuple[tuple[Sum, Sum], ...]
     low: Vector
     high: Vector
     whole: frozenset[int] = frozenset()
 
+    def level(self, value: float) -> tuple[Sum, Sum]:
+        """A pair that compares the objective, without its constant, with a value."""
+        left, right = positive(self.objective), positive(self.objective, -1)
+        left, right = (left, plus(right, {(): value})) if value > 0 else (plus(left, {(): -value}), right)
+        return left or LEAST, right or LEAST
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """The objective, in comparison with 1, and the constraints."""
+        return Comparisons.of(len(self.low), self.sums, (self.level(1.0), *self.pairs))
+
     @property
     def convex(self) -> bool:
-        """Whether it is one geometric program."""
-        return not self.whole and all(len(right) <= 1 for _, right in self.constraints)
+        """Whether it is a geometric program."""
+        return not self.whole and self.comparisons.convex
+
+    def value(self, y: Vector) -> float:
+        """The objective at a point, without its constant."""
+        values = [*y]
+        for terms in self.sums:
+            values.append(log(_total(terms, values)))
+        return _total(self.objective, values)
+
+
+def _total(terms: Sum, logs: list[float]) -> float:
+    return sum(copysign(exponential(log(abs(c)) + sum(logs[i] * a for i, a in key)), c) for key, c in terms.items())
+
+
+def exponential(value: float) -> float:
+    """The number of a logarithm."""
+    return exp(value) if value < 700 else inf
+
+
+_Left: TypeAlias = tuple[Vector, Vector, Vector, Vector]
 
 
 @record(eq=False)
 class Outcome:
-    """The best point, what no point is below (infinite: there is none), and how many boxes were looked at.
+    """The best point, its value, a bound on all values (infinite if no point is feasible), and the number of boxes."""
 
-    `program` is the geometric program that has the same optimum, with tangents of sums.
-    """
-
-    best: Solution | None
+    best: Local | None
+    value: float
     bound: float
-    nodes: int
-    program: GeometricProgram | None
+    boxes: int
 
 
 class _Search:
     def __init__(self, model: Model) -> None:
-        self.model = model
-        self.size = len(model.low)
-        self.objective = Posynomial.of(model.objective, self.size)
-        self.sides = [
-            (Posynomial.of(left, self.size), Posynomial.of(right, self.size) if right else None)
-            for left, right in model.constraints
-            if left
-        ]
-        self.bent = sorted({variable for _, right in self.sides for variable in _bent(right)})
+        self.model, self.comparisons = model, model.comparisons
+        self.best: Local | None = None
+        self.value = self.level = inf
+        self.bound = inf
+        self.rows: list[Vector] = []
+        self.signed = min(model.objective.values()) < 0
 
-    def program(self, low: Vector, high: Vector, at: Vector | None = None) -> GeometricProgram:
-        """The program with sums on larger sides replaced: by their tangents `at` a point, else by what is above."""
-        found = []
-        for left, right in self.sides:
-            if right is None:
-                # Nothing positive is at most 0.
-                found.append(Posynomial(np.zeros((1, self.size)), np.ones(1)))
-            elif len(right.logs) == 1:
-                found.append(left.over(right))
-            else:
-                found.append(left.over(product_above(right, low, high) if at is None else tangent(right, at)))
-        return GeometricProgram(self.objective, tuple(found), low, high)
+    def improve(self, low: Vector, high: Vector, start: Vector) -> None:
+        """Look for a better point in a box."""
+        found = self._climbed(start, low, high)
+        if self.model.whole and found.feasible:
+            for one, other in self._rounded(low, high, found.y):
+                self._climbed(np.clip(found.y, one, other), one, other)
 
-    def point(self, low: Vector, high: Vector, y: Vector, known: float) -> tuple[Solution, GeometricProgram] | None:
-        """A feasible point from tangents at one after the other, the first at y, if below what is known."""
-        best: tuple[Solution, GeometricProgram] | None = None
-        for _ in range(STEPS if self.bent else 1):
-            program = self.program(low, high, y)
-            found = solve(program, y)
-            if not found.feasible or found.value > (known if best is None else best[0].value - 1e-13):
-                return best
-            best = found, program
-            if np.abs(found.y - y).max() < 1e-10:
-                return best
+    def _climbed(self, y: Vector, low: Vector, high: Vector) -> Local:
+        """The local optimum: that of comparisons with its own value, which is the best one where it is a sum."""
+        value, found = 1.0, None
+        for _ in range(LEVELS if self.signed else 1):
+            if self.signed:
+                value = self.model.value(y)
+            self.comparisons = self.comparisons.with_pairs([self.model.level(value)], after=1)
+            found = optimum(self.comparisons.at, y, low, high)
             y = found.y
-        return best
+            if not found.feasible or abs(self.model.value(y) - value) <= 1e-14 * abs(value):
+                break
+        assert found is not None
+        if not any(np.allclose(each, found.weights, rtol=1e-9, atol=1e-12) for each in self.rows):
+            self.rows = [*self.rows, found.weights][-MOST_ROWS:]
+        fits = all(abs(exp(y[index]) - round(exp(y[index]))) <= TIGHT * exp(y[index]) for index in self.model.whole)
+        if found.feasible and fits and (value := self.model.value(y)) < self.value:
+            self.best, self.value = found, value
+            size = positive(self.model.objective) if self.signed else {}
+            rounding = ROUNDING * replace(self.model, objective=size).value(y) if size else 0.0
+            self.level = value - max(CLOSED * abs(value + self.model.constant), rounding)
+        return found
 
-    def rounded(self, low: Vector, high: Vector, y: Vector) -> Iterator[tuple[Vector, Vector]]:
+    def _rounded(self, low: Vector, high: Vector, y: Vector) -> Iterator[tuple[Vector, Vector]]:
         """The box with whole variables at the numbers next to those of a point."""
         whole = sorted(self.model.whole)
-        choices = []
-        for index in whole:
-            number = exp(y[index])
-            near = {max(1, floor(number + TIGHT)), ceil(number - TIGHT)}
-            choices.append([each for each in near if low[index] - TIGHT <= log(each) <= high[index] + TIGHT])
-        for values in product(*choices):
+        near = [{max(1, floor(exp(y[index]) + TIGHT)), ceil(exp(y[index]) - TIGHT)} for index in whole]
+        for values in product(*near):
             first, last = low.copy(), high.copy()
-            for index, value in zip(whole, values, strict=True):
-                first[index] = last[index] = log(value)
-            yield first, last
+            first[whole] = last[whole] = [log(each) for each in values]
+            if (first >= low - TIGHT).all() and (last <= high + TIGHT).all():
+                yield first, last
 
-    def tightened(self, low: Vector, high: Vector, best: Solution | None) -> tuple[Vector, Vector]:
-        """The box without parts in which no point is feasible and better."""
-        for _ in range(2):
-            program = self.program(low, high)
-            if best is not None:
-                limit = Posynomial(self.objective.powers, self.objective.logs - best.value - CLOSED)
-                program = replace(program, constraints=(*program.constraints, limit))
-            start = solve(program, None if best is None else best.y)
-            if not start.feasible:
-                return low, high
-            for index in self.bent:
-                first, last = span(program, index, start.y)
-                margin = 1e-6
-                low[index] = max(low[index], log(first) - margin) if first > 0 else low[index]
-                high[index] = min(high[index], log(last) + margin) if last < float("inf") else high[index]
-        return low, high
+    def reduced(self, low: Vector, high: Vector) -> _Left:
+        """Boxes without those in which no point is feasible and better, and without such parts of the others.
+
+        Also a number for each that is small where better points are likely, and how much each variable's width matters.
+        """
+        known = self.best is not None
+        comparisons = self.comparisons.with_pairs([self.model.level(self.level)] if known else [], after=1)
+        at = (low + high) / 2
+        if self.best is not None:
+            inside = ((low <= self.best.y) & (self.best.y <= high)).all(axis=1)
+            at[inside] = self.best.y
+        boxes = Boxes(low, high, at)
+        planes, errors = comparisons.below(boxes)
+        rows = [each if known else each[1:] for each in self.rows if known or not each[0]]
+        planes = np.tensordot(np.array([*np.eye(len(planes)), *rows]).reshape(-1, len(planes)), planes, 1)
+        least = boxes.least(planes)
+        ours = np.array([True, *[False] * (len(comparisons.pairs) - 1), *(each[0] > 0 for each in rows)]) & known
+        out = (least > ZERO).any(axis=0)
+        if known and out.any():
+            # Where a constraint alone fails, there is no point at all.
+            beyond = np.where((least[~ours] > ZERO).any(axis=0), inf, least[ours].max(axis=0))[out]
+            self._prove(float(beyond.min()))
+        if known and not out.all():
+            self._prove(0.0)
+        low, high, planes, least = low[~out], high[~out], planes[:, ~out], least[:, ~out]
+        # A plane is to be at most 0, so that no slope may add more than what the others leave.
+        slopes = planes[..., :-1]
+        with np.errstate(all="ignore"):
+            limit = (ZERO - least[..., None] + np.minimum(slopes * low, slopes * high)) / slopes
+        up, down = slopes > FLAT, slopes < -FLAT
+        high = np.minimum(high, np.where(up, limit, inf).min(axis=0, initial=inf))
+        low = np.maximum(low, np.where(down, limit, -inf).max(axis=0, initial=-inf))
+        for index in self.model.whole:
+            low[:, index] = np.log(np.maximum(1.0, np.ceil(np.exp(low[:, index]) * (1 - TIGHT))))
+            high[:, index] = np.log(np.maximum(1.0, np.floor(np.exp(high[:, index]) * (1 + TIGHT))))
+        left = (low <= high).all(axis=1)
+        order = (least[ours] if known else least).max(axis=0, initial=-inf)
+        return low[left], high[left], order[left], errors[~out][left]
+
+    def _prove(self, beyond: float) -> None:
+        """Note that no point is below the level, by the logarithm of a factor."""
+        proved = self.level * exponential(beyond) if self.level > 0 and beyond else self.level
+        self.bound = min(self.bound, proved)
+
+    def bracket(self, low: Vector, high: Vector) -> None:
+        """Prove a level for boxes that are left: the first, of lower and lower ones, that leaves out all of them."""
+        for _ in range(LEVELS if self.best is not None else 1):
+            if self.best is not None:
+                self.level = self.value - 4 * (self.value - self.level)
+                if self.level + self.model.constant <= 0:
+                    break
+            parts = [self.reduced(*each)[:2] for each in _together(low, high)]
+            low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+            if not len(low):
+                return
+        self.bound = -self.model.constant
+
+
+def _together(*arrays: Vector) -> Iterator[list[Vector]]:
+    for start in range(0, len(arrays[0]), TOGETHER):
+        yield [each[start : start + TOGETHER] for each in arrays]
 
 
 def minimise(model: Model) -> Outcome:
-    """The optimum, or what is known of it when the time is up or after MOST_NODES boxes."""
-    search = _Search(model)
-    best: tuple[Solution, GeometricProgram] | None = None
-    low, high = model.low.copy(), model.high.copy()
-    if model.convex:
-        program = search.program(low, high)
-        found = solve(program)
-        return Outcome(found if found.feasible else None, found.bound, 1, program)
-    order = counted()
-    first = solve(search.program(low, high))
-    if first.bound == float("inf"):
-        return Outcome(None, first.bound, 1, None)
-
-    def improve(low: Vector, high: Vector, y: Vector) -> None:
-        nonlocal best
-        for one, other in search.rounded(low, high, y):
-            known = float("inf") if best is None else best[0].value
-            best = search.point(one, other, np.clip(y, one, other), known) or best
-
-    improve(low, high, first.y)
-    if search.bent:
-        low, high = search.tightened(low, high, None if best is None else best[0])
-    queue = [(first.bound, next(order), low, high)]
-    nodes, bound = 0, first.bound
-    while queue:
-        bound, _, low, high = heapq.heappop(queue)
-        if best is not None and bound >= best[0].value - CLOSED:
-            break
-        if nodes >= MOST_NODES or late():
-            return Outcome(None if best is None else best[0], bound, nodes, None if best is None else best[1])
-        nodes += 1
-        found = solve(search.program(low, high))
-        if found.bound == float("inf") or (best is not None and found.bound >= best[0].value - CLOSED):
-            continue
-        improve(low, high, found.y)
-        for one, other in _parts(search, low, high, found.y):
-            heapq.heappush(queue, (max(bound, found.bound), next(order), one, other))
-    else:
-        bound = float("inf") if best is None else best[0].value - CLOSED
-    if best is None:
-        return Outcome(None, bound, nodes, None)
-    return Outcome(best[0], min(bound, best[0].value), nodes, best[1])
+    """The optimum, or what is known of it when the time is up or after MOST_BOXES boxes."""
+    search, boxes, rounds = _Search(model), 0, 0
+    low, high, order = model.low[None], model.high[None], np.zeros(1)
+    if model.pairs:
+        low, high, order, _ = search.reduced(low, high)
+    for first, last in zip(low, high, strict=True):
+        middle = np.where(last - first >= FAR, np.clip(0.0, first, last), (first + last) / 2)
+        search.improve(model.low, model.high, middle)
+    narrow: list[tuple[Vector, Vector]] = []
+    while len(low) and boxes < MOST_BOXES and not late():
+        places = np.argsort(order, kind="stable")
+        first, rest = places[:TOGETHER], places[TOGETHER:]
+        boxes, rounds = boxes + len(first), rounds + 1
+        low, high, order, waiting = low[rest], high[rest], order[rest], (low[first], high[first])
+        found = search.reduced(*waiting)
+        if len(found[0]) and (rounds <= EAGER or rounds % EAGER == 0):
+            best, value = int(np.argmin(found[2])), search.value
+            search.improve(found[0][best], found[1][best], (found[0][best] + found[1][best]) / 2)
+            if search.best is not None and search.value < value:
+                search.improve(model.low, model.high, search.best.y)
+        done = (found[1] - found[0]).max(axis=1, initial=0.0) < NARROW
+        narrow.append((found[0][done], found[1][done]))
+        parts = _halves(found, ~done, model.whole)
+        low, high, order = (np.concatenate(each) for each in zip((low, high, order), *parts, strict=True))
+    low, high = (np.concatenate(each) for each in zip((low, high), *narrow, strict=True))
+    if len(low):
+        search.bracket(low, high)
+    bound = min(search.bound, search.value)
+    return Outcome(search.best, max(0.0, model.constant + search.value), max(0.0, model.constant + bound), boxes)
 
 
-def _parts(search: _Search, low: Vector, high: Vector, y: Vector) -> Iterator[tuple[Vector, Vector]]:
-    """A box in two: around a value that has to be whole, else across the widest variable in which a sum is curved."""
-    off = {index: abs(exp(y[index]) - round(exp(y[index]))) for index in search.model.whole}
-    worst = max(off, key=lambda index: off[index], default=None)
-    if worst is not None and off[worst] > 1e-6:
-        below, above = log(max(1, floor(exp(y[worst])))), log(ceil(exp(y[worst])))
-    else:
-        wide = [*search.bent, *(each for each in search.model.whole if each not in search.bent)]
-        worst = max(wide, key=lambda index: high[index] - low[index])
-        if high[worst] - low[worst] < 1e-9:
-            return
-        share = (y[worst] - low[worst]) / (high[worst] - low[worst])
-        below = above = low[worst] + (high[worst] - low[worst]) * (share if 0.2 <= share <= 0.8 else 0.5)
-        if worst in search.model.whole:
-            below, above = log(max(1, floor(exp(below) + TIGHT))), log(floor(exp(below) + TIGHT) + 1)
-    if below >= low[worst]:
-        last = high.copy()
-        last[worst] = below
-        yield low, last
-    if above <= high[worst]:
-        first = low.copy()
-        first[worst] = above
-        yield first, high
-
-
-def _bent(side: Posynomial | None) -> Iterator[int]:
-    """The variables along which the logarithm of a sum is no plane."""
-    if side is not None and len(side.logs) > 1:
-        yield from (int(each) for each in np.flatnonzero(np.ptp(side.powers, axis=0) > 0))
-
-
-def tangent(side: Posynomial, y: Vector) -> Posynomial:
-    """A product that is no larger than the sum, and equal to it at a point."""
-    value, gradient, _ = side.at(y)
-    return Posynomial(gradient[None, :], np.array([value - gradient @ y]))
-
-
-def product_above(side: Posynomial, low: Vector, high: Vector) -> Posynomial:
-    """A product that is no smaller than the sum in all of a box."""
-    bent = list(_bent(side))
-    slopes = side.powers[0].copy()
-    rest = side.powers - slopes
-    corners = np.array(list(product(*((low[index], high[index]) for index in bent))))
-    values = np.logaddexp.reduce(corners @ rest[:, bent].T + side.logs, axis=1)
-    centred = corners - corners.mean(axis=0)
-    slope = np.linalg.lstsq(centred, values - values.mean(), rcond=None)[0]
-    constant = float((values - corners @ slope).max())
-    slopes[bent] += slope
-    return Posynomial(slopes[None, :], np.array([constant]))
+def _halves(boxes: _Left, kept: NDArray[np.bool_], whole: frozenset[int]) -> Iterator[tuple[Vector, Vector, Vector]]:
+    """Boxes in two, each across the variable that adds most to the errors of planes."""
+    low, high, order, errors = (each[kept] for each in boxes)
+    width = high - low
+    number = np.isin(np.arange(low.shape[1]), [*whole])
+    across = np.argmax(errors + width * np.where(number, 1e-2, 1e-9), axis=1)
+    rows = np.arange(len(low))
+    middle = (low + high)[rows, across] / 2
+    below = np.where(number[across], np.log(np.maximum(1.0, np.floor(np.exp(np.minimum(middle, FAR))))), middle)
+    above = np.where(number[across], np.log(np.floor(np.exp(np.minimum(middle, FAR))) + 1), middle)
+    last, first = high.copy(), low.copy()
+    last[rows, across], first[rows, across] = below, above
+    yield low, last, order
+    yield first, high, order
 
 
 def box(low: float | None, high: float | None) -> tuple[float, float]:

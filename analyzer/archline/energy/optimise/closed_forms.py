@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from archline.energy.formulas import fold, names_in
-from archline.energy.optimise.signomials import ONE, Monomial, Reader, Sum
+from archline.energy.optimise.signomials import Monomial, Reader, Sum
 from archline.energy.quantities import CONSTANTS
 from archline.energy.targets import SIZE
 from archline.language import syntax as s
@@ -30,12 +30,12 @@ def closed_form(objective: s.Expr, key: str, values: Mapping[str, float], at: fl
         return None
     place = names.index(key)
     groups: dict[float, dict[Monomial, float]] = {}
-    for monomial, coefficient in found.top.items():
+    for monomial, coefficient in found.items():
         powers = dict(monomial)
         power = powers.pop(place, 0.0)
         groups.setdefault(power, {})[tuple(powers.items())] = coefficient
     groups.pop(0.0, None)
-    if found.bottom != ONE or reader.definitions or len(groups) != 2 or min(groups) > 0 or max(groups) < 0:
+    if reader.sums or reader.undecided or len(groups) != 2 or min(groups) > 0 or max(groups) < 0:
         return None
     low, high = min(groups), max(groups)
     below, above = ({key: abs(power) * each for key, each in groups[power].items()} for power in (high, low))

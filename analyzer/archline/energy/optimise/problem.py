@@ -15,6 +15,8 @@ Number: TypeAlias = int | float
 Span: TypeAlias = tuple[Number, Number]
 OPTIMAL, INFEASIBLE, BRACKETED = "optimal", "infeasible", "bracketed"
 LATTICE, GEOMETRIC, BRANCHING = "lattice", "geometric program", "branch and bound"
+AMOUNT = "amount "
+"""What the names of formulas that are to be 0 or more begin with among a problem's bounds."""
 NEAR = 0.01
 """Ranges are of the points whose objective is within this share of the optimum."""
 
@@ -49,8 +51,9 @@ class Constraint:
 class Problem:
     """A formula to minimise, in a unit, over variables under constraints.
 
-    `bounds` are those on the `objective` and on both sides of each constraint ("left 0", "right 0"), in names that have
-    numbers. `upper` says whether the upper ends of bounded costs count, or the lower ones.
+    `bounds` are those on the `objective`, on both sides of each constraint ("left 0", "right 0") and on amounts that
+    are typed as formulas, in names that have numbers. `upper` says whether the upper ends of bounded costs count, or
+    the lower ones.
     """
 
     minimise: str

@@ -1,4 +1,4 @@
-"""Formulas as quotients of sums of products of powers: what geometric programs are made of."""
+"""Formulas as sums of products of powers, of variables and of other such sums."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import ceil, floor, log2
+from typing import Any, TypeVar
 
 from archline.energy import rules
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression
-from archline.records import record
 
+T = TypeVar("T")
 Monomial = tuple[tuple[int, float], ...]
 """Powers of variables, by their numbers."""
 Sum = Mapping[Monomial, float]
@@ -20,30 +21,16 @@ ONE: Sum = {(): 1.0}
 MOST_TERMS = 400
 SHORT, MOST_SIGNED = 3, 12
 """Powers of sums up to these are multiplied out: of sums of positive terms, and of others, which have to be."""
+Choice = tuple[str, tuple[frozenset[Any], ...]]
+"""A max or a min, by its arguments."""
 
 
-@record
-class Signomial:
-    """A quotient of two sums of products of powers; what is below is above 0."""
-
-    top: Sum
-    bottom: Sum
-
-    @property
-    def constant(self) -> float | None:
-        """Its value, where nothing in it varies."""
-        if set(self.top) <= {()} and set(self.bottom) == {()}:
-            return self.top.get((), 0.0) / self.bottom[()]
-        return None
-
-
-@record
-class Auxiliary:
-    """A variable of its own for the largest or the smallest of some values; of one value, for that."""
-
-    variable: int
-    function: str
-    values: tuple[Signomial, ...]
+def product_of(left: Monomial, right: Monomial, exponent: float = 1.0) -> Monomial:
+    """A product with a power of another one."""
+    powers = dict(left)
+    for variable, power in right:
+        powers[variable] = powers.get(variable, 0.0) + power * exponent
+    return tuple(sorted((variable, power) for variable, power in powers.items() if power))
 
 
 def times(one: Sum, other: Sum) -> Sum:
@@ -51,10 +38,7 @@ def times(one: Sum, other: Sum) -> Sum:
     found: dict[Monomial, float] = {}
     for left, a in one.items():
         for right, b in other.items():
-            powers = dict(left)
-            for variable, power in right:
-                powers[variable] = powers.get(variable, 0.0) + power
-            key = tuple(sorted((variable, power) for variable, power in powers.items() if power))
+            key = product_of(left, right)
             found[key] = found.get(key, 0.0) + a * b
     return {key: value for key, value in found.items() if value}
 
@@ -67,107 +51,141 @@ def plus(one: Sum, other: Sum, sign: int = 1) -> Sum:
     return {key: value for key, value in found.items() if value}
 
 
+def positive(one: Sum, sign: int = 1) -> Sum:
+    """The terms above 0 (or those below, with their sign changed)."""
+    return {key: sign * value for key, value in one.items() if sign * value > 0}
+
+
+def shared(terms: Sum) -> Monomial:
+    """The powers that all products of a sum have."""
+    every = [dict(each) for each in terms]
+    indices = {index for each in every for index in each}
+    return tuple((index, min(each.get(index, 0.0) for each in every)) for index in sorted(indices))
+
+
+def constant(terms: Sum) -> float | None:
+    """The value of a sum in which nothing varies."""
+    return terms.get((), 0.0) if terms.keys() <= {()} else None
+
+
 class Reader:
-    """A number domain of formulas in which some names vary; others have values."""
+    """A number domain of formulas in which some names vary; others have values.
 
-    def __init__(self, variables: Mapping[str, int], values: Mapping[str, float]) -> None:
-        self._variables, self._values = variables, values
-        self.count = len(variables)
-        self.definitions: list[Auxiliary] = []
+    `sums` are those that are raised to powers, numbered on from the variables. A max or a min is the argument that
+    `chosen` says; where it says nothing, `undecided` is that call and how many arguments it has. `sides` are pairs of
+    which the first is at most the second as the choices are right.
+    """
 
-    def number(self, value: Fraction, expr: s.Expr) -> Signomial:
-        return _constant(float(value))
+    def __init__(
+        self, variables: Mapping[str, int], values: Mapping[str, float], chosen: Mapping[Choice, int] | None = None
+    ) -> None:
+        self._variables, self._values, self._chosen = variables, values, chosen or {}
+        self.sums: list[Sum] = []
+        self.sides: list[tuple[Sum, Sum]] = []
+        self.undecided: tuple[Choice, int] | None = None
 
-    def name(self, name: s.Name) -> Signomial:
+    def number(self, value: Fraction, expr: s.Expr) -> Sum:
+        return _number(float(value))
+
+    def name(self, name: s.Name) -> Sum:
         if name.id in self._variables:
-            return Signomial({((self._variables[name.id], 1.0),): 1.0}, ONE)
-        return _constant(self._values[name.id])
+            return {((self._variables[name.id], 1.0),): 1.0}
+        return _number(self._values[name.id])
 
-    def negated(self, value: Signomial) -> Signomial:
-        return Signomial({key: -each for key, each in value.top.items()}, value.bottom)
+    def negated(self, value: Sum) -> Sum:
+        return {key: -each for key, each in value.items()}
 
-    def binary(self, op: str, left: Signomial, right: Signomial, expr: s.Binary) -> Signomial:
+    def binary(self, op: str, left: Sum, right: Sum, expr: s.Binary) -> Sum:
         match op:
             case "+" | "-":
-                sign = 1 if op == "+" else -1
-                if left.bottom == right.bottom:
-                    return Signomial(plus(left.top, right.top, sign), left.bottom)
-                first, second = times(left.top, right.bottom), times(right.top, left.bottom)
-                return _reduced(plus(first, second, sign), times(left.bottom, right.bottom), expr)
+                return plus(left, right, 1 if op == "+" else -1)
             case "*":
-                return _reduced(times(left.top, right.top), times(left.bottom, right.bottom), expr)
+                return self._times(left, right, expr)
             case "/":
-                if not right.top or min(right.top.values()) < 0:
-                    raise _refused(expr, "what is divided by is no sum of positive terms")
-                return _reduced(times(left.top, right.bottom), times(left.bottom, right.top), expr)
+                return self._times(left, self._power(right, -1.0, expr), expr)
             case _:
-                if right.constant is None:
+                exponent = constant(right)
+                if exponent is None:
                     raise _refused(expr, "an exponent varies")
-                return self._power(left, right.constant, expr)
+                return self._power(left, exponent, expr)
 
-    def _power(self, base: Signomial, exponent: float, expr: s.Expr) -> Signomial:
-        if base.constant is not None:
-            return _constant(base.constant**exponent)
+    def _times(self, one: Sum, other: Sum, expr: s.Expr) -> Sum:
+        if len(one) * len(other) > MOST_TERMS:
+            raise _refused(expr, "it has too many terms")
+        return times(one, other)
+
+    def _power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
+        whole = exponent == int(exponent)
         if not exponent:
-            return _constant(1.0)
-        if exponent < 0:
-            swapped = self.binary("/", _constant(1.0), base, s.Binary("/", expr, expr, span=expr.span))
-            return self._power(swapped, -exponent, expr)
-        top, bottom = (self._raised(each, exponent, expr) for each in (base.top, base.bottom))
-        return _reduced(times(top.top, bottom.bottom), times(top.bottom, bottom.top), expr)
-
-    def _raised(self, base: Sum, exponent: float, expr: s.Expr) -> Signomial:
+            return ONE
+        if not base and exponent > 0:
+            return {}
+        if not base or (min(base.values()) < 0 and not (whole and (exponent > 0 or len(base) == 1))):
+            held = "no sum of positive terms is the divisor" if whole else "what has parts below 0 may have no root"
+            raise _refused(expr, held)
         if len(base) == 1:
             ((monomial, coefficient),) = base.items()
-            if coefficient < 0 and exponent != int(exponent):
-                raise _refused(expr, "a negative number has no such power")
-            return Signomial(
-                {tuple((variable, power * exponent) for variable, power in monomial): coefficient**exponent}, ONE
-            )
-        signed = min(base.values()) < 0
-        if exponent == int(exponent) and exponent <= (MOST_SIGNED if signed else SHORT):
-            return Signomial(reduce(times, [base] * int(exponent)), ONE)
-        # A variable of its own is above 0, so that of a sum of any sign it would have other powers.
-        if signed:
-            raise _refused(expr, "the sign of what is raised to a power is not known")
-        return self._raised(self._defined("max", [Signomial(base, ONE)]).top, exponent, expr)
+            return {product_of((), monomial, exponent): coefficient**exponent}
+        if whole and 0 < exponent <= (SHORT if min(base.values()) > 0 else MOST_SIGNED):
+            return reduce(lambda one, other: self._times(one, other, expr), [base] * int(exponent))
+        if min(base.values()) < 0:
+            raise _refused(expr, f"it is raised to a power above {MOST_SIGNED}, and has parts below 0")
+        factor, scale = shared(base), max(base.values())
+        rest = {product_of(each, factor, -1.0): value / scale for each, value in base.items()}
+        if rest not in self.sums:
+            self.sums.append(rest)
+        own = len(self._variables) + self.sums.index(rest)
+        return {product_of((), (*factor, (own, 1.0)), exponent): scale**exponent}
 
-    def _defined(self, function: str, values: Sequence[Signomial]) -> Signomial:
-        """A variable of its own, which is bounded by the values."""
-        self.definitions.append(Auxiliary(self.count, function, tuple(values)))
-        self.count += 1
-        return Signomial({((self.count - 1, 1.0),): 1.0}, ONE)
-
-    def call(self, function: str, values: Sequence[Signomial], expr: s.Call) -> Signomial:
-        constants = [each.constant for each in values]
-        known = [each for each in constants if each is not None]
+    def call(self, function: str, values: Sequence[Sum], expr: s.Call) -> Sum:
+        known = [each for each in map(constant, values) if each is not None]
         if len(known) == len(values):
-            if function in ("max", "min"):
-                return _constant(max(known) if function == "max" else min(known))
-            return _constant(_FUNCTIONS[function](known[0]))
+            return _number(_FUNCTIONS[function](*known))
         match function:
             case "sqrt":
                 return self._power(values[0], 0.5, expr)
             case "max" | "min":
-                # A constant that is 0 is the smallest of all, and no largest one.
-                left = [each for each in values if each.top]
-                if len(left) < len(values) and function == "min":
-                    return _constant(0.0)
-                return left[0] if len(left) == 1 else self._defined(function, left)
+                every = {frozenset(each.items()): each for each in values}
+                key = function, tuple(every)
+                if key not in self._chosen:
+                    self.undecided = key, len(every)
+                mine = [*every.values()][self._chosen.get(key, 0)]
+                others = [each for each in every.values() if each is not mine]
+                pairs = [(each, mine) if function == "max" else (mine, each) for each in others]
+                self.sides += [pair for pair in pairs if pair not in self.sides]
+                return mine
             case _:
                 raise _refused(expr, f"`{function}` of what varies")
 
 
-_FUNCTIONS: Mapping[str, Callable[[float], float]] = {
+_FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "sqrt": lambda value: value**0.5,
     "log2": log2,
-    "floor": lambda value: float(floor(value)),
-    "ceil": lambda value: float(ceil(value)),
+    "floor": floor,
+    "ceil": ceil,
+    "max": lambda *values: max(values),
+    "min": lambda *values: min(values),
 }
 
 
-def _constant(value: float) -> Signomial:
-    return Signomial({(): value} if value else {}, ONE)
+def cases(
+    variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[Reader], T]
+) -> Iterator[tuple[Reader, T]]:
+    """What is read, for each choice of the argument that a max or a min is."""
+    waiting: list[Mapping[Choice, int]] = [{}]
+    while waiting:
+        chosen = waiting.pop()
+        reader = Reader(variables, values, chosen)
+        found = read(reader)
+        if reader.undecided is None:
+            yield reader, found
+        else:
+            key, count = reader.undecided
+            waiting += [{**chosen, key: index} for index in range(count)]
+
+
+def _number(value: float) -> Sum:
+    return {(): value} if value else {}
 
 
 def _refused(expr: s.Expr, reason: str) -> Exception:
@@ -176,32 +194,7 @@ def _refused(expr: s.Expr, reason: str) -> Exception:
     return error(rules.NOT_SIGNOMIAL, message, span=expr.span, hint=hint)
 
 
-def _reduced(top: Sum, bottom: Sum, expr: s.Expr) -> Signomial:
-    """A quotient, without what is below where that is one product."""
-    if len(top) + len(bottom) > MOST_TERMS:
-        raise _refused(expr, "it has too many terms")
-    if len(bottom) == 1:
-        ((monomial, coefficient),) = bottom.items()
-        inverse = {tuple((variable, -power) for variable, power in monomial): 1 / coefficient}
-        return Signomial(times(top, inverse), ONE)
-    return Signomial(top, bottom)
-
-
-def inequality(left: Signomial, right: Signomial) -> tuple[Sum, Sum]:
+def inequality(left: Sum, right: Sum) -> tuple[Sum, Sum]:
     """Both sides of `left <= right` as sums of positive terms."""
-    difference = plus(times(left.top, right.bottom), times(right.top, left.bottom), -1)
-    return (
-        {key: value for key, value in difference.items() if value > 0},
-        {key: -value for key, value in difference.items() if value < 0},
-    )
-
-
-def uses(sums: Iterator[tuple[Sum, int]], variable: int) -> set[int]:
-    """In which directions sums that are to be small (1) or large (-1) grow with a variable."""
-    return {
-        side * (1 if power > 0 else -1)
-        for each, side in sums
-        for monomial in each
-        for other, power in monomial
-        if other == variable
-    }
+    difference = plus(left, right, -1)
+    return positive(difference), positive(difference, -1)

@@ -61,8 +61,9 @@ def points(
     def of(values: tuple[int, ...]) -> Mapping[str, int]:
         return {**given, **dict(zip(names, values, strict=True))}
 
-    yield from islice(filter(runs, map(of, _small(starts))), MAX_POINTS)
-    yield from filter(runs, map(of, _large(starts) if starts else ()))
+    signed = [place for place, name in enumerate(names) if name in signature.indices]
+    yield from islice(filter(runs, map(of, _of_any_sign(_small(starts), signed))), MAX_POINTS)
+    yield from filter(runs, map(of, _of_any_sign(_large(starts) if starts else (), signed)))
 
 
 def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
@@ -111,6 +112,12 @@ def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:
         for place in range(len(starts)):
             yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
         yield tuple(max(start, scale) for start in starts)
+
+
+def _of_any_sign(points: Iterable[tuple[int, ...]], places: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Each point with the values at some places, those of indices, of either sign."""
+    for each in points:
+        yield from product(*((value, -value) if at in places and value else (value,) for at, value in enumerate(each)))
 
 
 def assumed(algorithm: s.Algorithm) -> list[s.Fact]:

@@ -185,13 +185,12 @@ class ClaimOfCosts:
                 return OrderVerdict("unknown", problem.diagnostics[0].message)
             raise
         (left, right), parts = apart(sides, self.amounts.keys() | self.constants.keys())
-        if self.claim.relation in GROWTHS:
-            return self._growth(left, right, parts)
         try:
             sizes = self.sizes()
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
-        return CostOrder(left, self.claim.relation, right, self.amounts, {**parts, **self.constants}, sizes).decided()
+        order = CostOrder(left, self.claim.relation, right, self.amounts, {**parts, **self.constants}, sizes)
+        return self._growth(order, parts) if self.claim.relation in GROWTHS else order.decided()
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
@@ -274,29 +273,31 @@ class ClaimOfCosts:
         return machine
 
     # Growth
-    def _growth(self, left: s.Expr, right: s.Expr, parts: Mapping[str, s.Expr]) -> OrderVerdict:
+    def _growth(self, order: CostOrder, parts: Mapping[str, s.Expr]) -> OrderVerdict:
         """The verdict on O, Omega or Theta: by both growths, and as an `ensures` where a side is one cost."""
         growths = {name: self._growth_of(name) for name in self.amounts}
         growths |= {name: Growth(part, part) for name, part in parts.items()}
         factors = {name: ONE if value else ZERO for name, value in self.constants.items()}
-        one, other = (of_formula(substituted(each, factors), growths) for each in (left, right))
+        one, other = (of_formula(substituted(each, factors), growths) for each in (order.left, order.right))
         own = (each for setting in self.settings.values() for each in setting.facts())
         facts = tuple(dict.fromkeys((*own, *self.facts)))
-        self._assume(self._held | {*MACHINE_SYMBOLS})
         found: dict[str, Half] = {}
         for side, turned in (("O", "Omega"), ("Omega", "O")):
             if self.claim.relation in (side, "Theta"):
                 halves = chain(
                     [half(side, one, other, facts)],
-                    self._as_ensures(side, left, other, facts),
-                    self._as_ensures(turned, right, one, facts),
+                    self._as_ensures(side, order.left, other, facts),
+                    self._as_ensures(turned, order.right, one, facts),
                 )
                 first = next(halves)
-                found[side] = next((each for each in (first, *halves) if each.outcome != "unknown"), first)
+                each = next((each for each in (first, *halves) if each.outcome != "unknown"), first)
+                if each.outcome == "fails":
+                    each = replace(each, reason=order.refutation(side, each.shown) or each.reason)
+                found[side] = each
         whole = together(found)
         self.proofs = whole.proofs
-        shown = "" if whole.outcome == "holds" else f"{one.text or 'unknown'} against {other.text or 'unknown'}"
-        return OrderVerdict(whole.outcome, whole.reason, bounds=shown)
+        known = whole.outcome != "holds" and one.text and other.text
+        return OrderVerdict(whole.outcome, whole.reason, bounds=f"{one.text} against {other.text}" if known else "")
 
     def _as_ensures(self, side: str, cost: s.Expr, growth: Growth, facts: tuple[s.Fact, ...]) -> Iterator[Half]:
         """The verdict on one half as an `ensures` of the algorithm of a cost, proved or refuted by a growth."""
@@ -365,7 +366,8 @@ class ClaimOfCosts:
 
     def _cache(self) -> Iterator[s.Fact]:
         """The cache that is taken on a machine at sizes that name none, as commands do."""
-        if self.claim.on is None or not self.claim.at or s.names(self.facts) & {"Z", "L"}:
+        growth = self.claim.relation in GROWTHS
+        if growth or self.claim.on is None or not self.claim.at or s.names(self.facts) & {"Z", "L"}:
             return
         self.assumed[f"Z = {DEFAULT_CACHE.Z}, L = {DEFAULT_CACHE.L}, as the claim names no cache"] = None
         yield fact(f"Z == {DEFAULT_CACHE.Z}")

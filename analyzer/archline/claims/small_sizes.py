@@ -43,7 +43,7 @@ def _is_logarithm(atom: Atom) -> bool:
 def small_points(claim: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> list[Mapping[str, int]]:
     """The least sizes that a claim speaks of."""
     known = points(algorithm, scope, costs, claim, branches=False)
-    return [each for each in islice(known, SMALL) if min(each.values(), default=1) >= 1]
+    return list(islice((each for each in known if min(each.values(), default=1) >= 1), SMALL))
 
 
 def zero_of_one_side(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
 from archline.algebra.asymptotic.log_domain import Domain
@@ -13,7 +14,7 @@ from archline.energy.growth import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
-from archline.records import record, replace
+from archline.records import field, record, replace
 
 LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
@@ -83,11 +84,15 @@ def relation(one: Growth, other: Growth) -> Relation:
 
 @record
 class Half:
-    """Whether one quantity is O of another, or Omega: the outcome, why, and the proofs where it holds."""
+    """Whether one quantity is O of another, or Omega: the outcome, why, and the proofs where it holds.
+
+    `shown` has the counterexample where the growths refute it.
+    """
 
     outcome: Outcome
     reason: str
     proofs: tuple[Proved, ...] = ()
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
 
 def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> Half:
@@ -102,7 +107,7 @@ def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> Ha
         return Half("holds", "proved for all sizes", (proof,))
     refuted = _asked(less.lower, more.upper, domain)
     if isinstance(refuted, Refuted):
-        return Half("fails", counterexample(refuted, side))
+        return Half("fails", counterexample(refuted, side), shown=refuted.counterexample)
     return Half("unknown", "what is known of their growth does not decide it")
 
 

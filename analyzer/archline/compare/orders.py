@@ -6,18 +6,20 @@ the difference of the formulas is taken in the costs, then each cost is replaced
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import chain, islice, product
+from itertools import islice, product
 from math import floor, log10
+from typing import Any
 
+from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.exact import evaluate as evaluated
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import facts_of_case
@@ -29,17 +31,21 @@ from archline.ir.indicators import excluded
 from archline.ir.scope import NotStaticError, static_value, with_all
 from archline.ir.scope import never_negative as signs
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, evaluate
+from archline.language.evaluate import Enclosure, evaluate, evaluate_static
 from archline.language.evaluate import EvaluationError as NoValueError
+from archline.language.parser import parse_expression
 from archline.language.substitution import rewritten, substituted_fact
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import field, record
 
 MAX_TERM_PRODUCTS = 500_000
 MAX_CASES = 64
 """In more cases together the bounds of several costs are not compared."""
 SEEN = 400
 """The last of so many sizes shows what leaves a comparison open."""
+MAX_ZEROS = 100
+"""At so many sizes it is looked whether one side is 0 and the other is not."""
+UNDECIDED = "no counterexample at the sizes checked, and no proof"
 MAX_WAYS = 32
 """So many choices of bounds are tried in a case."""
 NO_VALUE = (EvaluationError, NoValueError, UndefinedError, OverflowError, ZeroDivisionError)
@@ -61,6 +67,8 @@ class _OpenError(Exception):
 
 Choices = list[tuple[Poly, Poly]]
 """Pairs of a lower and an upper bound, any of which may be taken."""
+_Case = tuple[Facts, dict[str, Choices]]
+"""What holds at some of the sizes, and the bounds of each amount there."""
 
 
 @record(eq=False)
@@ -80,14 +88,17 @@ class CostOrder:
         if unknown is not None:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
         few = self.sizes.all
-        why = "no counterexample at the sizes checked, and no proof"
+        why = UNDECIDED
+        pointwise = [each.text for each in self.amounts.values() if each.cost.ends is not None and not each.cost.exact]
+        if few is None and self.sizes.box is not None and pointwise:
+            why = f"{UNDECIDED}: {pointwise[0]} is known best size by size, and there are more than {MAX_SIZES:,} sizes"
         if few is None and next(self.sizes.points(), None) is None:
             # Whatever is said of no sizes can be proved.
             return OrderVerdict("unknown", "no sizes were found that satisfy the facts")
         if few is None or len(few) > 1:
             try:
                 with budget(MAX_TERM_PRODUCTS):
-                    if self._proved:
+                    if self._proved(self._cases(apart=False)) or self._proved(self._cases(apart=True)):
                         return self._holding("proved for all sizes")
                     boxes = None if few is not None else self._by_boxes()
                 if boxes is not None:
@@ -132,16 +143,23 @@ class CostOrder:
             case _:
                 return self._holding(f"evaluated at all {len(found):,} sizes")
 
-    def _at(self, point: Point) -> OrderVerdict | None:
-        """The verdict at a point; None where a side has no value."""
+    def values(self, point: Point) -> tuple[Interval, Interval] | None:
+        """The values of both sides at a point; None where one has none."""
         try:
             values = {name: each.ends(point) for name, each in self.amounts.items()}
             for name, part in self.parts.items():
                 value = part if isinstance(part, Fraction) else evaluate(part, point)
                 values[name] = Interval(value.lo, value.hi) if isinstance(value, Enclosure) else Interval.of(value)
-            one, other = (value_of(each, values) for each in (self.left, self.right))
+            return value_of(self.left, values), value_of(self.right, values)
         except NO_VALUE:
             return None
+
+    def _at(self, point: Point) -> OrderVerdict | None:
+        """The verdict at a point; None where a side has no value."""
+        values = self.values(point)
+        if values is None:
+            return None
+        one, other = values
         less, more = (other, one) if self.relation in (">", ">=") else (one, other)
         match self.relation:
             case "==":
@@ -154,6 +172,32 @@ class CostOrder:
         if one != other and _shown(one) == _shown(other):
             said += f"; their difference is {_shown(one - other)}"
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", said, point)
+
+    def refutation(self, side: str, shown: Mapping[str, Any]) -> str:
+        """What refutes O or Omega, in values of both sides: along a curve, or at a size at which one of them is 0.
+
+        Empty where the sides have no values there.
+        """
+        above, below = ("left", "right") if side == "O" else ("right", "left")
+
+        def ratio(point: Point) -> tuple[Interval, Interval] | None:
+            values = self.values(point)
+            return values if values is None or side == "O" else values[::-1]
+
+        for point in () if "samples" in shown else islice(self.sizes.points(), MAX_ZEROS):
+            values = ratio(point)
+            if values is not None and values[0].lower > 0 == values[1].upper:
+                return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
+        found = []
+        for at in (each["at"] for each in shown.get("samples", ())[:3]):
+            values = ratio({name: evaluate_static(parse_expression(value), {}) for name, value in at.items()})
+            if values is not None:
+                bounds = "" if values[0].exact and values[1].exact else "at least "
+                found.append(f"{bounds}{_digits(values[0].lower)}/{_digits(values[1].upper)} at {point_text(at)}")
+        along = (
+            f"the {above} side over the {below} side passes every constant along {point_text(shown.get('curve', {}))}"
+        )
+        return f"{along}: {'; '.join(found)}" if found else ""
 
     def _has_runs(self, point: Point) -> bool:
         try:
@@ -198,48 +242,72 @@ class CostOrder:
                     found[name] = as_fractions(static_value(part, self.sizes.scope))
         return _Symbols(found, facts)
 
-    @property
-    def _proved(self) -> bool:
-        """Whether bounds show it at all sizes. Raises _OpenError, NotStaticError, TooComplexError."""
-        one, other = (fold(each, self._symbols) for each in (self.left, self.right))
-        ways = {"<=": [(one, other)], ">=": [(other, one)], "==": [(one, other), (other, one)]}
+    @cached_property
+    def _margins(self) -> tuple[Poly, ...]:
+        """What is never negative where it holds, and positive where that is strict, if all divisors are."""
+        one, other = fold(self.left, self._symbols).over(fold(self.right, self._symbols))
+        return {"<": (other - one,), ">": (one - other,), "=": (other - one, one - other)}[self.relation[0]]
+
+    def _proved(self, cases: Iterable[_Case]) -> bool:
+        """Whether bounds show it at all sizes, case by case. Raises _OpenError, NotStaticError, TooComplexError."""
         strict = self.relation in ("<", ">")
-
-        def above(less: _Ratio, more: tuple[_All, ...], case: Facts, choices: dict[str, Choices]) -> bool:
-            found = (all(_least(each, less, choices, case, strict) for each in every) for every in more)
-            return any(found)
-
         return all(
-            any(all(above(each, more.lowers, case, choices) for each in every) for every in less.uppers)
-            for case, choices in self._cases
-            for less, more in ways[self.relation + "=" * strict]
+            all(self._at_least(each, case, strict) for each in self._margins)
+            and all(self._at_least(each, case, True) for each in self._symbols.divisors)
+            for case in cases
         )
 
-    @cached_property
-    def _cases(self) -> list[tuple[Facts, dict[str, Choices]]]:
-        """All cases together of the bounds of all amounts. Raises _OpenError where there are too many."""
-        found: list[tuple[Facts, dict[str, Choices]]] = [(self._symbols.facts, {})]
+    def _at_least(self, value: Poly, case: _Case, strict: bool) -> bool:
+        """Whether a polynomial of amounts and their maxima is never negative, or always positive, by some bounds."""
+        facts, choices = case
+        maxima = {each: value.coefficients(each) for each in value.atoms() if _is_maximum(each, choices)}
+        # A maximum is one of its values, and no less than either: what is so for each of them comes first.
+        rising = {
+            each
+            for each, parts in maxima.items()
+            if parts.keys() <= {0, 1} and self._symbols.facts.nonnegative(parts[1])
+        }
+        if maxima:
+            atom = min(maxima, key=lambda each: each in rising)
+            shown = (self._at_least(_put(value, atom, each), case, strict) for each in (ZERO, atom.parts[0]))
+            return any(shown) if atom in rising else all(shown)
+        for bounds in _ways(choices):
+            if strict and _positive(_bounded(value, bounds, facts), facts):
+                return True
+            for parts in () if strict else ([value], list(_alike(value))):
+                if all(never_negative(_bounded(each, bounds, facts), facts) for each in parts):
+                    return True
+        return False
+
+    def _cases(self, apart: bool) -> list[_Case]:
+        """All cases together of the bounds of all amounts, at most MAX_CASES. Raises _OpenError where there are more.
+
+        With `apart` conditions under which there are other bounds make cases of their own.
+        """
+        found: list[_Case] = [(self._symbols.facts, {})]
         for name, each in self.amounts.items():
-            found = [
+            several = (
                 (more, {**known, name: choices})
                 for case, known in found
-                for more, choices in _cases(each, case, self.sizes)
-            ]
+                for more, choices in _cases(each, case, self.sizes, apart)
+            )
+            found = list(islice(several, MAX_CASES + 1))
             if len(found) > MAX_CASES:
                 raise _OpenError("their bounds have too many cases together")
         return found
 
     def _by_boxes(self) -> OrderVerdict | None:
         """The verdict on a finite range where bounds of both sides rise with each size: by the corners of boxes."""
-        box, case = self.sizes.box, self._cases
-        sides = [fold(each, self._symbols).exact for each in (self.left, self.right)]
-        plain = len(case) == 1 and all(each is not None and each.below == ONE for each in sides)
+        box, case = self.sizes.box, self._cases(apart=False)
+        sides = [fold(each, self._symbols) for each in (self.left, self.right)]
+        maxima = any(_is_maximum(atom, self.amounts) for each in sides for atom in each.above.atoms())
+        plain = len(case) == 1 and not maxima and all(each.below == ONE for each in sides)
         if box is None or self.relation not in ("<=", ">=") or not plain:
             return None
         facts = Facts()
         for name, (least, _) in box.items():
             facts = facts.with_symbol(name, (Poly.constant(least),))
-        less, more = (each.above for each in (sides if self.relation == "<=" else sides[::-1]) if each is not None)
+        less, more = (each.above for each in (sides if self.relation == "<=" else sides[::-1]))
         ((_, choices),) = case
         bounds = next(_ways(choices))
         upper, lower = -_bounded(-less, bounds, case[0][0]), _bounded(more, bounds, case[0][0])
@@ -281,7 +349,7 @@ def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], 
 
 
 # The bounds of amounts
-def _cases(amount: Amount, facts: Facts, sizes: Sizes) -> Iterator[tuple[Facts, Choices]]:
+def _cases(amount: Amount, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, Choices]]:
     """The bounds of an amount where some facts hold, by the cases of its regimes."""
     cost, scope = amount.cost, sizes.scope
     assert cost.lower is not None
@@ -298,9 +366,21 @@ def _cases(amount: Amount, facts: Facts, sizes: Sizes) -> Iterator[tuple[Facts, 
                 if not excluded(more, scope.with_facts(facts)):
                     yield with_all(facts, more, scope), choices([regime.lower], [regime.upper])
         return
+    lowers = [cost.lower, *(value for _, value in cost.lowers)]
     needs = {each: [facts.simplify(amount.in_sizes(need, scope)) for need in each.needs] for each in cost.alternatives}
-    holding = [each.upper for each in reversed(cost.alternatives) if all(map(facts.nonnegative, needs[each]))]
-    yield facts, choices([cost.lower, *(value for _, value in cost.lowers)], [*holding, cost.upper])
+    told = [needs[each] for each in reversed(cost.alternatives) if each.told] if apart else []
+    for case in _parts(facts, told):
+        holding = [each.upper for each in reversed(cost.alternatives) if all(map(case.nonnegative, needs[each]))]
+        yield case, choices(lowers, [*holding, cost.upper])
+
+
+def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
+    """All sizes, in parts: where the first condition holds, and where one of its values is below 0, by the others."""
+    for value in conditions[0] if conditions else ():
+        if not facts.nonnegative(value):
+            yield from _parts(facts.with_nonnegative(-value), conditions[1:])
+            facts = facts.with_nonnegative(value)
+    yield facts
 
 
 def _ways(choices: Mapping[str, Choices]) -> Iterator[dict[str, tuple[Poly, Poly]]]:
@@ -308,19 +388,14 @@ def _ways(choices: Mapping[str, Choices]) -> Iterator[dict[str, tuple[Poly, Poly
     return (dict(zip(choices, each, strict=True)) for each in islice(product(*choices.values()), MAX_WAYS))
 
 
-def _least(more: _Ratio, less: _Ratio, choices: Mapping[str, Choices], facts: Facts, strict: bool) -> bool:
-    """Whether one fraction of amounts is at least another, or greater, by some of their bounds."""
-    value = more.above - less.above if more.below == less.below else more.above * less.below - less.above * more.below
-    for bounds in _ways(choices):
-        divisors = (_bounded(each, bounds, facts) for each in {more.below, less.below} - {ONE})
-        if all(_positive(each, facts) for each in divisors):
-            found = _bounded(value, bounds, facts)
-            if _positive(found, facts) if strict else never_negative(found, facts):
-                return True
-            parts = [] if strict else [_bounded(each, bounds, facts) for each in _alike(value)]
-            if parts and all(never_negative(each, facts) for each in parts):
-                return True
-    return False
+def _is_maximum(atom: Atom, amounts: Container[str]) -> bool:
+    """Whether an atom is a maximum of amounts."""
+    return isinstance(atom, PositivePart) and any(name in amounts for name in atom.names)
+
+
+def _put(value: Poly, atom: Atom, other: Poly) -> Poly:
+    """A value with another one for an atom."""
+    return value.map_atoms(lambda each: other if each == atom else None)
 
 
 def _alike(value: Poly) -> Iterator[Poly]:
@@ -328,7 +403,7 @@ def _alike(value: Poly) -> Iterator[Poly]:
     parts: dict[object, dict[Monomial, fmpq]] = {}
     for monomial, coefficient in value.terms.items():
         parts.setdefault(abs(coefficient), {})[monomial] = coefficient
-    return map(Poly, parts.values()) if len(parts) > 1 else iter(())
+    return map(Poly, parts.values())
 
 
 def _positive(value: Poly, facts: Facts) -> bool:
@@ -379,116 +454,69 @@ class _Ratio:
     above: Poly
     below: Poly = ONE
 
+    def __add__(self, other: _Ratio) -> _Ratio:
+        one, two = self.over(other)
+        return _Ratio(one + two, self.below if self.below == other.below else self.below * other.below)
 
-_All = tuple[_Ratio, ...]
+    def __mul__(self, other: _Ratio) -> _Ratio:
+        above, below = self.above * other.above, self.below * other.below
+        if len(below.terms) == 1:
+            # Without the divisor where that goes.
+            whole, divisors = above * below**-1, below.atoms()
+            if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
+                return _Ratio(whole)
+        return _Ratio(above, below)
 
-
-@record
-class _Ends:
-    """Bounds of a formula: it is at least the least of each of the `lowers`, at most the largest of each `uppers`."""
-
-    lowers: tuple[_All, ...]
-    uppers: tuple[_All, ...]
-
-    @property
-    def exact(self) -> _Ratio | None:
-        """The formula itself, where it has no maximum or minimum in it."""
-        same = self.lowers == self.uppers and len(self.lowers) == 1 and len(self.lowers[0]) == 1
-        return self.lowers[0][0] if same else None
-
-    @classmethod
-    def of(cls, value: _Ratio) -> _Ends:
-        """One that is known."""
-        return cls(((value,),), ((value,),))
-
-
-def _each(one: tuple[_All, ...], other: tuple[_All, ...], op: str) -> tuple[_All, ...]:
-    return tuple(tuple(_combined(op, a, b) for a in x for b in y) for x in one for y in other)
-
-
-def _combined(op: str, one: _Ratio, other: _Ratio) -> _Ratio:
-    match op:
-        case "*":
-            return _reduced(one.above * other.above, one.below * other.below)
-        case "/":
-            return _reduced(one.above * other.below, one.below * other.above)
-        case _:
-            sign = 1 if op == "+" else -1
-            if one.below == other.below:
-                return _Ratio(one.above + other.above.scaled(sign), one.below)
-            above = one.above * other.below + (other.above * one.below).scaled(sign)
-            return _Ratio(above, one.below * other.below)
-
-
-def _reduced(above: Poly, below: Poly) -> _Ratio:
-    """A fraction, without its divisor where that goes."""
-    if len(below.terms) == 1:
-        whole, divisors = above * below**-1, below.atoms()
-        if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
-            return _Ratio(whole)
-    return _Ratio(above, below)
+    def over(self, other: _Ratio) -> tuple[Poly, Poly]:
+        """Both over one divisor."""
+        same = self.below == other.below
+        return (self.above, other.above) if same else (self.above * other.below, other.above * self.below)
 
 
 @record
 class _Symbols:
-    """Formulas in symbols for amounts, which are 0 at least."""
+    """Formulas in symbols for amounts, which are 0 at least; what they divide by is added to the `divisors`."""
 
     values: Mapping[str, Poly]
     facts: Facts
+    divisors: list[Poly] = field(default_factory=list)
 
-    def number(self, value: Fraction, expr: s.Expr) -> _Ends:
-        return _Ends.of(_Ratio(Poly.constant(value)))
+    def number(self, value: Fraction, expr: s.Expr) -> _Ratio:
+        return _Ratio(Poly.constant(value))
 
-    def name(self, name: s.Name) -> _Ends:
-        return _Ends.of(_Ratio(self.values[name.id]))
+    def name(self, name: s.Name) -> _Ratio:
+        return _Ratio(self.values[name.id])
 
-    def negated(self, value: _Ends) -> _Ends:
-        def minus(ends: tuple[_All, ...]) -> tuple[_All, ...]:
-            return tuple(tuple(_Ratio(-each.above, each.below) for each in every) for every in ends)
+    def negated(self, value: _Ratio) -> _Ratio:
+        return _Ratio(-value.above, value.below)
 
-        return _Ends(minus(value.uppers), minus(value.lowers))
-
-    def binary(self, op: str, left: _Ends, right: _Ends, expr: s.Binary) -> _Ends:
+    def binary(self, op: str, left: _Ratio, right: _Ratio, expr: s.Binary) -> _Ratio:
         match op:
             case "+":
-                return _Ends(_each(left.lowers, right.lowers, op), _each(left.uppers, right.uppers, op))
+                return left + right
             case "-":
-                return _Ends(_each(left.lowers, right.uppers, op), _each(left.uppers, right.lowers, op))
+                return left + self.negated(right)
             case "*":
-                return self._product(left, right)
+                return left * right
             case "/":
-                self._require(right, "a divisor is not known to be positive")
-                if right.exact is None:
-                    self._require(left, "the sign of what is divided is not known")
-                return _Ends(_each(left.lowers, right.uppers, op), _each(left.uppers, right.lowers, op))
+                self.divisors.append(right.above)
+                return left * _Ratio(right.below, right.above)
             case _:
-                exponent = right.exact
-                power = None if exponent is None or not exponent.above.is_constant else exponent.above.constant_term
-                if power is None or power.q != 1 or power < 0:
+                power = right.above.constant_term
+                if right.below != ONE or not right.above.is_constant or power.q != 1 or power < 0:
                     raise _OpenError("a power of a cost that is no whole number")
-                return reduce(self._product, [left] * int(power.p), _Ends.of(_Ratio(ONE)))
+                return reduce(_Ratio.__mul__, [left] * int(power.p), _Ratio(ONE))
 
-    def _product(self, left: _Ends, right: _Ends) -> _Ends:
-        if left.exact is not None and right.exact is not None:
-            return _Ends.of(_combined("*", left.exact, right.exact))
-        for each in (left, right):
-            self._require(each, "the sign of a factor is not known")
-        return _Ends(_each(left.lowers, right.lowers, "*"), _each(left.uppers, right.uppers, "*"))
+    def call(self, function: str, values: Sequence[_Ratio], expr: s.Call) -> _Ratio:
+        if function not in ("min", "max"):
+            raise _OpenError(f"`{function}` of a cost")
 
-    def _require(self, value: _Ends, reason: str) -> None:
-        """Raise _OpenError unless a value is 0 at least; of divisors bounds show later that they are not 0."""
-        if not any(all(self.facts.nonnegative(each.above) for each in every) for every in value.lowers):
-            raise _OpenError(reason)
+        def chosen(one: _Ratio, other: _Ratio) -> _Ratio:
+            ends = one.over(other)
+            found = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
+            return _Ratio(found, (one + other).below)
 
-    def call(self, function: str, values: Sequence[_Ends], expr: s.Call) -> _Ends:
-        lowers, uppers = [each.lowers for each in values], [each.uppers for each in values]
-        match function:
-            case "max":
-                return _Ends(tuple(chain(*lowers)), tuple(tuple(chain(*each)) for each in product(*uppers)))
-            case "min":
-                return _Ends(tuple(tuple(chain(*each)) for each in product(*lowers)), tuple(chain(*uppers)))
-            case _:
-                raise _OpenError(f"`{function}` of a cost")
+        return reduce(chosen, values)
 
 
 def at_most(one: Amount, other: Amount, sizes: Sizes, relation: str = "<=") -> OrderVerdict:

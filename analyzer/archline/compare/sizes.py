@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from fractions import Fraction
 from functools import cached_property
-from itertools import islice
 
+from archline.algebra.bounds import Bounds
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
-from archline.analysis.sampling import Allowed, fixed_sizes, points
+from archline.analysis.sampling import Allowed, points
 from archline.energy.intervals import Interval
 from archline.ir.scope import Scope, declared, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.evaluate import EvaluationError, evaluate_static
+from archline.language.evaluate import evaluate_static
 from archline.language.format_expressions import format_fact
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
@@ -22,8 +22,6 @@ from archline.records import record
 
 MAX_SIZES = 10_000
 """A finite range of so many sizes is decided by all of them."""
-MAX_TRIED = 200_000
-"""So many combinations of sizes are looked at for those that satisfy the facts."""
 Point = Mapping[str, int]
 
 
@@ -89,62 +87,45 @@ class Sizes:
         """Whether the facts allow a point."""
         return Allowed.of(self.scope, self.facts)
 
-    @cached_property
-    def all(self) -> tuple[Point, ...] | None:
-        """All sizes that satisfy the facts; None where they are not known to be few."""
-        try:
-            found = tuple(islice(filter(self.allowed, self._every({}, [0])), MAX_SIZES + 1))
-        except OverflowError:
-            return None
-        return found if len(found) <= MAX_SIZES else None
-
     @property
     def box(self) -> dict[str, tuple[int, int]] | None:
         """The range of each size by itself; None where one has no end."""
-        ranges = {name: self._range(name, {}) for name in self.names}
-        found = {name: (least, most) for name, (least, most) in ranges.items() if None not in (least, most)}
-        return found if len(found) == len(ranges) else None  # type: ignore[return-value]
+        ends = {name: (bounds.least, bounds.most) for name, bounds in self._bounds.items()}
+        found = {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
+        return found if len(found) == len(ends) else None
 
-    def _every(self, known: dict[str, int], tried: list[int]) -> Iterator[Point]:
-        """The points with some sizes known, the next one in its range. Raises OverflowError where that has no end."""
-        left = [name for name in self.names if name not in known]
-        if not left:
-            yield known
-            return
-        ranges = ((name, *self._range(name, known)) for name in left)
-        name, least, most = next((each for each in ranges if None not in each), ("", None, None))
-        if least is None or most is None or tried[0] + most - least > MAX_TRIED:
-            raise OverflowError
-        tried[0] += max(0, most - least + 1)
-        for value in range(least, most + 1):
-            yield from self._every({**known, name: value}, tried)
+    @property
+    def _bounds(self) -> dict[str, Bounds]:
+        return {name: self.scope.facts.bounds[name] for name in self.names}
 
-    def _range(self, name: str, known: Point) -> tuple[int | None, int | None]:
-        """What the facts say of one size where some others are known."""
-        fixed = fixed_sizes(self.facts).get(name)
-        if fixed is not None:
-            return fixed, fixed
-        bounds = self.scope.module.signatures[self.algorithm].at_least
-        lowest, highest = [bounds.get(name, 1)] if name in bounds or name in MACHINE_SYMBOLS else [], list[int]()
-        for fact in self.facts:
-            match fact:
-                case s.Binary(op="<=" | "<" | ">=" | ">" | "==" as op, left=left, right=right):
-                    sides = ((left, right, op), (right, left, op.translate(_TURNED)))
-                    for _, other, way in (each for each in sides if isinstance(each[0], s.Name) and each[0].id == name):
-                        with suppress(EvaluationError):
-                            value = evaluate_static(other, known)
-                            lowest += [value + (way == ">")] if way in (">=", ">", "==") else []
-                            highest += [value - (way == "<")] if way in ("<=", "<", "==") else []
-                case _:
-                    # Other facts give no range.
-                    pass
-        return max(lowest, default=None), min(highest, default=None)
+    @cached_property
+    def all(self) -> tuple[Point, ...] | None:
+        """All sizes that satisfy the facts, small ones first; None where they are not known to be few."""
+        # Most sizes have no end, and need no arrays.
+        from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice, size
+        from archline.energy.optimise.problem import Variable
+
+        ends = [(name, bounds.least, bounds.most) for name, bounds in self._bounds.items()]
+        if any(low is None for _, low, _ in ends):
+            return None
+        variables = [
+            Variable(name, name, True, *(None if end is None else Fraction(end) for end in range_))
+            for name, *range_ in ends
+        ]
+        try:
+            found = lattice({}, variables, self.facts, {name: low for name, low, _ in ends if low is not None})
+        except (TooManyError, UnboundedError):
+            return None
+        if size(found) > MAX_SIZES:
+            return None
+        rows = zip(*(found[name].tolist() for name in self.names), strict=True) if self.names else [()]
+        points = (dict(zip(self.names, row, strict=True)) for row in rows)
+        return tuple(
+            filter(self.allowed, sorted(points, key=lambda each: (max(each.values(), default=0), sum(each.values()))))
+        )
 
 
-_TURNED = str.maketrans("<>", "><")
-
-
-def point_text(point: Point) -> str:
+def point_text(point: Mapping[str, object]) -> str:
     """Sizes with their values."""
     return ", ".join(f"{name} = {value}" for name, value in point.items())
 

@@ -51,7 +51,8 @@ def fold(expr: s.Expr, domain: Domain[T]) -> T:
         case _:
             pass
     hint = "a formula has numbers, names, + - * / ^, and min, max, sqrt, log2, floor, ceil"
-    raise error(rules.FORMULA, f"`{format_expression(expr)}` does not belong in a formula", span=expr.span, hint=hint)
+    # As it is written: names in it may stand for something else.
+    raise error(rules.FORMULA, f"`{expr.span.text}` does not belong in a formula", span=expr.span, hint=hint)
 
 
 def _real(expr: s.Expr) -> Fraction:

@@ -129,7 +129,7 @@ def _of_fragment(problem: Diagnostic) -> Diagnostic:
     if problem.rule is not rules.TOP_LEVEL or problem.span is None:
         return problem
     span = problem.span
-    found = span.source.text[span.column - 1 : span.end_column - 1].strip()
+    found = span.text.strip()
     return Diagnostic(rules.UNEXPECTED, f"unexpected `{found}`" if found else "nothing is written here", span)
 
 

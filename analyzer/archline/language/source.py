@@ -48,6 +48,12 @@ class Span:
     def __str__(self) -> str:
         return f"{self.source.path}:{self.line}:{self.column}"
 
+    @property
+    def text(self) -> str:
+        """What stands there, of several lines the first."""
+        end = self.end_column - 1 if self.end_line == self.line else None
+        return self.source.lines[self.line - 1][self.column - 1 : end]
+
 
 @contextmanager
 def recorded() -> Iterator[Read]:

@@ -13,7 +13,7 @@ import pytest
 
 import archline as al
 from archline.api.trials import stop
-from archline.report.checks import formats
+from archline.report import formats
 from cli_support import ROOT, Result, cli, process
 
 # The inner loop runs n*(n - 1)/2 times and each iteration adds and multiplies: flops are 0 at n = 1 alone.
@@ -215,7 +215,7 @@ def all_kinds(here: Path, form: str, *options: str) -> Result:
 
 
 def test_the_formats_are_those_of_the_folder() -> None:
-    assert formats() == ("github", "json", "junit", "sarif", "text")
+    assert formats("checks") == ("github", "json", "junit", "sarif", "text")
 
 
 def test_github(here: Path) -> None:

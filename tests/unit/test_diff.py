@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from archline.api.algorithms import Algorithm, loads
 from archline.changes.canonical import canonical
 from archline.changes.results import CostChange
 from archline.records import replace
-from archline.report.changes import cells, markdown
+from archline.report.changed_costs import cells
+from archline.report.changes import markdown
 from cli_support import Result, cli
 from effort import long
 
@@ -116,7 +118,7 @@ def test_a_table_has_room_in_a_comment(tmp_path: Path) -> None:
     assert len(ran.out) <= 60_000
     many = al.diff(old, new)
     longer = replace(many, changes=many.changes * 10)
-    text = markdown(longer, 100)
+    text = markdown.render(longer, 100)
     assert 55_000 < len(text) <= 60_000
     assert text.endswith(" more, which `archline diff` prints\n")
 
@@ -256,6 +258,120 @@ def test_a_version_that_certainly_fails_is_reported(tmp_path: Path) -> None:
     assert ran.code == 2
     assert "AL303" in ran.err
     assert f"{new}/kernel.algo" in ran.err
+
+
+LOOP = "algorithm f(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("fact", "point"),
+    [("n == 50", {"n": 50}), ("n == 3*37", {"n": 111}), ("n == 41*41 - 1", {"n": 1680}), ("n == 2*67 + 1", {"n": 135})],
+)
+def test_constants_of_the_program_are_tried(tmp_path: Path, fact: str, point: dict[str, int]) -> None:
+    found = document(tmp_path, LOOP, f"{LOOP}    if {fact}:\n        x[0] += 1.0\n")
+    (flops,) = [each for each in found["changes"] if each["metric"] == "flops"]
+    (size,) = point.values()
+    assert (flops["verdict"], flops["at"]) == ("grew", {"n": str(size)})
+    assert flops["values"] == {"old": str(size), "new": str(size + 1)}
+
+
+def test_sizes_of_interest_decide_too(tmp_path: Path) -> None:
+    new = f"{LOOP}    if n*n + 7*n == 98*98 + 7*98:\n        x[0] += 1.0\n"
+    (flops,) = [each for each in changes(tmp_path, LOOP, new, at=[{"n": 98}]) if each["metric"] == "flops"]
+    assert (flops["verdict"], flops["values"]) == ("grew", {"old": "98", "new": "99"})
+
+
+MATMUL = """algorithm f(A: real[n, m], B: real[m, p], C: inout real[n, p]):
+    for i in 0..n:
+        for j in 0..p:
+            for k in 0..m:
+                C[i, j] += A[i, k]*B[k, j]
+"""
+
+
+def test_regimes_are_matched_by_their_conditions(tmp_path: Path) -> None:
+    new = MATMUL.replace("*B[k, j]", "*B[k, j]*A[i, 0]")
+    rows = [each for each in changes(tmp_path, MATMUL, new) if each["metric"] == "io"]
+    assert len({(each["when"], each["verdict"]) for each in rows}) == len(rows) > 2
+    for each in rows:
+        # The bounds that are shown are those that moved.
+        before, after = (int(each["values"][version].split()[-1]) for version in ("old", "new"))
+        assert (before < after) if each["verdict"] == "bound rose" else (before > after)
+    both = written(tmp_path / "both", kernel=MATMUL)
+    assert cli("check", str(both), "--write-baseline", str(both / "costs")).code == 0
+    written(both, kernel=new)
+    same = ("algorithm", "metric", "verdict", "old", "new", "when", "extent", "at", "values")
+    first, other = (al.diff(base, both, jobs=1).document for base in (tmp_path / "old", both / "costs"))
+    assert first["summary"] == other["summary"]
+    assert [[each[name] for name in same] for each in first["changes"]] == [
+        [each[name] for name in same] for each in other["changes"]
+    ]
+
+
+def test_facts_about_the_cache_decide_which_regimes_count(tmp_path: Path) -> None:
+    new = f"{LOOP}    if n == 50:\n        for i in 0..n:\n            x[i] += 1.0\n"
+    assert "io" in {each["metric"] for each in changes(tmp_path, LOOP, new, where="n >= 51")}
+    found = document(tmp_path, LOOP, new, where="n >= 51, Z >= 8*L*n")
+    assert found["summary"] == {"grew": 2, "equal": 2}
+
+
+def test_further_facts_are_about_sizes_of_some_algorithm(tmp_path: Path) -> None:
+    old, new = (str(written(tmp_path / name, kernel=text)) for name, text in (("old", LOOP), ("new", GEMV)))
+    assert cli("diff", old, new, "--where", "m >= 2").code == 0
+    assert cli("diff", old, new, "--where", "q >= 2").refused("AL401")
+
+
+def test_an_algorithm_that_moved_and_changed_is_one(tmp_path: Path) -> None:
+    old, new = written(tmp_path / "old", kernel=GEMV, one=LOOP), written(tmp_path / "new", other=LOOP)
+    written(new, moved=GEMV.replace("*x[j]", "*x[j] + 1.0"))
+    found = al.diff(old, new, jobs=1)
+    assert found.summary == {"grew": 3, "equal": 5}
+    assert {each.moved_from for each in found.changes} == {"kernel.algo::gemv"}
+    assert dict(found.renames) == {"kernel.algo::gemv": "moved.algo::gemv", "one.algo::f": "other.algo::f"}
+    assert "moved from kernel.algo::gemv" in " ".join(str(found).split())
+    # Of two that may have moved neither is known to be the one.
+    written(new, again=GEMV.replace("*x[j]", "*x[j] + 3.0 + 1.0"))
+    assert al.diff(old, new, jobs=1).summary == {"new": 8, "removed": 4, "equal": 4}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdicts"),
+    [
+        ("n >= 1", "2 divides n", {"now requires": "2 divides n"}),
+        ("4 divides n", "2 divides n", {"no longer requires": "4 divides n"}),
+        ("n % 2 == 0", "2 divides n", {}),
+        ("n >= 100", "n >= 90, n <= 5000", {"no longer requires": "n >= 100", "now requires": "n <= 5000"}),
+    ],
+)
+def test_facts_about_sizes_are_part_of_the_interface(
+    tmp_path: Path, old: str, new: str, verdicts: dict[str, str]
+) -> None:
+    one, other = (LOOP.replace("):\n", f"):\n    where {each}\n", 1) for each in (old, new))
+    found = [each for each in changes(tmp_path, one, other) if each["verdict"] != "equal, other form"]
+    assert {each["verdict"]: each["new"] or each["old"] for each in found} == verdicts
+    assert {each["metric"] for each in found} <= {"where"}
+    ran = cli("diff", str(tmp_path / "old"), str(tmp_path / "new"), "--strict")
+    assert ran.code == 0
+    assert all(each in ran.out for each in verdicts)
+
+
+def test_what_is_beyond_the_tolerance_is_shown_where_it_is(tmp_path: Path) -> None:
+    new = GEMV + "    for i in 0..n:\n        y[i] += 1.0\n"
+    (flops,) = [each for each in changes(tmp_path, GEMV, new, tolerance="2%") if each["metric"] == "flops"]
+    n, m = (int(flops["at"][name]) for name in "nm")
+    assert flops["values"] == {"old": str(2 * n * m), "new": str(2 * n * m + n)}
+    assert Fraction(2 * n * m + n, 2 * n * m) > Fraction(102, 100)
+    assert flops["tolerance"] is None
+    assert flops["reason"] == "beyond the tolerance of 2%"
+    # Nothing is within a share of no cost, and nothing unknown within any.
+    nothing = "algorithm f(x: inout real[n]):\n    pass\n"
+    assert cli("diff", *_two(tmp_path, nothing, LOOP), "--tolerance", "1000%").code == 1
+    unknown = LOOP.replace("    for", "    local k: int = 0\n    for").replace("0..n", "0..n - k")
+    assert cli("diff", *_two(tmp_path, LOOP, unknown), "--tolerance", "1000%").code == 1
+
+
+def _two(folder: Path, old: str, new: str) -> tuple[str, str]:
+    return str(written(folder / "old", kernel=old)), str(written(folder / "new", kernel=new))
 
 
 # Revisions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from archline.recurrences.exact.synthesis import LazyList
+from archline.algebra.lazy_list import LazyList
 
 
 def test_values_are_found_once_and_no_farther_than_asked() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
@@ -13,6 +13,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Costs
 from archline.ir.scope import Scope
 from archline.language import syntax as s
+from archline.language.call_graph import reachable
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
 from archline.language.evaluate import EvaluationError as UndefinedError
 from archline.language.evaluate import evaluate_static, holds
@@ -25,15 +26,23 @@ WIDTH_OF_ONE = 40
 """How many of the smallest values are tried of one size; of each of several at most MAX_WIDTH."""
 MAX_CANDIDATES = 20_000
 MAX_POINTS = 400
+MAX_NEAR = 200
+"""How many sizes near constants of a program are tried."""
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 
 def points(
-    algorithm: s.Algorithm, scope: Scope, costs: Costs, ensures: s.Ensures, branches: bool = True
+    algorithm: s.Algorithm,
+    scope: Scope,
+    costs: Costs,
+    ensures: s.Ensures,
+    branches: bool = True,
+    constants: Iterable[int] = (),
 ) -> Iterator[Mapping[str, int]]:
     """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger.
 
-    `branches`: only those at which declared costs in every branch are counts.
+    In between are sizes near the constants of the program and others. `branches`: only those at which declared costs in
+    every branch are counts.
     """
     signature = scope.module.signatures[algorithm]
     free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
@@ -62,8 +71,9 @@ def points(
         return {**given, **dict(zip(names, values, strict=True))}
 
     signed = [place for place, name in enumerate(names) if name in signature.indices]
-    yield from islice(filter(runs, map(of, _of_any_sign(_small(starts), signed))), MAX_POINTS)
-    yield from filter(runs, map(of, _of_any_sign(_large(starts) if starts else (), signed)))
+    near = _near(starts, {*constants, *constants_of(algorithm, *reachable(scope.module, algorithm))})
+    for drawn, most in ((_small(starts), MAX_POINTS), (near, MAX_NEAR), (_large(starts) if starts else (), None)):
+        yield from islice(filter(runs, map(of, _of_any_sign(drawn, signed))), most)
 
 
 def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
@@ -106,12 +116,36 @@ def _small(starts: list[int]) -> list[tuple[int, ...]]:
     return sorted(islice(product(*ranges), MAX_CANDIDATES), key=lambda values: (max(values, default=0), sum(values)))
 
 
+def constants_of(*programs: s.Node) -> frozenset[int]:
+    """The integers that are written in programs."""
+    return frozenset(each.value for each in s.nodes(programs) if isinstance(each, s.Integer))
+
+
+def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
+    """Sizes at which a case of a program may begin: at and beside its constants, their small multiples and products.
+
+    First one size is such and the others least, or all are alike, then each is one of the first few.
+    """
+    own = sorted(each for each in constants if 2 < each <= SCALES[-1])
+    multiples = [each * other for each in own for other in (2, 3, *own)]
+    values = list(dict.fromkeys(each + step for group in (own, multiples) for each in group for step in (0, 1, -1)))
+    for value in values[: MAX_NEAR // 2]:
+        yield from _at_scale(starts, value)
+    width = int(MAX_NEAR ** (1 / max(1, len(starts))))
+    yield from product(*([*values[:width], start] for start in starts))
+
+
 def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:
-    """One of the sizes large and the others least, or all of one magnitude."""
+    """Sizes of all magnitudes."""
     for scale in SCALES:
-        for place in range(len(starts)):
-            yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
-        yield tuple(max(start, scale) for start in starts)
+        yield from _at_scale(starts, scale)
+
+
+def _at_scale(starts: list[int], scale: int) -> Iterator[tuple[int, ...]]:
+    """One of the sizes large and the others least, or all alike."""
+    for place in range(len(starts)):
+        yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
+    yield tuple(max(start, scale) for start in starts)
 
 
 def _of_any_sign(points: Iterable[tuple[int, ...]], places: Sequence[int]) -> Iterator[tuple[int, ...]]:

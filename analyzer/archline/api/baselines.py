@@ -6,19 +6,16 @@ import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
 
-from archline.api import processes, result_cache
 from archline.api.algorithms import Algorithm, algorithms
-from archline.api.changes import ChangeSearch, earlier, version_of
-from archline.changes.baseline import HEADER, entries, lines, written
+from archline.api.changes import ChangeSearch, costs_of, earlier
+from archline.changes.baseline import HEADER, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, CostChange
 from archline.changes.rules import NO_BASELINE
 from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
-from archline.language.source import recorded
-from archline.report.changes import cells
+from archline.report.changed_costs import cells
 from archline.report.findings import OUTCOMES, CheckReport, Finding, finding
 from archline.report.view import Accepted, Place, relative
 
@@ -29,7 +26,7 @@ def baseline(
     """The text of a baseline: the costs of all algorithms of the targets, and the findings about their claims."""
     named = _algorithms(file, targets)
     forms = {key: canonical(each.module, each.node) for key, each in named.items()}
-    costs = processes.results(partial(_costs, cached), [each.text for each in forms.values()], jobs)
+    costs = costs_of([each.text for each in forms.values()], jobs, cached)
     groups: dict[str, set[str]] = {}
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
@@ -66,7 +63,7 @@ def compared_with(
     checked = set() if any("::" in each for each in targets) else {key.partition("::")[0] for key in after}
     before = earlier(file, folder, after, checked)
     current = {key: each for key, each in after.items() if key in before}
-    compared = ChangeSearch(tolerance, (), jobs, cached).found(dict(before), current)
+    compared = ChangeSearch(tolerance, jobs, cached).found(dict(before), current)
     changes = [_change(each) for each in compared.beyond_tolerance]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
@@ -111,18 +108,3 @@ def _algorithms(file: str, targets: Iterable[str]) -> dict[str, Algorithm]:
 def _from(file: str, path: str) -> str:
     """A path from the folder of a baseline."""
     return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")
-
-
-def _costs(cached: bool, text: str) -> list[str]:
-    """What is written of the costs of a canonical program; nothing for one that certainly fails."""
-    known = result_cache.find(("costs", text)) if cached else None
-    if isinstance(known, list):
-        return known
-    try:
-        with recorded() as read:
-            texts = written(version_of(text).cost().costs)
-    except ArchlineError:
-        return []
-    if cached:
-        result_cache.store(("costs", text), read, texts)
-    return texts

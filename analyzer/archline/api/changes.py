@@ -9,23 +9,24 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import chain, product
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from archline.algebra.effort import OUT_OF_TIME, Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
-from archline.api import processes, result_cache
+from archline.api import processes
 from archline.api.algorithms import Algorithm, Module, load, loads
-from archline.api.cost_changes import Point, RecordedSubject, compared
+from archline.api.cost_changes import RecordedSubject, compared
 from archline.api.settings import Names, check_known, share
-from archline.api.subjects import AlgorithmSubject
+from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
-from archline.changes.baseline import Entry, by_metric, entries
+from archline.changes.baseline import Entry, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed
 from archline.changes.git import SUFFIX
 from archline.changes.results import CostChange, Differences
@@ -34,18 +35,15 @@ from archline.changes.sides import Side, sides
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.headers import headers
-from archline.language.source import read_source, recorded
+from archline.language.parser import parse_facts
+from archline.language.source import read_source
 from archline.language.suppressions import suppressions
 from archline.records import record, replace
 
 SERIAL = ("flops", "work", "span", "io")
 VERSIONS = "older_version", "newer_version"
 """What the versions of an algorithm are called where they are compared."""
-Question = tuple[str, str, Fraction, tuple[tuple[tuple[str, int], ...], ...]]
-"""The canonical texts of two versions, empty where there is none; the tolerance; sizes of interest, canonical too."""
 Earlier = Algorithm | Entry
-Changed = list[CostChange] | None
-"""What changed of an algorithm; None where a version has no costs, as it certainly fails."""
 
 
 class Diff(Differences):
@@ -54,15 +52,15 @@ class Diff(Differences):
     @property
     def document(self) -> dict[str, Any]:
         """The changes as JSON has them."""
-        from archline.report.changes import document
+        from archline.report.changes.json import document
 
         return document(self)
 
     def __str__(self) -> str:
-        from archline.report.changes import text
+        from archline.report.changes.text import render
         from archline.report.layout import terminal_width
 
-        return text(self, terminal_width())
+        return render(self, terminal_width())
 
 
 def diff(
@@ -70,36 +68,39 @@ def diff(
     head: str | Path | None = None,
     *,
     tolerance: Fraction | int | str = 0,
-    at: Sequence[Point] = (),
+    at: Sequence[Mapping[str, int]] = (),
+    where: str = "",
     fitting: bool = False,
     growth_only: bool = False,
     strict: bool = False,
     left_out: Callable[[Path], bool] = lambda _: False,
     within: Sequence[str] = (),
+    seconds: int = 0,
     jobs: int | None = None,
     cached: bool = True,
 ) -> Diff:
     """Compare the costs of two versions of programs, each a folder, a file or a revision of git.
 
     Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 or "2%"; `at` gives sizes of
-    interest, which some algorithm has unless they are `fitting`; with `growth_only` changes that leave growth as it
-    was are none. Of folders and revisions only what is `within` some paths is compared. Raises ArchlineError for
-    versions that cannot be read.
+    interest, which some algorithm has unless they are `fitting`; `where` has further facts about sizes, each for the
+    algorithms that have them. With `growth_only` changes that leave growth as it was are none. Of folders and revisions
+    only what is `within` some paths is compared. The derivation of a version has so many `seconds`, 0 for as many as it
+    takes. Raises ArchlineError for versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
     baselines = {each for each in (older, newer or "") if os.path.isfile(each) and not each.endswith(SUFFIX)}
     if newer in baselines:
         raise error(NO_BASELINE, f"`{newer}` is no program, and a baseline can only be BASE", path=newer)
     least = share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
-    comparison = ChangeSearch(least, at, jobs, cached, fitting)
+    search = ChangeSearch(least, jobs, cached, at, where, fitting, seconds)
     with ExitStack() as stack:
         if older not in baselines:
             both = sides(older, newer, stack, left_out, within)
-            return comparison.found(*comparison.algorithms(both), growth_only, strict)
-        _, after = comparison.algorithms(({}, sides(newer or ".", newer, stack, left_out, within)[1]))
+            return search.found(*search.algorithms(both), growth_only, strict)
+        _, after = search.algorithms(({}, sides(newer or ".", newer, stack, left_out, within)[1]))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
         before = earlier(older, folder, after, {key.partition("::")[0] for key in after})
-        return comparison.found(dict(before), after, growth_only, strict)
+        return search.found(dict(before), after, growth_only, strict)
 
 
 def earlier(file: str, folder: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
@@ -116,13 +117,29 @@ def earlier(file: str, folder: str, after: Container[str], checked: Container[st
     return found
 
 
+@record
+class Question:
+    """What changed between canonical texts, empty for none; sizes of interest and further facts are canonical too."""
+
+    old: str
+    new: str
+    tolerance: Fraction
+    at: tuple[tuple[tuple[str, int], ...], ...]
+    where: str
+    seconds: int
+
+
 @record(eq=False)
 class _Match:
-    """Both versions of an algorithm, `path::name`; None for the one that a new or removed algorithm lacks."""
+    """Both versions of an algorithm, `path::name`; None for the one that a new or removed algorithm lacks.
+
+    The older one `was` somewhere else, or had another name.
+    """
 
     key: str
     old: Earlier | None
     new: Algorithm | None
+    was: str | None = None
 
     @cached_property
     def forms(self) -> tuple[Canonical | None, Canonical | None]:
@@ -135,26 +152,21 @@ class _Match:
         return None if old is None else canonical(old.module, old.node, like), new
 
     @property
-    def same(self) -> bool:
-        """Whether both versions differ in names alone."""
-        return self.forms[0] == self.forms[1]
-
-    @property
     def latest(self) -> Algorithm:
         """The newer version, if there is one."""
         found = self.new or self.old
         assert isinstance(found, Algorithm)
         return found
 
-    @property
+    @cached_property
     def names(self) -> dict[str, str]:
         """The sizes by their canonical names."""
         return {number: name for each in self.forms if each for number, name in each.sizes.items()}
 
     def own(self, change: CostChange) -> CostChange:
         """A change of the canonical forms in the algorithm's own names."""
-        latest = self.latest
-        span, found = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key)
+        latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
+        span, found = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
             comments = suppressions(latest.module.program, {latest.name}, whole=False)
             found = replace(found, ignored=any(each.covers(change.rule.code, latest.name, 0) for each in comments))
@@ -169,27 +181,30 @@ class ChangeSearch:
     """The search for what changed between two versions of programs: algorithms by `path::name`."""
 
     def __init__(
-        self, tolerance: Fraction, at: Sequence[Point], jobs: int | None, cached: bool, fitting: bool = False
+        self,
+        tolerance: Fraction,
+        jobs: int | None,
+        cached: bool,
+        at: Sequence[Mapping[str, int]] = (),
+        where: str = "",
+        fitting: bool = False,
+        seconds: int = 0,
     ) -> None:
-        self._tolerance, self._at, self._jobs, self._cached, self._fitting = tolerance, at, jobs, cached, fitting
+        self._tolerance, self._at, self._where, self._fitting, self._seconds = tolerance, at, where, fitting, seconds
+        self._jobs, self._cached = jobs, cached
         self._problems: dict[str, Diagnostic] = {}
         # How many costs the algorithms of a file have that is the same; None for another.
         self._unchanged: dict[str, int | None] = {}
         self._names: list[Names] = []
-        self._known: dict[Question, Changed] = {}
 
     def found(
         self, before: dict[str, Earlier], after: dict[str, Algorithm], growth_only: bool = False, strict: bool = False
     ) -> Diff:
         """What changed; both versions are emptied."""
+        self._require_names(each for each in (*before.values(), *after.values()) if isinstance(each, Algorithm))
         matches = [
             _Match(key, before.pop(key), after.pop(key)) for key in [*after] if _fits(before.get(key), after[key])
         ]
-        algorithms = chain(before.values(), after.values(), *((each.old, each.new) for each in matches))
-        self._names += [Names.of(each.module, each.node) for each in algorithms if isinstance(each, Algorithm)]
-        # A file that cannot be read may have a size that is missing.
-        if not self._problems and not self._fitting:
-            check_known({name: (value, None) for each in self._at for name, value in each.items()}, self._names)
         changes = [
             CostChange(metric, r.REMOVED, "; ".join(texts), algorithm=key, line=entry.line)
             for key, entry in before.items()
@@ -197,13 +212,13 @@ class ChangeSearch:
             for metric, texts in by_metric(entry.costs).items()
         ]
         left = {key: each for key, each in before.items() if isinstance(each, Algorithm)}
-        renames = list(self._renames(left, after))
-        matches += [each for _, each in renames]
+        matches += self._moved(left, after)
         matches += [_Match(key, None, each) for key, each in after.items()]
         matches += [_Match(key, each, None) for key, each in left.items()]
-        for match, changed in zip(matches, self._changed(matches), strict=True):
-            changes += self._refused(match) if changed is None else map(match.own, self._read(match, changed))
+        for match, answer in self._compared(matches):
+            changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
         if growth_only:
+            changes = [each for each in changes if each.metric != r.WHERE]
             changes = [
                 replace(each, verdict=r.EQUAL, ignored=False) if each.grows_as_before else each for each in changes
             ]
@@ -213,8 +228,17 @@ class ChangeSearch:
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
         changes = [each for each in changes if each.verdict not in (r.EQUAL, r.UNKNOWN)]
         changes.sort(key=lambda each: (r.VERDICTS.index(each.verdict), each.algorithm))
-        names = tuple((old, match.key) for old, match in renames)
+        names = tuple((each.was, each.key) for each in matches if each.was is not None)
         return Diff(tuple(changes), summary, names, tuple(self._problems.values()), strict)
+
+    def _require_names(self, algorithms: Iterator[Algorithm]) -> None:
+        """Raise ArchlineError (AL401) where no algorithm has a size of interest, or one that further facts name."""
+        self._names += [Names.of(each.module, each.node) for each in algorithms]
+        # A file that cannot be read may have a size that is missing.
+        if not self._problems:
+            given = {} if self._fitting else {name: (value, None) for each in self._at for name, value in each.items()}
+            facts = parse_facts(self._where, "--where") if self._where else ()
+            check_known({**given, **{name: (None, each.span) for each in facts for name in s.names(each)}}, self._names)
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """The algorithms of both sides but for those of files that are the same, and of files with mistakes."""
@@ -254,58 +278,55 @@ class ChangeSearch:
                     self._names.append(Names(dict.fromkeys(sorted(s.names(same)), 1)))
         return self._unchanged[path] is not None
 
-    def _renames(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[tuple[str, _Match]]:
+    def _moved(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[_Match]:
         """The algorithms that vanished and appeared under another name or path, which are taken out of both.
 
-        They have the same signature and equal costs; first come those that differ in names alone, then the same names.
+        They differ in names alone, or have the same parameters and either the same name, which no other one has, or
+        the same costs.
         """
-        pairs = [(old, _Match(new, before[old], after[new])) for new, old in product(after, before)]
-        likely = [each for each in pairs if len({form.header for form in each[1].forms if form}) == 1]
-        likely.sort(key=lambda each: (not each[1].same, Path(each[0]).name != Path(each[1].key).name))
-        for old, match in likely:
-            if old in before and match.key in after:
-                (changed,) = self._changed([match])
-                if changed is not None and all(each.verdict in (r.EQUAL, r.OTHER_FORM) for each in changed):
-                    del before[old], after[match.key]
-                    yield old, match
+        forms = {key: canonical(each.module, each.node) for key, each in chain(before.items(), after.items())}
+        yield from _paired(before, after, lambda key: (forms[key].text, _name(key)))
+        yield from _paired(before, after, lambda key: forms[key].text)
+        yield from _paired(before, after, lambda key: (forms[key].header, _name(key)), single=True)
+        shared = {forms[key].header for key in before} & {forms[key].header for key in after}
+        likely = [key for key in (*before, *after) if forms[key].header in shared]
+        costs = costs_of([forms[key].text for key in likely], self._jobs, self._cached)
+        known = {
+            key: texts
+            for key, texts in zip(likely, costs, strict=True)
+            if by_metric(texts).keys() >= {*_metrics((before.get(key) or after[key]).node)}
+        }
+        yield from _paired(before, after, lambda key: (forms[key].header, tuple(known.get(key, [key]))))
 
-    def _changed(self, matches: Sequence[_Match]) -> list[Changed]:
+    def _compared(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | processes.Refused]]:
         """What changed of each; of those that differ in names alone nothing has to be derived."""
-        asked = [None if each.same else self._question(each) for each in matches]
-        left = [each for each in dict.fromkeys(asked) if each is not None and each not in self._known]
-        if self._cached:
-            self._known |= {each: kept for each in left if (kept := _kept(each)) is not None}
-            left = [each for each in left if each not in self._known]
-        found = processes.results(partial(_compared, self._cached), left, self._jobs)
-        self._known |= dict(zip(left, found, strict=True))
-        same = ([CostChange(metric, r.EQUAL) for metric in _metrics(each.latest.node)] for each in matches)
-        return [each if question is None else self._known[question] for question, each in zip(asked, same, strict=True)]
+        asked = [(each, self._question(each)) for each in matches if each.forms[0] != each.forms[1]]
+        found = processes.kept(
+            "changes", _compared, [question for _, question in asked], (_data, _read), self._jobs, self._cached
+        )
+        yield from zip((match for match, _ in asked), found, strict=True)
+        for each in matches:
+            if each.forms[0] == each.forms[1]:
+                yield each, [CostChange(metric, r.EQUAL) for metric in _metrics(each.latest.node)]
 
     def _question(self, match: _Match) -> Question:
         numbers = {name: number for number, name in match.names.items()}
         old, new = (each.text if each else "" for each in match.forms)
         at = tuple(tuple((numbers.get(name, name), value) for name, value in each.items()) for each in self._at)
-        return old, new, self._tolerance, at
+        return Question(old, new, self._tolerance, at, renamed(self._where, numbers), self._seconds)
 
-    def _read(self, match: _Match, changed: list[CostChange]) -> list[CostChange]:
-        """The changes without those of costs in a baseline that name what is no size, which are noted."""
-        if not isinstance(match.old, Entry):
-            return changed
-        misread = [each for each in changed if each.verdict == r.ROSE and each.reason is not None]
-        for each in misread:
-            lines = match.old.costs
-            text = next(text for text in lines if re.search(rf"^{each.metric} .*\b{each.reason}\b", text))
-            message = f"`{text}` names `{each.reason}`, which `{match.key}` does not have"
-            hint = "correct the entry, or write it anew with `check --write-baseline`"
-            self._note(error(NO_BASELINE, message, path=match.old.file, line=lines[text], hint=hint))
-        return [each for each in changed if each not in misread]
-
-    def _refused(self, match: _Match) -> list[CostChange]:
-        """Nothing, after noting why a version has no costs."""
+    def _refused(self, match: _Match, problems: processes.Refused) -> list[CostChange]:
+        """Nothing, after noting why a version has no costs, or an entry of a baseline none that can be read."""
+        for each in problems:
+            if each.rule == NO_BASELINE and isinstance(match.old, Entry):
+                text, line = [*match.old.costs.items()][each.line or 0]
+                message = f"`{text}` names `{each.message}`, which `{match.key}` does not have"
+                hint = "correct the entry, or write it anew with `check --write-baseline`"
+                self._note(error(NO_BASELINE, message, path=match.old.file, line=line, hint=hint))
         for version in (match.old, match.new):
             try:
                 if isinstance(version, Algorithm):
-                    version.cost()
+                    version.cost(own_facts(version, self._where))
             except ArchlineError as problem:
                 self._note(problem)
         return []
@@ -318,39 +339,73 @@ def _fits(old: Earlier | None, new: Algorithm) -> bool:
     return old is not None
 
 
+def _name(key: str) -> str:
+    return key.rpartition("::")[2]
+
+
+def _paired(
+    before: dict[str, Algorithm], after: dict[str, Algorithm], alike: Callable[[str], object], single: bool = False
+) -> Iterator[_Match]:
+    """Those that are alike, in order, which are taken out of both; those that a `single` one is like only."""
+    groups: dict[object, tuple[list[str], list[str]]] = {}
+    for number, side in enumerate((before, after)):
+        for key in side:
+            groups.setdefault(alike(key), ([], []))[number].append(key)
+    for olds, news in groups.values():
+        if not single or len(olds) == len(news) == 1:
+            for old, new in zip(olds, news, strict=False):
+                yield _Match(new, before.pop(old), after.pop(new), old)
+
+
 def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
     """The metrics that are derived of an algorithm."""
     return (*metrics_on_grid(algorithm), "io") if algorithm.grid else SERIAL
 
 
-def _kept(question: Question) -> Changed:
-    """What was found before."""
-    try:
-        return [CostChange(**each) for each in result_cache.find(("changes", question))]
-    except (LookupError, TypeError, AttributeError):
-        return None
+def costs_of(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
+    """What is written of the costs of canonical programs; nothing of one that certainly fails."""
+    found = processes.kept("costs", _costs, texts, (list[str], list[str]), jobs, cached)
+    return [each if isinstance(each, list) else [] for each in found]
 
 
-def _compared(cached: bool, question: Question) -> Changed:
-    """What changed."""
-    before, after, tolerance, at = question
-    with recorded() as read:
-        try:
-            old: AlgorithmSubject | None = None
-            if before and not before.startswith("algorithm "):
-                old = RecordedSubject(version_of(after, VERSIONS[0]), before.split("\n"))
-            elif before:
-                old = AlgorithmSubject(version_of(before, VERSIONS[0]))
-            new = AlgorithmSubject(version_of(after, VERSIONS[1])) if after else None
-            changes = compared(old, new, tolerance, list(map(dict, at)))
-        except ArchlineError:
-            return None
-    if cached:
-        result_cache.store(("changes", question), read, [asdict(each) for each in changes])
-    return changes
+def _costs(text: str) -> list[str]:
+    return written(_version(text, VERSIONS[1]).cost().costs)
 
 
-def version_of(text: str, name: str = VERSIONS[1]) -> Algorithm:
+def _compared(question: Question) -> list[CostChange]:
+    """What changed. Raises ArchlineError for a version that certainly fails, or an entry that cannot be read."""
+    new = _subject(question, question.new, VERSIONS[1]) if question.new else None
+    old: AlgorithmSubject | None = None
+    if question.old.startswith("algorithm "):
+        old = _subject(question, question.old, VERSIONS[0])
+    elif question.old and new is not None:
+        version = _version(question.new, VERSIONS[0])
+        version = version.assuming(own_facts(version, question.where))
+        old = RecordedSubject(version, question.old.split("\n"), new.report)
+    allow(question.seconds)
+    found = compared(old, new, question.tolerance, [dict(each) for each in question.at])
+    return [replace(each, reason=each.reason or OUT_OF_TIME) for each in found] if Clock.late else found
+
+
+def _subject(question: Question, text: str, name: str) -> AlgorithmSubject:
+    """A version under further facts, whose costs are derived. Raises ArchlineError."""
+    allow(question.seconds)
+    version = _version(text, name)
+    found = AlgorithmSubject(version.assuming(own_facts(version, question.where)))
+    # Each version is derived in its own time.
+    tuple(found.report.costs)
+    return found
+
+
+def _version(text: str, name: str) -> Algorithm:
     """The algorithm of a canonical text under a name. Raises ArchlineError."""
     main = text.removeprefix("algorithm ").partition("(")[0]
     return loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]
+
+
+def _data(changes: list[CostChange]) -> list[dict[str, Any]]:
+    return [asdict(each) for each in changes]
+
+
+def _read(data: Any) -> list[CostChange]:
+    return [CostChange(**each) for each in data]

@@ -15,7 +15,7 @@ from archline.algebra.asymptotic.simplify import ONE, ZERO
 from archline.algebra.effort import allow
 from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.cost import Cost
-from archline.analysis.sampling import assumed, offsets_rules
+from archline.analysis.sampling import assumed, constants_of, offsets_rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.subjects import AlgorithmSubject, model_for
@@ -33,6 +33,7 @@ from archline.energy.quantities import METRICS
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.ir.scope import declared
 from archline.language import syntax as s
+from archline.language.call_graph import reachable
 from archline.language.checking.contracts import costs_in
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -123,6 +124,12 @@ class _Setting:
         """The names of its sizes and indices; P, of a grid that is given by it."""
         signature = self.subject.algorithm.signature
         return (*signature.size_names, *signature.indices, *(("P",) if self.subject.takes_processors else ()))
+
+    @property
+    def constants(self) -> frozenset[int]:
+        """The integers in its program."""
+        module, node = self.program
+        return constants_of(node, *reachable(module, node))
 
     @cached_property
     def values(self) -> Mapping[str, s.Expr]:
@@ -362,7 +369,8 @@ class ClaimOfCosts:
         names += [name for name in ("P", "K", "L", "Z") if name in held]
         signed = {name for each in settings for name in each.subject.algorithm.signature.indices}
         given = {name for each in settings for name in each.sizes}
-        return Sizes.of(names, signed - given, (*every, *(each for each in self.facts if s.names(each) <= held)))
+        found = Sizes.of(names, signed - given, (*every, *(each for each in self.facts if s.names(each) <= held)))
+        return replace(found, constants=constants_of(self.claim).union(*(each.constants for each in settings)))
 
     def _cache(self) -> Iterator[s.Fact]:
         """The cache that is taken on a machine at sizes that name none, as commands do."""

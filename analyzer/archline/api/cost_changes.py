@@ -2,70 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 from archline.algebra.polynomial import Poly
+from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
+from archline.analysis.sampling import constants_of
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.api.costs import CostReport
 from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
-from archline.changes.baseline import by_metric, recorded, written
+from archline.changes.baseline import by_metric, recorded, regimes, written
 from archline.changes.results import CostChange
+from archline.changes.rules import NO_BASELINE
 from archline.claims.decide import with_cost_symbols
-from archline.compare.orders import NO_VALUE, at_most
-from archline.compare.sizes import Amount, Sizes
+from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
+from archline.compare.sizes import Amount, Point, Sizes
 from archline.energy.intervals import Interval
 from archline.ir.scope import NotStaticError, declared
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import holds
+from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts, parse_program
 from archline.language.source import Source
 from archline.records import record, replace
 from archline.report.numbers import percent
 
-Point = Mapping[str, int]
 Move = tuple[str, str | None, Point | None]
 """A verdict, at which sizes it holds, and sizes that show it."""
 UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
+RISES, FALLS = (r.GREW, r.ROSE), (r.SHRANK, r.FELL)
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 USUAL_SIZE = 64
 """Where values are shown if nothing else is asked for."""
 
 
 class RecordedSubject(AlgorithmSubject):
-    """An algorithm with the costs that were written of an earlier version of it.
+    """An algorithm with the costs that were written of an earlier version of it: `texts`, by metric.
 
-    `texts` has what was written by metric; `unread` are the metrics of which that cannot be read back, each
-    with the name that the algorithm does not have, if that is why.
+    A metric whose texts cannot be read back is `unread`. `latest` has the costs that are derived of it now. Raises
+    ArchlineError (AL442) for a text, by its number, that names what the algorithm does not have.
     """
 
-    def __init__(self, algorithm: Algorithm, texts: Sequence[str]) -> None:
+    def __init__(self, algorithm: Algorithm, texts: Sequence[str], latest: CostReport) -> None:
         super().__init__(algorithm)
-        self.texts = by_metric(texts)
+        self.texts, self.unread = by_metric(texts), set[str]()
         scope, metrics = with_cost_symbols(declared(algorithm.module, algorithm.node)), {}
-        self.unread: dict[str, str | None] = {}
-        for metric in dict.fromkeys((*algorithm.report().metrics, *self.texts)):
+        for metric in dict.fromkeys((*latest.metrics, *self.texts)):
             metrics[metric] = Cost(metric, "unknown", None, None)
             try:
-                metrics |= recorded(self.texts.get(metric, ()), scope)
+                if metric in self.texts:
+                    metrics[metric] = recorded(metric, self.texts[metric], scope)
             except ArchlineError:
-                self.unread[metric] = None
+                self.unread.add(metric)
             except NotStaticError as problem:
-                self.unread[metric] = problem.expr.id if isinstance(problem.expr, s.Name) else None
-        costs = replace(algorithm.report().costs, metrics=metrics)
+                self.unread.add(metric)
+                if isinstance(problem.expr, s.Name):
+                    name = problem.expr.id
+                    number = next(at for at, text in enumerate(texts) if re.search(rf"^{metric} .*\b{name}\b", text))
+                    raise error(NO_BASELINE, name, line=number) from None
+        costs = replace(latest.costs, metrics=metrics)
         self.report = CostReport(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
 
 
 def compared(
     old: AlgorithmSubject | None, new: AlgorithmSubject | None, tolerance: Fraction, at: Sequence[Point]
 ) -> list[CostChange]:
-    """What changed of each metric; None in place of the version that a new or removed algorithm lacks.
+    """What changed of each metric, and of the facts about sizes; None for what a new or removed algorithm lacks.
 
     The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
     says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
@@ -80,10 +90,13 @@ def compared(
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
             found.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            before = "; ".join(old.texts[metric])
-            found.append(replace(plain, verdict=r.ROSE, old=before, reason=old.unread[metric]))
+            found.append(replace(plain, verdict=r.ROSE, old="; ".join(old.texts[metric])))
         else:
             found += _Versions(old, new, metric, tolerance, at).changes(plain)
+    if old is not None and new is not None and not isinstance(old, RecordedSubject):
+        before, after = _more_required(new.algorithm, old.algorithm), _more_required(old.algorithm, new.algorithm)
+        found += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
+        found += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
     return found
 
 
@@ -94,10 +107,18 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
         return None
     if cost.upper is None:
         return "unknown"
-    regimes = [each for each in cost.alternatives if each.told]
     # The last regime is the general one.
-    shown = replace(cost, upper=regimes[-1].upper) if regimes else replace(cost, regimes=cost.regimes[::-1])
-    return cost_text(subject.report.costs, shown) + (f" when {regimes[-1].when}" if regimes else "")
+    general = regimes(cost)[-1:]
+    shown = replace(cost, upper=general[0].upper) if general else replace(cost, regimes=cost.regimes[::-1])
+    return cost_text(subject.report.costs, shown) + (f" when {general[0].when}" if general else "")
+
+
+def _more_required(one: Algorithm, other: Algorithm) -> str:
+    """The facts of the other that some sizes do not satisfy which the one takes."""
+    facts, signature = other.node.where, one.signature
+    sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, one.node.where)
+    taken = list(replace(sizes, constants=constants_of(*facts)).points())
+    return ", ".join(format_fact(fact) for fact in facts if any(holds(fact, each) is False for each in taken))
 
 
 @record(eq=False)
@@ -120,27 +141,55 @@ class _Versions:
         elif new.upper is None:
             found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            regimes = (each.when for cost in (new, old) for each in cost.alternatives if each.told)
-            found = [each for when in dict.fromkeys(regimes) or [None] for each in self._where(plain, when)]
+            both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
+            told = list(dict.fromkeys(each.when for each in both))
+            found = [each for when in told for each in self._in_regime(plain, when, when == told[-1])]
+            found += [] if told else self._told(plain, *self._amounts(()))
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
         if not changed:
             return [next((each for each in found if each.verdict != r.EQUAL), plain)]
-        growth = {"old": self.old.report.growth(old), "new": self.new.report.growth(new)}
+        # Bounds that were written need not show all of the growth that was derived.
+        known = old.exact or not isinstance(self.old, RecordedSubject)
+        growth = {"old": self.old.report.growth(old) if known else None, "new": self.new.report.growth(new)}
         return [replace(each, growth=growth) for each in changed]
 
-    def _where(self, plain: CostChange, when: str | None) -> Iterator[CostChange]:
-        """What changed where a condition on the cache holds, or at all sizes."""
-        old, new, sizes = self._amounts(() if when is None else parse_facts(when))
-        shown = plain
-        if when is not None:
-            old, new = (replace(each, cost=_in_regime(each.cost, when, sizes)) for each in (old, new))
-            before, after = cost_text(self.old.report.costs, old.cost), cost_text(self.new.report.costs, new.cost)
-            shown = replace(plain, old=before, new=after, when=when)
-        for verdict, extent, point in _moves(old, new, sizes):
-            found = replace(shown, verdict=verdict, extent=extent)
-            if verdict in (r.GREW, r.ROSE) and self._tolerates(verdict, old, new, sizes):
-                found = replace(found, tolerance=percent(self.tolerance))
-            yield self._with_values(found, old, new, sizes, point)
+    def _in_regime(self, plain: CostChange, when: str, last: bool) -> Iterator[CostChange]:
+        """What changed where a condition on the cache holds.
+
+        Other bounds that a version has there count as well. Where it has none under this condition itself, that of the
+        older version may have risen only, that of the newer one fallen only. All regimes have one lower bound, of which
+        the last one speaks.
+        """
+        old, new, sizes = self._amounts(parse_facts(when))
+        (olds, of_old), (news, of_new) = (_bounds_in(each, when, sizes) for each in (old, new))
+        falls = of_new and not _some_at_most(olds[of_old:], news[0], sizes)
+        rises = of_old and not _some_at_most(news[of_new:], olds[0], sizes)
+        if not rises and not falls:
+            return
+        before, after = (
+            cost_text(each.report.costs, bounds[0].cost) for each, bounds in ((self.old, olds), (self.new, news))
+        )
+        shown = replace(plain, old=before, new=after, when=when)
+        for each in self._told(shown, olds[0], news[0], sizes, last and of_old and of_new):
+            if (rises or each.verdict not in RISES) and (falls or each.verdict not in FALLS):
+                yield each
+
+    def _told(
+        self, shown: CostChange, old: Amount, new: Amount, sizes: Sizes, lower: bool = True
+    ) -> Iterator[CostChange]:
+        """What changed between two costs, with values that show it; `lower` bounds count too."""
+        for verdict, extent, point in _moves(old, new, sizes, lower):
+            found, least = replace(shown, verdict=verdict, extent=extent), Fraction(1)
+            if self.tolerance and verdict in RISES:
+                within = self._within(verdict, old, new, sizes)
+                if within.outcome == "holds":
+                    found = replace(found, tolerance=percent(self.tolerance))
+                else:
+                    fails = within.outcome == "fails" and within.point is not None
+                    beyond = "beyond the tolerance of" if fails else "not proved to stay within"
+                    found = replace(found, reason=f"{beyond} {percent(self.tolerance)}")
+                    least, point = (1 + self.tolerance, within.point) if fails else (least, point)
+            yield _with_values(found, old, new, sizes, point, least)
 
     def _amounts(self, more: Sequence[s.Fact]) -> tuple[Amount, Amount, Sizes]:
         """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
@@ -151,37 +200,43 @@ class _Versions:
         about = ClaimOfCosts(claim, ClaimedAlgorithms(self.new.algorithm.module, both), tuple(more))
         for side in (claim.left, claim.right):
             about.formula(side)
-        return about.amounts[sides[0]], about.amounts[sides[1]], about.sizes()
+        sizes = about.sizes()
+        interest = [*({**USUAL, **each} for each in self.at), {**dict.fromkeys(sizes.names, USUAL_SIZE), **USUAL}]
+        fits = ({name: each[name] for name in sizes.names} for each in interest if {*sizes.names} <= each.keys())
+        return about.amounts[sides[0]], about.amounts[sides[1]], replace(sizes, interest=tuple(fits))
 
-    def _tolerates(self, verdict: str, old: Amount, new: Amount, sizes: Sizes) -> bool:
-        """Whether a cost is within the tolerance of the least that it was, or its bound within that of the bound."""
+    def _within(self, verdict: str, old: Amount, new: Amount, sizes: Sizes) -> OrderVerdict:
+        """Whether a cost stays within the tolerance of the least that it was, or its bound within that of the bound."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
-        most = _exactly(old, before.scaled(1 + self.tolerance))
-        return self.tolerance > 0 and at_most(new, most, sizes).outcome == "holds"
+        return at_most(new, _exactly(old, before.scaled(1 + self.tolerance)), sizes)
 
-    def _with_values(
-        self, found: CostChange, old: Amount, new: Amount, sizes: Sizes, point: Point | None
-    ) -> CostChange:
-        """A change with its values at sizes of interest that show it too, or else at those that showed it."""
-        sign = {r.GREW: 1, r.SHRANK: -1}.get(found.verdict, 0)
-        usual = {name: USUAL.get(name, USUAL_SIZE) for name in sizes.names}
-        for each in (*self.at, usual, point):
-            try:
-                if each is None or any(holds(fact, each) is False for fact in sizes.facts):
-                    continue
+
+def _with_values(
+    found: CostChange, old: Amount, new: Amount, sizes: Sizes, point: Point | None, least: Fraction
+) -> CostChange:
+    """A change with its values at sizes of interest that show it, or else at those that showed it."""
+    for each in (*sizes.interest, point):
+        if each is not None and sizes.allowed(each):
+            with suppress(*NO_VALUE):
                 before, after = (Interval(*whole_ends_at(amount.cost, each)) for amount in (old, new))
-            except NO_VALUE:
-                continue
-            shown = after.lower > before.upper if sign > 0 else after.upper < before.lower
-            if not sign or (shown and all(amount.has_runs(each) for amount in (old, new))):
-                at = {name: str(value) for name, value in each.items()}
-                return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
-        return found
+                if _shows(found.verdict, before, after, least) and all(side.has_runs(each) for side in (old, new)):
+                    at = {name: str(value) for name, value in each.items()}
+                    return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
+    return found
 
 
-def _moves(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
-    """How a cost changed: up, down, or both, as proofs and values show; else how its bounds did."""
+def _shows(verdict: str, before: Interval, after: Interval, least: Fraction) -> bool:
+    """Whether values show a change, a rise to so many times the cost or its bound."""
+    if verdict in FALLS:
+        before, after, verdict = after, before, RISES[FALLS.index(verdict)]
+    if verdict == r.ROSE:
+        return after.upper > least * before.upper or (after.upper == before.upper and after.lower > before.lower)
+    return verdict != r.GREW or after.lower > max(before.upper, least * before.lower)
+
+
+def _moves(old: Amount, new: Amount, sizes: Sizes, lower: bool = True) -> list[Move]:
+    """How a cost changed: up, down, or both, as proofs and values show; else how its bounds did, `lower` ones too."""
     same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if same and (old.cost.exact or not old.cost.ends):
         return [UNCHANGED]
@@ -195,19 +250,20 @@ def _moves(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
             if extent == r.SOMEWHERE and at_most(new, old, sizes, strict).outcome == "holds":
                 extent = r.EVERYWHERE
             found.append((verdict, extent, shown.point))
-    return found or ([UNCHANGED] if same else _moves_of_bounds(old, new, sizes))
+    return found or ([UNCHANGED] if same else _moves_of_bounds(old, new, sizes, lower))
 
 
-def _moves_of_bounds(old: Amount, new: Amount, sizes: Sizes) -> list[Move]:
+def _moves_of_bounds(old: Amount, new: Amount, sizes: Sizes, lower: bool) -> list[Move]:
     """How bounds moved: the upper one, or the lower one where that is the same. Rose, where nothing is shown."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
-    for before, after in ((old.cost.upper, new.cost.upper), (old.cost.lower, new.cost.lower)):
+    ends = [(old.cost.upper, new.cost.upper), *([(old.cost.lower, new.cost.lower)] if lower else [])]
+    for before, after in ends:
         assert before is not None
         assert after is not None
         found = _moves(_exactly(old, before), _exactly(new, after), sizes)
         if found[0][0] not in (r.EQUAL, r.OTHER_FORM):
-            return [(OF_BOUNDS[verdict], None, None) for verdict, *_ in found]
+            return [(OF_BOUNDS[verdict], None, point) for verdict, _, point in found]
     return [(r.OTHER_FORM, None, None)]
 
 
@@ -216,17 +272,29 @@ def _exactly(amount: Amount, bound: Poly) -> Amount:
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
-def _in_regime(cost: Cost, when: str, sizes: Sizes) -> Cost:
-    """The bounds of a cost in the regime of a condition; else the least of those that are known to hold there."""
-    facts = sizes.scope.facts
-    regimes = [each for each in cost.alternatives if each.told]
-    found = [each.upper for each in regimes if each.when == when] or [
-        each.upper for each in regimes if all(facts.nonnegative(facts.simplify(need)) for need in each.needs)
-    ]
-    upper = cost.upper
-    for each in found:
-        upper = each if len(found) == 1 or upper is None or facts.nonnegative(facts.simplify(upper - each)) else upper
-    return Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper)
+def _bounds_in(amount: Amount, when: str, sizes: Sizes) -> tuple[list[Amount], bool]:
+    """The bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
+
+    Others hold there too, those of large caches first; beside that of the regime only those of larger ones.
+    """
+    cost, facts = amount.cost, sizes.scope.facts
+    every = regimes(cost)
+    at = next((at for at, each in enumerate(every) if each.when == when), None)
+    known = [each for each in every[:at] if all(never_negative(facts.simplify(need), facts) for need in each.needs)]
+    held = [*([] if at is None else every[at : at + 1]), *known]
+    uppers = [each.upper for each in held] or [each for each in (cost.upper,) if each is not None]
+    found = (Cost(cost.metric, "exact" if cost.lower == each else "bounded", cost.lower, each) for each in uppers)
+    return [replace(amount, cost=each) for each in found], at is not None
+
+
+def _some_at_most(bounds: Sequence[Amount], other: Amount, sizes: Sizes) -> bool:
+    """Whether the upper bound of one of some costs is at most that of another."""
+    ends = ((each.cost.upper, other.cost.upper) for each in bounds)
+    return any(
+        at_most(_exactly(other, one), _exactly(other, most), sizes).outcome == "holds"
+        for one, most in ends
+        if one is not None and most is not None
+    )
 
 
 def _shown(value: Interval) -> str:

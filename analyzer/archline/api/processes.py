@@ -1,19 +1,63 @@
-"""Applies a function to several tasks at a time, in processes of their own."""
+"""Applies a function to several tasks at a time, in processes of their own; what the cache has is not done again."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from archline.algebra.effort import allow
+from archline.api import result_cache
+from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.source import recorded
 
 T = TypeVar("T")
 R = TypeVar("R")
+Refused = tuple[Diagnostic, ...]
 PATIENCE = 2.0
 """Seconds after which an idle process looks whether its parent is still there."""
+
+
+def kept(
+    name: str,
+    work: Callable[[T], R],
+    tasks: Sequence[T],
+    codec: tuple[Callable[[R], object], Callable[[Any], R]],
+    jobs: int | None = None,
+    cached: bool = True,
+) -> list[R | Refused]:
+    """What a function gives for each task, in order, or what is wrong with it where it raises an ArchlineError.
+
+    Where it is `cached`, results are read from the user's cache by the name and the task, and written there as what the
+    codec makes of them; the codec's other half reads that back.
+    """
+    known: dict[T, R | Refused] = {}
+    for each in dict.fromkeys(tasks if cached else ()):
+        with suppress(LookupError, TypeError, AttributeError):
+            if (found := result_cache.find((name, each))) is not None:
+                known[each] = codec[1](found)
+    left = [each for each in dict.fromkeys(tasks) if each not in known]
+    known |= zip(left, results(partial(_worked, name, work, codec[0] if cached else None), left, jobs), strict=True)
+    return [known[each] for each in tasks]
+
+
+def _worked(name: str, work: Callable[[T], R], data: Callable[[R], object] | None, task: T) -> R | Refused:
+    try:
+        with recorded() as read:
+            found = work(task)
+        if data is not None:
+            result_cache.store((name, task), read, data(found))
+        return found
+    except ArchlineError as problem:
+        return tuple(problem.diagnostics)
+    finally:
+        allow(0)
 
 
 def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None) -> list[R]:

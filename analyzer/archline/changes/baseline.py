@@ -7,7 +7,7 @@ accept findings. Lines are sorted and hold nothing that changes with other algor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_facts
 from archline.language.source import Source, Span
-from archline.records import record
+from archline.records import record, replace
 
 HEADER = "# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`.\n"
 _ENTRY = re.compile(r"(?P<key>\S.*::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*)")
@@ -36,14 +36,18 @@ class Entry:
     line: int
 
 
+def regimes(cost: Cost) -> list[Alternative]:
+    """The bounds of a cost by conditions on the cache: those of large caches first, the last one always holds."""
+    return sorted((each for each in cost.alternatives if each.told), key=lambda each: (-len(each.when), each.when))
+
+
 def written(costs: Costs) -> list[str]:
     """The costs that are known, one text for each metric or regime."""
     found: list[str] = []
     for cost in costs:
         if cost.lower is None or cost.upper is None:
             continue
-        regimes = [(each.upper, f" when {each.when}") for each in cost.alternatives if each.told]
-        for upper, when in regimes or [(cost.upper, "")]:
+        for upper, when in [(each.upper, f" when {each.when}") for each in regimes(cost)] or [(cost.upper, "")]:
             ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
             found.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
     return sorted(found)
@@ -88,27 +92,21 @@ def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def recorded(texts: Iterable[str], scope: Scope) -> dict[str, Cost]:
-    """Costs as they were written, in the names of a scope. Raises ArchlineError, NotStaticError."""
-    found: dict[str, Cost] = {}
-    for metric, lines in by_metric(texts).items():
-        bounds: list[tuple[Poly, Poly, str]] = []
-        for line in lines:
-            body, _, when = line.partition(" when ")
-            facts = [each for each in parse_facts(body) if isinstance(each, s.Binary)]
-            ends = {each.op: static_value(each.right, scope) for each in facts}
-            exact = ends.get("==")
-            bounds.append((ends[">="] if exact is None else exact, ends["<="] if exact is None else exact, when))
-        found[metric] = _cost(metric, bounds, scope)
-    return found
-
-
-def _cost(metric: str, bounds: Sequence[tuple[Poly, Poly, str]], scope: Scope) -> Cost:
-    lower, upper, _ = bounds[0]
-    regimes = tuple(
-        Alternative(partial(str, when), _needs(when, scope), most, lambda: None) for _, most, when in bounds if when
-    )
-    return Cost(metric, "exact" if lower == upper and not regimes else "bounded", lower, upper, alternatives=regimes)
+def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
+    """A cost as it was written, in the names of a scope. Raises ArchlineError, NotStaticError."""
+    bounds: list[tuple[Poly, Poly]] = []
+    alternatives: list[Alternative] = []
+    for text in texts:
+        body, _, when = text.partition(" when ")
+        ends = {each.op: static_value(each.right, scope) for each in parse_facts(body) if isinstance(each, s.Binary)}
+        lower, upper = (ends[sign] if sign in ends else ends["=="] for sign in (">=", "<="))
+        bounds.append((lower, upper))
+        if when:
+            alternatives.append(Alternative(partial(str, when), _needs(when, scope), upper, lambda: None))
+    lower, upper = bounds[0]
+    found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
+    general = regimes(found)[-1:]
+    return replace(found, status="bounded", upper=general[0].upper) if general else found
 
 
 def _needs(when: str, scope: Scope) -> tuple[Poly, ...]:

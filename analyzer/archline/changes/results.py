@@ -12,8 +12,13 @@ from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
 BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
+WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
+"""Facts about sizes are no cost: the name that they have in place of a metric, and what becomes of them."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
-VERDICTS = (GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED, OTHER_FORM, EQUAL, UNKNOWN)
+VERDICTS = (
+    *(GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED),
+    *(NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_FORM, EQUAL, UNKNOWN),
+)
 """In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has.
 
 IGNORED is none: so summaries count the findings that comments ignore."""
@@ -31,7 +36,7 @@ class CostChange:
 
     `extent` says at which sizes a cost grew or shrank, `at` some of them, with the `values` there. A change that is
     proved to stay within a tolerance has that as text; a comment may have it `ignored`. Of a cost that became unknown
-    there are the `reason` and its `place`; the algorithm stands at `file` and `line`.
+    there are the `reason` and its `place`. The algorithm stands at `file` and `line`; it may be `moved_from` elsewhere.
     """
 
     metric: str
@@ -46,6 +51,7 @@ class CostChange:
     tolerance: str | None = None
     reason: str | None = None
     place: str | None = None
+    moved_from: str | None = None
     algorithm: str = ""
     file: str = ""
     line: int = 0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
 from archline.records import replace
-from archline.report.checks import formats
+from archline.report import formats
 
 if TYPE_CHECKING:
     from archline.report.findings import CheckReport
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_jobs(parser)
     shared.add_time_limit(parser)
     shared.add_no_cache(parser)
-    shared.add_format(parser, formats())
+    shared.add_format(parser, formats("checks"))
 
 
 def execute(options: argparse.Namespace) -> int:

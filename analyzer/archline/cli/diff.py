@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from archline.cli import options as shared
+from archline.report import formats
 
-FORMATS = ("text", "json", "markdown", "github")
 CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
 """Which options the project's configuration fills in, by its keys."""
 
@@ -30,9 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", action="append", dest="sizes", metavar="SIZES", help="show values at n=64,m=2^20; may be repeated"
     )
+    shared.add_where(parser)
     shared.add_jobs(parser)
+    shared.add_time_limit(parser)
     shared.add_no_cache(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser, formats("changes"))
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -40,7 +43,6 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.changes import diff
     from archline.api.settings import read_sizes
     from archline.language.diagnostics import ArchlineError
-    from archline.report import changes
     from archline.report.layout import terminal_width
 
     project = options.configuration
@@ -51,15 +53,18 @@ def execute(options: argparse.Namespace) -> int:
         options.head,
         tolerance=options.tolerance or "0",
         at=[read_sizes(each, "--at") for each in options.sizes or ()],
+        where=options.where or "",
         fitting=not whole and tuple(options.sizes or ()) == project.sizes,
         growth_only=options.only == "growth",
         strict=options.strict,
         left_out=project.excludes,
         within=project.paths if options.head is None else (),
+        seconds=options.time_limit,
         jobs=options.jobs,
         cached=not options.no_cache,
     )
-    sys.stdout.write(changes.FORMATS[options.format](found, terminal_width()))
+    renderer = import_module(f"archline.report.changes.{options.format}")
+    sys.stdout.write(renderer.render(found, terminal_width()))
     if found.problems:
         raise ArchlineError(found.problems)
     return 1 if found.findings else 0

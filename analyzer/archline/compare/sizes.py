@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 
 from archline.algebra.bounds import Bounds
+from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
 from archline.analysis.sampling import Allowed, points
@@ -53,12 +55,17 @@ class Amount:
 
 @record(eq=False)
 class Sizes:
-    """Sizes and machine symbols, `names`, with the facts that all costs need, read as those of one algorithm."""
+    """Sizes and machine symbols, `names`, with the facts that all costs need, read as those of one algorithm.
+
+    Costs are tried at sizes of `interest` first, and near the `constants` of their programs.
+    """
 
     algorithm: s.Algorithm
     scope: Scope
     names: tuple[str, ...]
     facts: tuple[s.Fact, ...]
+    constants: frozenset[int] = frozenset()
+    interest: tuple[Point, ...] = ()
 
     @classmethod
     def of(cls, names: Iterable[str], indices: Iterable[str], facts: Iterable[s.Fact]) -> Sizes:
@@ -77,10 +84,17 @@ class Sizes:
         return cls(algorithm, declared(module, algorithm), names, algorithm.where)
 
     def points(self) -> Iterator[Point]:
-        """Sizes that satisfy the facts: all small ones, then larger and larger."""
+        """Sizes that satisfy the facts: those of interest, all small ones, then larger and larger."""
+        return iter(self._points)
+
+    @cached_property
+    def _points(self) -> LazyList[Point]:
+        """The points, which several comparisons ask for."""
         span = self.algorithm.span
         none = s.Ensures("work", None, "<=", s.Integer(0, span=span), (), span=span)
-        return points(self.algorithm, self.scope, Costs("", self.names, (), {}, {}), none)
+        costs = Costs("", self.names, (), {}, {})
+        drawn = points(self.algorithm, self.scope, costs, none, constants=self.constants)
+        return LazyList(chain(filter(self.allowed, self.interest), drawn))
 
     @cached_property
     def allowed(self) -> Allowed:

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import count, islice
+from itertools import islice
 from operator import mul
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.evaluate.floats import Array, as_float
+from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.numbers import fmpq
@@ -72,25 +72,6 @@ def best_proved(
         if of(index).better(best) and holds(index):
             best = of(index)
     return best
-
-
-T = TypeVar("T")
-
-
-class LazyList(Generic[T]):
-    """The values of an iterator, each found once and as far as it is asked for, from the first on for each reader."""
-
-    def __init__(self, source: Iterator[T]) -> None:
-        self._source = source
-        self._found: list[T] = []
-
-    def __iter__(self) -> Iterator[T]:
-        for index in count():
-            if index == len(self._found):
-                self._found += islice(self._source, 1)
-                if index == len(self._found):
-                    return
-            yield self._found[index]
 
 
 ENOUGH = 4

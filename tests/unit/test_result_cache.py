@@ -111,14 +111,14 @@ def test_what_a_command_prints_is_kept(here: Path, command: tuple[str, ...]) -> 
     first = cli(*command)
     assert (first.code, first.err) == (0, "")
     assert cli(*command) == first
-    entry(here).write_text(planted("kept"))
-    assert cli(*command).out == "kept"
+    entry(here).write_text(planted(["kept", 1]))
+    assert (cli(*command).code, cli(*command).out) == (1, "kept")
     assert cli(*command, "--no-cache") == first
 
 
-def planted(text: str) -> str:
+def planted(found: object) -> str:
     """An entry that depends on no file."""
-    whole = json.dumps({"read": {}, "found": text})
+    whole = json.dumps({"read": {}, "found": found})
     return f"{sha256(whole.encode()).hexdigest()}\n{whole}"
 
 

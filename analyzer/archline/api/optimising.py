@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.algebra.evaluate.boxes import Boxes, OverBoxes
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
@@ -28,13 +29,17 @@ from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model, check_amounts
 from archline.energy.models import model as model_of
+from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
 from archline.energy.optimise.constraints import UNITS, Reading
-from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice
-from archline.energy.optimise.points import ExactValues, Points, minimal
+from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice, size
+from archline.energy.optimise.points import Candidates, ExactValues, minimal, values_at
 from archline.energy.optimise.problem import (
     AMOUNT,
+    BRACKETED,
+    BRANCHING,
     INFEASIBLE,
     LATTICE,
+    OPTIMAL,
     Constraint,
     Optimisation,
     Optimum,
@@ -43,6 +48,7 @@ from archline.energy.optimise.problem import (
 )
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.targets import SIZE
+from archline.energy.units import format_si
 from archline.execution.results import Cache
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
@@ -167,6 +173,8 @@ class _Task:
         if missing:
             hint = "give --at " + ",".join(f"{name}=..." for name in dict.fromkeys(missing))
             raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0]}`", hint=hint)
+        self.real = {each.name: each for each in self.variables if not each.integer}
+        self.halved_by = {name: each for each, names in self.halved.items() for name in names}
         self.moved = [each.name for each in self.variables if each.key == each.name]
         self.moved += [name for names in self.halved.values() for name in names]
         for name in (name for names in self.halved.values() for name in names if name not in machine.quantities):
@@ -218,12 +226,33 @@ class _Task:
         if isinstance(self.chosen, FormulaSubject):
             constraints += [each for fact in more for each in _compared(reading, fact, whole)]
         problem = self._problem(minimise, objective, constraints, upper)
-        solve = self._over_halvings if self.halved else partial(self._over_points, more=more)
-        found = solve(problem) if whole else self._over_reals(problem)
+        found = self._found(problem, more)
+        if found.conflict:
+            found = replace(found, attainable=tuple(self._attainable(problem, found.conflict, more)))
         chosen = self.chosen
         return Optimisation(
             chosen.name, self.machine.name, self.model.name, self.at, problem, found, chosen.assumptions
         )
+
+    def _found(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
+        """The optimum, over real numbers where no size of an algorithm varies."""
+        whole = [each for each in self.variables if each.integer]
+        if len(whole) == len(self.variables) or (whole and isinstance(self.chosen, AlgorithmSubject)):
+            return self._over_points(problem, more)
+        return self._over_reals(problem)
+
+    def _attainable(self, problem: Problem, conflict: Sequence[str], more: Sequence[s.Fact]) -> Iterator[str]:
+        """What each constraint of a conflict may bound its side by, beside the others."""
+        places = [index for index, each in enumerate(problem.constraints) if each.text in conflict]
+        for index in places:
+            each = problem.constraints[index]
+            if each.bounded:
+                kept = [other for other in places if problem.constraints[other].text != each.text]
+                found = self._found(problem.attaining(index, kept), more)
+                value, least = found.value if problem.upper else found.lower, not names_in(each.right)
+                if value and found.status == OPTIMAL:
+                    number = format_si(Fraction(value if least else 1 / value), each.unit.removeprefix("1"))
+                    yield f"{each.bounded} {'>=' if least else '<='} {number}"
 
     def _problem(self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool) -> Problem:
         formulas = {"objective": objective}
@@ -239,24 +268,97 @@ class _Task:
     # Sizes
     def _over_points(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
         facts = [*self._facts(), *(self._in_sizes(fact) for fact in more)]
+        whole = tuple(each for each in self.variables if each.integer)
         fixed, least = self._fixed(), self._least()
+        plain = isinstance(self.chosen, FormulaSubject) and all(isinstance(each, s.Binary) for each in more)
         try:
-            points = lattice(fixed, self.variables, facts, least)
-        except (UnboundedError, TooManyError) as unbounded:
-            if isinstance(self.chosen, FormulaSubject) and all(isinstance(each, s.Binary) for each in more):
+            start = lattice(fixed, whole, facts, least, wide=True)
+        except UnboundedError as unbounded:
+            if plain:
                 return self._over_reals(problem)
-            if isinstance(unbounded, TooManyError):
-                raise error(
-                    energy_rules.UNBOUNDED, "there are more than 10^6 points", hint="narrow the ranges"
-                ) from None
             hint = f"give it a range: --over {unbounded}=1..64"
             raise error(energy_rules.UNBOUNDED, f"no fact limits `{unbounded}`", hint=hint) from None
-        if not len(next(iter(points.values()))):
+        if not size(start):
             return Optimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
+        if not any(" " in name for name in start):
+            found = self._candidates(problem, start)
+            if found is None:
+                raise error(rules.NO_VALUE, "a cost has no value at any point")
+            return found.best()
+        if plain:
+            return self._over_reals(problem)
+
+        def searched(kept: Sequence[int]) -> BoxSearch:
+            search = BoxSearch(self._space(problem.under(kept), facts, least), problem.under(kept), self._candidates)
+            search.run(start)
+            return search
+
+        every = range(len(problem.constraints))
+        search = searched(every)
+        if search.best < np.inf:
+            return search.optimum()
+        if not search.exhausted:
+            return Optimum(BRACKETED, BRANCHING, points=search.count)
+        left = minimal(every, lambda kept: not (tried := searched(kept)).exhausted or tried.best < np.inf)
+        conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
+        return Optimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
+
+    def _space(self, problem: Problem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
+        """The boxes of what varies."""
+        cache = self.settings.cache
+        held: dict[str, tuple[Any, Any]] = {name: (float(each), float(each)) for name, each in self.at.items()}
+        held |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in held else {}
+        for each in self.variables:
+            if not each.integer:
+                if each.low is None or each.high is None:
+                    hint = f"give it a range: --over {each.name}=LO..HI"
+                    raise error(energy_rules.UNBOUNDED, f"nothing limits `{each.name}`", hint=hint)
+                held[each.name] = (float(each.low), float(each.high))
+        whole = tuple(each for each in self.variables if each.integer)
+        return Space(whole, facts, least, held, partial(self._over_boxes, self._held(problem)), self._sharp(problem))
+
+    def _over_boxes(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
+        """The values of names of formulas over boxes."""
+        found = {}
+        for name in names:
+            metric = name.removeprefix(LEAST)
+            if name.startswith(SIZE):
+                found[name] = boxes.name(name.removeprefix(SIZE))
+            elif name in ("Z", "L") or name in self.real:
+                found[name] = boxes.name(name)
+            elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
+                found[name] = ends_over(self.chosen.cost(metric), boxes, name != metric)
+            else:
+                found[name] = boxes.number(float(self.machine.values[name]))
+        return found
+
+    def _held(self, problem: Problem) -> frozenset[str]:
+        """The names of formulas that need numbers."""
+        ends = (end for each in problem.bounds.values() for end in (each.lower, each.upper))
+        return frozenset().union(*map(names_in, ends))
+
+    def _sharp(self, problem: Problem) -> bool:
+        """Whether the derived bounds of all costs are their values at sizes."""
+        chosen = self.chosen
+        if not isinstance(chosen, AlgorithmSubject):
+            return True
+        metrics = {name.removeprefix(LEAST) for name in self._held(problem)} & METRICS.keys()
+        costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
+        return all(cost.ends is None and not cost.alternatives for cost in costs)
+
+    def _candidates(self, problem: Problem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
+        """The problem at points; None where costs have no values at any of them."""
+        if self.real:
+            space = self._space(problem, (), {})
+            rows = {name: each for name, each in points.items() if name not in self.at}
+            key, fit = space.bounds(problem, rows or points)
+            return Candidates(problem, points, key, fit, False, self._exact)
         points, columns, sharp = self._columns(problem, points)
-        if not len(next(iter(points.values()))):
-            raise error(rules.NO_VALUE, "a cost has no value at any point")
-        return Points(problem, points, columns, sharp, self._exact).best()
+        length = size(points)
+        if not length:
+            return None
+        key, fit = values_at(problem, columns, length, sharp)
+        return Candidates(problem, points, key, fit, sharp, self._exact)
 
     def _facts(self) -> list[s.Fact]:
         if isinstance(self.chosen, FormulaSubject):
@@ -298,18 +400,20 @@ class _Task:
         self, problem: Problem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
         """The points at which all names of the problem have numbers, these numbers, and whether they are exact."""
-        held = frozenset().union(
-            *(names_in(end) for each in problem.bounds.values() for end in (each.lower, each.upper))
-        )
-        length = len(next(iter(points.values())))
+        held, sharp, length = self._held(problem), self._sharp(problem), size(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
-        missing, sharp = np.zeros(length, bool), True
+        missing = np.zeros(length, bool)
         whole = {name: np.broadcast_to(each, (length,)) for name, each in sizes.items() if _whole(each)}
         for name in held:
             metric = name.removeprefix(LEAST)
-            if name.startswith(SIZE):
+            if name in self.halved_by:
+                count = points[self.halved_by[name]]
+                values[name] = values[name] * 0.5**count
+            elif name.startswith(HALVINGS):
+                values[name] = _floats(points[name.removeprefix(HALVINGS)])
+            elif name.startswith(SIZE):
                 values[name] = _floats(sizes[name.removeprefix(SIZE)])
             elif name in ("Z", "L"):
                 values[name] = _floats(sizes[name])
@@ -318,7 +422,6 @@ class _Task:
                 if cost.upper is None:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
-                sharp &= cost.ends is None and not cost.alternatives
                 if len(whole) < len(sizes):
                     values[name] = _one_by_one(cost, sizes, length, name != metric)
                 else:
@@ -329,8 +432,17 @@ class _Task:
         kept = {name: each[~missing] if np.ndim(each) else each for name, each in values.items()}
         return {name: each[~missing] for name, each in points.items()}, kept, sharp
 
-    def _exact(self, point: Mapping[str, float]) -> ExactValues | None:
-        """What is known at a point; None where the algorithm has no run."""
+    def _exact(self, point: Mapping[str, float], problem: Problem | None = None) -> ExactValues | None:
+        """What is known at a point, of a problem at its best real variables; None where the algorithm has no run."""
+        if problem is not None and self.real:
+            from archline.energy.optimise.reals import solve
+
+            known = self._exact(point)
+            if known is None:
+                return None
+            found = solve(replace(problem, variables=tuple(self.real.values())), _floating(known))
+            best = None if found.value is None else self._exact({**point, **found.at})
+            return None if best is None else replace(best, real=found)
         values = {each.name: _exactly(point[each.name]) for each in self.variables if each.name in point}
         moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
         for each, names in ((each, names) for each, names in self.halved.items() if each in values):
@@ -341,7 +453,9 @@ class _Task:
         try:
             if isinstance(self.chosen, FormulaSubject):
                 # Processors may be a real number here.
-                amounts = self.chosen.target.amounts({"Z": self.settings.cache.Z, "L": self.settings.cache.L, **at})
+                words = {"Z": self.settings.cache.Z, "L": self.settings.cache.L}
+                own = self.chosen.target.amounts({**words, **at})
+                amounts = {name: Interval.of(each) for name, each in words.items()} | own
                 check_amounts(amounts)
                 estimate = Applied(self.model, machine, amounts.keys()).estimate(amounts)
             else:
@@ -352,37 +466,20 @@ class _Task:
             if problem.diagnostics[0].rule in NO_RUN:
                 return None
             raise
-        own = {f"{SIZE}{name}": Interval.of(value) for name, value in at.items()}
+        sizes = {f"{SIZE}{name}": Interval.of(value) for name, value in at.items()}
         constants = {name: Interval.of(value) for name, value in machine.values.items()}
         constants |= {f"{HALVINGS}{name}": Interval.of(values[name]) for name in self.halved if name in values}
-        return ExactValues({**constants, **estimate.amounts, **own}, estimate)
-
-    def _at_sizes(self) -> dict[str, float]:
-        """Numbers for names of formulas where no size varies."""
-        known = self._exact({})
-        if known is None:
-            raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-        values = {name: float(each.upper) for name, each in known.values.items()}
-        return values | {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
-
-    def _over_halvings(self, problem: Problem) -> Optimum:
-        """Over how many times each quantity is halved, while all sizes are fixed."""
-        points = lattice({}, self.variables, (), dict.fromkeys(self.halved, 0))
-        columns: dict[str, Any] = {**self._at_sizes()}
-        for each, names in self.halved.items():
-            columns[f"{HALVINGS}{each}"] = points[each].astype(np.float64)
-            columns |= {name: columns[name] * 0.5 ** points[each] for name in names}
-        return Points(problem, points, columns, True, self._exact).best()
+        return ExactValues({**constants, **estimate.amounts, **sizes}, estimate)
 
     def _over_reals(self, problem: Problem) -> Optimum:
         """Over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
         from archline.energy.optimise.reals import solve
 
         if isinstance(self.chosen, AlgorithmSubject):
-            if sizes := [each.name for each in self.variables if each.key != each.name]:
-                message = f"`{sizes[0]}` is a size and `{self.moved[0]}` a quantity of the machine"
-                raise error(rules.OPTIONS_CLASH, message, hint="sizes vary, or quantities of the machine, not both")
-            values = self._at_sizes()
+            here = self._exact({})
+            if here is None:
+                raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
+            values = _floating(here)
         else:
             cache = self.settings.cache
             own = {"Z": cache.Z, "L": cache.L, **self.at}
@@ -401,6 +498,12 @@ class _Task:
 
 
 _SPAN = parse_expression("n").span
+
+
+def _floating(known: ExactValues) -> dict[str, float]:
+    """Numbers for names of formulas."""
+    values = {name: float(each.upper) for name, each in known.values.items()}
+    return values | {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
 
 
 def _compared(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Constraint]:

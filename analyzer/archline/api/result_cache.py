@@ -26,22 +26,25 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.source import Read, is_path, read_source, recorded
 from archline.resources import PACKAGE, cache_folder, resource
 
-FORMAT = 3
+FORMAT = 4
 """The format of entries; a change of it needs another number."""
 MAX_ENTRIES = 2_000
 SHIPPED = ("grammar", "bounds", "machines", "stdlib")
 """Folders that results depend on: in the two last new files may hide others."""
 
 
-def kept(asked: object, targets: Iterable[str], make: Callable[[], str]) -> str:
-    """The text that was made before for what is asked of some targets, if it is still valid; else it is made now."""
+def kept(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, int]]) -> tuple[str, int]:
+    """The text and exit code made before for what is asked of some targets, if still valid; else they are made now."""
     whole = asked, [(target, is_path(target.partition("::")[0])) for target in targets]
     found = find(whole)
-    if not isinstance(found, str):
-        with recorded() as read:
-            found = make()
-        store(whole, read, found)
-    return found
+    match found:
+        case [str(text), int(code)]:
+            return text, code
+        case _:
+            with recorded() as read:
+                made = make()
+            store(whole, read, made)
+            return made
 
 
 def find(asked: object) -> Any:

@@ -9,7 +9,6 @@ symbols are real numbers unless --integer names them:
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from importlib import import_module
 
 from archline.cli import options as shared
@@ -65,9 +64,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_format(parser, ("text", "json"))
 
 
-def _text(options: argparse.Namespace) -> str:
+@shared.prints
+def execute(options: argparse.Namespace) -> tuple[str, int]:
+    """Print the optimum; the exit code is 1 where there is none."""
     from archline.api.optimising import NO_MACHINE, optimise
     from archline.energy.machines import read_parameters
+    from archline.energy.optimise.problem import INFEASIBLE
     from archline.report.layout import terminal_width
 
     given = read_parameters(options.parameters)
@@ -88,13 +90,4 @@ def _text(options: argparse.Namespace) -> str:
         bound=options.bound,
     )
     renderer = import_module(f"archline.report.optima.{options.format}")
-    return str(renderer.render(found.answer, terminal_width()))
-
-
-def _code(text: str) -> int:
-    from archline.report.optima.text import infeasible
-
-    return int(infeasible(text))
-
-
-execute = partial(shared.prints, code=_code)(_text)
+    return renderer.render(found.answer, terminal_width()), int(found.status == INFEASIBLE)

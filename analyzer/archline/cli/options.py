@@ -204,13 +204,17 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
 
 
 def prints(
-    make: Callable[[argparse.Namespace], str], code: Callable[[str], int] = lambda text: 0
+    make: Callable[[argparse.Namespace], str | tuple[str, int]],
 ) -> Callable[[argparse.Namespace], int]:
     """A command that prints a text: the one that it made before of the same options and files, if that is kept.
 
     Nothing is kept of what a matrix, a time limit or a folder decides, nor where a file is written. The exit code is
-    that of the text.
+    0, or made with the text.
     """
+
+    def made(options: argparse.Namespace) -> tuple[str, int]:
+        found = make(options)
+        return (found, 0) if isinstance(found, str) else found
 
     def execute(options: argparse.Namespace) -> int:
         from archline.algebra.effort import Clock, allow
@@ -220,14 +224,14 @@ def prints(
         others = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
         try:
             if options.no_cache or others or any(map(os.path.isdir, targets)):
-                text = make(options)
+                text, code = made(options)
             else:
                 from archline.api import result_cache
                 from archline.report.layout import terminal_width
 
                 said = {name: value for name, value in vars(options).items() if name != "configuration"}
                 asked = sorted(said.items()), terminal_width()
-                text = result_cache.kept(asked, targets, lambda: make(options))
+                text, code = result_cache.kept(asked, targets, lambda: made(options))
             reached = Clock.late
         finally:
             allow(0)
@@ -235,7 +239,7 @@ def prints(
         if reached:
             note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
             print(note, file=sys.stdout if options.format == "text" else sys.stderr)
-        return code(text)
+        return code
 
     return execute
 

@@ -23,6 +23,8 @@ def closed_form(objective: s.Expr, key: str, values: Mapping[str, float], at: fl
     """
     known = {name: 1.0 if name in CONSTANTS else 0.0 for name in names_in(objective) if _plain(name, values)}
     names = sorted(names_in(objective) - known.keys())
+    if key not in names:
+        return None
     reader = Reader({name: index for index, name in enumerate(names)}, known)
     try:
         found = fold(objective, reader)

@@ -16,6 +16,7 @@ from archline.energy.units import NUMBER, Dimension, dimension, parse_unit, unit
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.evaluate import EvaluationError, evaluate
+from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import substituted
 from archline.records import record
@@ -84,7 +85,7 @@ class Reading:
                 raise error(rules.CONSTRAINT, f"`{found[3]}` is not a number of {found[5]}", span=left.span)
             value = Fraction(number) * unit.factor
             right: s.Expr = parsed(f"{value.numerator}/{value.denominator}")
-            yield from self.compared(found[2], left, right, text)
+            yield from self.compared(found[2], left, right, text, str(unit.dimension))
             return
         for fact in parse_facts(text, "--subject"):
             match fact:
@@ -96,10 +97,12 @@ class Reading:
                     hint = 'write FORMULA <= NUMBER UNIT, such as "time <= 2 ms"'
                     raise error(rules.CONSTRAINT, f"`{text}` compares no formulas", span=fact.span, hint=hint)
 
-    def compared(self, op: str, left: s.Expr, right: s.Expr, text: str) -> Iterator[Constraint]:
+    def compared(self, op: str, left: s.Expr, right: s.Expr, text: str, unit: str = "") -> Iterator[Constraint]:
         """The constraints that a comparison is; `<` and `>` count as `<=` and `>=`."""
         one, other = self.formula(left), self.formula(right)
+        sides = [each for each in (left, right) if names_in(each)]
+        bounded = format_expression(sides[0]) if len(sides) == 1 else ""
         if op in ("<=", "<", "=="):
-            yield Constraint(text.strip(), one, other)
+            yield Constraint(text.strip(), one, other, bounded, unit)
         if op in (">=", ">", "=="):
-            yield Constraint(text.strip(), other, one)
+            yield Constraint(text.strip(), other, one, bounded, unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import ceil, floor, isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,13 @@ from archline.analysis.vectorised import broken_at
 from archline.energy.optimise.problem import Variable
 from archline.language import syntax as s
 from archline.language.evaluate import EvaluationError, evaluate, evaluate_static, holds
+from archline.numbers import primes
 from archline.records import record
 
 LIMIT = 10**6
-LARGEST_DIVIDED = 10**12
-"""The largest number whose divisors are looked for."""
 LARGEST = 2**60
 Ints = NDArray[np.int64]
-Points = dict[str, Ints]
+Points = Mapping[str, NDArray[Any]]
 
 
 class UnboundedError(Exception):
@@ -42,29 +42,51 @@ class _Source:
     @property
     def rank(self) -> int:
         """Sources with fewer values come first."""
-        return ("equal", "divisors", "below").index(self.kind)
+        return {"equal": 0, "divisors": 1, "powers": 1}.get(self.kind, MANY)
+
+
+MANY = 2
+"""The rank of sources of which ranges tell how many values they have."""
+FROM, TO = " from", " to"
+"""What the names of the ends of ranges end with, which may differ from point to point."""
 
 
 def lattice(
-    fixed: Mapping[str, int], variables: Sequence[Variable], facts: Sequence[s.Fact], least: Mapping[str, int]
+    start: Mapping[str, int | Ints],
+    variables: Sequence[Variable],
+    facts: Sequence[s.Fact],
+    least: Mapping[str, int],
+    wide: bool = False,
 ) -> Points:
-    """All points at which no fact is false, as an array for each name. Raises UnboundedError, TooManyError."""
-    points = {name: np.array([value], np.int64) for name, value in fixed.items()}
-    points = _kept(points, facts, ())
+    """All points at which no fact is false, as an array for each name. Raises UnboundedError, TooManyError.
+
+    They are those of the `start` with each value of the variables in their ranges, where points may have ranges of
+    their own. Where there are too many, variables that are `wide` get such ranges in place of values.
+    """
+    facts = [*facts, *_implied(facts, variables)]
+    points = _kept({name: np.atleast_1d(np.asarray(value, np.int64)) for name, value in start.items()}, facts, ())
     waiting = list(variables)
     while waiting:
-        chosen, sources = min(
-            ((each, list(_sources(each, facts, points.keys()))) for each in waiting),
-            key=lambda pair: _order(*pair),
-        )
-        if any(each.rank < 2 for each in sources) or chosen.high is not None:
-            # There are few values, of which the facts are asked afterwards.
-            sources = [each for each in sources if each.rank < 2]
-        waiting.remove(chosen)
+        pairs = [(each, list(_sources(each, facts, points.keys()))) for each in waiting]
+        pairs.sort(key=lambda pair: _order(pair[0], pair[1], points))
         known = tuple(points)
-        points = _extended(points, chosen, sources, least.get(chosen.name, 1))
+        for chosen, sources in pairs:
+            try:
+                points = _extended(points, chosen, sources, least.get(chosen.name, 1))
+                break
+            except TooManyError:
+                continue
+            except UnboundedError:
+                if chosen is pairs[0][0]:
+                    raise
+        else:
+            chosen, sources = pairs[0]
+            if not wide:
+                raise TooManyError
+            points = _ranged(points, chosen, sources, least.get(chosen.name, 1))
+        waiting.remove(chosen)
         points = _kept(points, facts, known)
-    return points
+    return points if wide else {name: values for name, values in points.items() if " " not in name}
 
 
 def size(points: Points) -> int:
@@ -72,9 +94,43 @@ def size(points: Points) -> int:
     return len(next(iter(points.values()))) if points else 1
 
 
-def _order(variable: Variable, sources: Sequence[_Source]) -> tuple[int, float]:
-    width = float(variable.high - variable.low) if variable.low is not None and variable.high is not None else np.inf
-    return min((each.rank for each in sources), default=2 if width < np.inf else 3), width
+def free(variables: Sequence[Variable], facts: Sequence[s.Fact], known: Collection[str]) -> list[str]:
+    """The variables of which each value has to be tried; of the others facts give few where these are known."""
+    found, known, waiting = list[str](), set(known), list(variables)
+
+    def given(names: Collection[str]) -> list[Variable]:
+        return [each for each in waiting if any(source.rank < MANY for source in _sources(each, facts, names))]
+
+    while waiting:
+        chosen = next(iter(given(known)), None)
+        if chosen is None:
+            chosen = max(waiting, key=lambda each: len(given({*known, each.name})))
+            found.append(chosen.name)
+        waiting.remove(chosen)
+        known.add(chosen.name)
+    return found
+
+
+def _implied(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
+    """That nothing is larger than the largest value of a variable which it equals, or divides."""
+    most = {each.name: each.high for each in variables if each.high is not None}
+    for fact in facts:
+        match fact:
+            case s.Binary(op="==", left=s.Name(id=name), right=less) | s.Divides(divisor=less, value=s.Name(id=name)):
+                if name in most and s.names(less):
+                    yield s.Binary("<=", less, s.Integer(floor(most[name]), span=less.span), span=less.span)
+            case _:
+                # Others say nothing of this.
+                pass
+
+
+def _order(variable: Variable, sources: Sequence[_Source], points: Points) -> tuple[int, float]:
+    width = np.inf
+    if variable.name + TO in points:
+        width = float((points[variable.name + TO] - points[variable.name + FROM]).max(initial=0))
+    elif variable.low is not None and variable.high is not None:
+        width = float(variable.high - variable.low)
+    return min((each.rank for each in sources), default=MANY if width < np.inf else MANY + 1), width
 
 
 def _kept(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Points:
@@ -91,32 +147,71 @@ def _kept(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Poi
 
 
 def _extended(points: Points, variable: Variable, sources: Sequence[_Source], least: int) -> Points:
-    """Each point with each value that the variable may have there."""
-    length = size(points)
-    names = tuple(dict.fromkeys(name for each in sources for name in each.names))
-    columns = [points[name].tolist() for name in names]
-    rows = list(zip(*columns, strict=True)) if names else [()] * length
+    """Each point with each value that the variable may have there. Raises UnboundedError, TooManyError."""
+    length, few = size(points), [each for each in sources if each.rank < MANY]
+    few = few or [each for each in sources if each.kind != "below"]
+    bounded = variable.high is not None and (few or variable.high * length <= LIMIT)
+    if bounded or any(each.kind in ("equal", "divisors") for each in few):
+        # There are few values, of which other facts are asked afterwards.
+        sources = few
+    names, rows = _rows(points, variable, sources)
     known: dict[tuple[int, ...], Ints] = {}
+    total = 0
     for row in dict.fromkeys(rows):
         known[row] = _values(variable, sources, dict(zip(names, row, strict=True)), least)
+        total += len(known[row])
+        if total > LIMIT:
+            raise TooManyError
     counts = np.fromiter((len(known[row]) for row in rows), np.int64, length)
     if counts.sum() > LIMIT:
         raise TooManyError
-    found = {name: np.repeat(values, counts) for name, values in points.items()}
+    found = {name: np.repeat(values, counts) for name, values in points.items() if name not in _ends(variable)}
     parts = [known[row] for row in rows]
     found[variable.name] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
     return found
 
 
+def _ranged(points: Points, variable: Variable, sources: Sequence[_Source], least: int) -> Points:
+    """Each point with the range that the variable has there. Raises UnboundedError."""
+    names, rows = _rows(points, variable, sources)
+    ranges = [_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
+    if any(high is None for _, high in ranges):
+        raise UnboundedError(variable.name)
+    ends = np.array(ranges, np.int64).reshape(len(rows), 2)
+    return {**points, variable.name + FROM: ends[:, 0], variable.name + TO: ends[:, 1]}
+
+
+def _rows(
+    points: Points, variable: Variable, sources: Sequence[_Source]
+) -> tuple[tuple[str, ...], list[tuple[int, ...]]]:
+    """The names on which the values of a variable depend, and their values at each point."""
+    names = tuple(dict.fromkeys(name for each in sources for name in each.names))
+    names += tuple(name for name in _ends(variable) if name in points)
+    columns = [points[name].tolist() for name in names]
+    return names, list(zip(*columns, strict=True)) if names else [()] * size(points)
+
+
+def _ends(variable: Variable) -> set[str]:
+    return {variable.name + FROM, variable.name + TO}
+
+
+def _range(
+    variable: Variable, sources: Sequence[_Source], point: Mapping[str, int], least: int
+) -> tuple[int, int | None]:
+    """The least and the largest value at a point, so far as these are known."""
+    low = max(least if variable.low is None else max(least, ceil(variable.low)), point.get(variable.name + FROM, 0))
+    own = None if variable.high is None else floor(variable.high)
+    highs = [own, point.get(variable.name + TO)]
+    highs += [_largest(each.fact, variable.name, point, low) for each in sources if each.kind == "below"]
+    return low, min((each for each in highs if each is not None), default=None)
+
+
 def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, int], least: int) -> Ints:
-    low = least if variable.low is None else max(least, ceil(variable.low))
-    high = None if variable.high is None else floor(variable.high)
+    low, high = _range(variable, sources, point, least)
     found: Ints | None = None
     for each in sources:
-        values = _of_fact(variable.name, each, point, low)
-        if isinstance(values, int):
-            high = values if high is None else min(high, values)
-        elif values is not None:
+        values = _of_fact(variable.name, each, point, low, high)
+        if values is not None:
             found = values if found is None else np.intersect1d(found, values)
     if found is not None:
         return found[(found >= low) & (found <= (LARGEST if high is None else high))]
@@ -129,23 +224,30 @@ def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, 
 
 def _sources(variable: Variable, facts: Sequence[s.Fact], known: Collection[str]) -> Iterator[_Source]:
     """What facts say of a variable if all other names in them are known."""
-    name = variable.name
+    name, known = variable.name, set(known)
     for fact in facts:
         if name not in s.names(fact):
             continue
         others = tuple(sorted(s.names(fact) - {name}))
         for divisor, value in _divisions(fact):
             held = s.names(value)
-            if name in held or name not in s.names(divisor) or not held <= set(known) or not _product(divisor):
-                continue
-            yield _Source("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
+            if name not in held and name in s.names(divisor) and held <= known and _product(divisor):
+                yield _Source("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
+            if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= known:
+                yield _Source(
+                    "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.names(divisor)))
+                )
         match fact:
             case s.Binary(op="==", left=s.Name(id=left), right=right) if left == name and name not in s.names(right):
-                if set(others) <= set(known):
+                if set(others) <= known:
                     yield _Source("equal", fact, others)
             case s.Binary(op="<=" | "<", left=low, right=high) | s.Binary(op=">=" | ">", left=high, right=low):
-                if set(others) <= set(known) and name not in s.names(high) and _rises(low, name):
+                if set(others) <= known and name not in s.names(high) and _rises(low, name):
                     yield _Source("below", fact, others)
+            case s.IsPower(value=s.Name(id=power), base=base) if power == name and s.names(base) <= known:
+                yield _Source("powers", fact, tuple(sorted(s.names(base))))
+            case s.IsSquare(value=s.Name(id=square)) if square == name:
+                yield _Source("squares", fact, ())
             case _:
                 # Others bound nothing.
                 pass
@@ -157,6 +259,8 @@ def _divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
         case s.Divides(divisor=divisor, value=value):
             yield divisor, value
         case s.IsPower(value=s.Binary(op="/", left=left, right=right)):
+            yield right, left
+        case s.Binary(op="==", left=left, right=right):
             yield right, left
         case _:
             # No other fact divides a size.
@@ -193,20 +297,32 @@ def _rises(expr: s.Expr, name: str) -> bool:
             return False
 
 
-def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int) -> Ints | int | None:
-    """The values that a fact allows, or the largest one; None where that is not found."""
+def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int, high: int | None) -> Ints | None:
+    """The values that a fact allows, at least those in a range; None where they are not found."""
     fact = source.fact
     try:
         match fact:
-            case s.Divides(value=value):
+            case s.Divides(value=value) if source.kind == "divisors":
                 number = evaluate(value, point)
-                if not isinstance(number, int) or not 0 < number <= LARGEST_DIVIDED:
+                if not isinstance(number, int) or not 0 < number <= LARGEST:
                     return None if number else np.zeros(0, np.int64)
                 return divisors(number)
             case s.Binary(op="==", right=right):
                 return np.array([evaluate_static(right, point)], np.int64)
+            case s.IsPower(base=base) if high is not None:
+                number, powers = evaluate_static(base, point), [1]
+                while number > 1 and powers[-1] * number <= high:
+                    powers.append(powers[-1] * number)
+                return np.array(powers, np.int64) if number > 1 else None
+            case s.IsSquare() if high is not None and isqrt(high) - isqrt(low) < LIMIT:
+                return np.arange(isqrt(low), isqrt(high) + 1, dtype=np.int64) ** 2
+            case s.Divides(divisor=divisor) if source.kind == "multiples" and high is not None:
+                step = evaluate_static(divisor, point)
+                if step < 1 or (high - low) // step > LIMIT:
+                    return None
+                return np.arange(-(-low // step) * step, high + 1, step, dtype=np.int64)
             case _:
-                return _largest(fact, name, point, low)
+                return None
     except EvaluationError:
         return np.zeros(0, np.int64) if source.kind == "equal" else None
 
@@ -234,6 +350,7 @@ def _largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int
 @lru_cache(maxsize=4096)
 def divisors(number: int) -> Ints:
     """The divisors of a number, in order."""
-    low = np.arange(1, isqrt(number) + 1, dtype=np.int64)
-    low = low[number % low == 0]
-    return np.unique(np.concatenate([low, number // low]))
+    found = np.ones(1, np.int64)
+    for prime, count in primes(number):
+        found = np.outer(found, prime ** np.arange(count + 1)).ravel()
+    return np.sort(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.model import Estimate
 from archline.energy.optimise.problem import (
     BRACKETED,
+    BRANCHING,
     INFEASIBLE,
     LATTICE,
     NEAR,
@@ -27,27 +28,33 @@ from archline.energy.optimise.problem import (
     Span,
     Variable,
 )
-from archline.language import syntax as s
-from archline.records import record
+from archline.records import record, replace
 
 MOST_EXACT = 2_000
 """So many points are evaluated exactly at most, where bounds at arrays of points are not those at single ones."""
 CLOSE = 1e-12
 """Numbers that differ by rounding alone."""
+ROUNDED = 1e-6
+"""Optima over real numbers, and over boxes, are found up to such a share."""
+MOST_TRIED = 200
+"""So many points are tried exactly for what binds, and of a part of the points."""
+SOME = "ranges are of points that were evaluated: others may be within 1 % of the optimum too"
+ALONE = "ranges of quantities are those at the best sizes"
 Marks = NDArray[np.bool_]
 Array = NDArray[np.float64]
 
 
 @record
 class ExactValues:
-    """Exact values of all names at a point, and the model's answer there."""
+    """Exact values of all names at a point, and the model's answer there; `real` is the optimum of real variables."""
 
     values: Mapping[str, Interval]
     estimate: Estimate
+    real: Optimum | None = None
 
 
-Exact = Callable[[Mapping[str, int]], "ExactValues | None"]
-"""What is known at a point; None where the algorithm has no run there."""
+Exact = Callable[[Mapping[str, int], Problem], "ExactValues | None"]
+"""What is known of a problem at a point; None where the algorithm has no run there, or no real variables suit."""
 
 
 @record
@@ -57,85 +64,94 @@ class _Value:
     known: ExactValues
 
 
-class Points:
-    """A problem at points: arrays for all names of its formulas, which are `sharp` where they equal exact values."""
+def values_at(problem: Problem, columns: Mapping[str, Any], length: int, sharp: bool) -> tuple[Array, Marks]:
+    """The objective at points, or what it is at least, and a row for each constraint that tells where it may hold."""
+    objective, sides = problem.necessary(sharp)
+    formulas = {"objective": objective}
+    for index, (left, right) in enumerate(sides):
+        formulas |= {f"left {index}": left, f"right {index}": right}
+    with np.errstate(all="ignore"):
+        found = {name: np.broadcast_to(each, (length,)) for name, each in compiled(formulas)(columns).items()}
+        pairs = [(found[f"left {index}"], found[f"right {index}"]) for index in range(len(sides))]
+        rows = [left <= right + CLOSE * np.abs(right) for left, right in pairs]
+    return found["objective"], np.array(rows, bool).reshape(len(rows), length)
+
+
+class Candidates:
+    """A problem at `points`: what its objective is at least there, the `key`, and where its constraints may hold.
+
+    These are `sharp` where they equal exact values.
+    """
 
     def __init__(
-        self,
-        problem: Problem,
-        points: Mapping[str, NDArray[Any]],
-        columns: Mapping[str, Any],
-        sharp: bool,
-        exact: Exact,
+        self, problem: Problem, points: Mapping[str, NDArray[Any]], key: Array, fit: Marks, sharp: bool, exact: Exact
     ) -> None:
-        self._problem, self._points, self._sharp, self._exact = problem, points, sharp, exact
-        self._length = len(next(iter(points.values())))
-        self._found: dict[int, _Value | None] = {}
-        formulas: dict[str, s.Expr] = {}
-        for name, each in problem.bounds.items():
-            formulas |= {f"{name} low": each.lower, f"{name} high": each.upper}
-        with np.errstate(all="ignore"):
-            found = compiled(formulas)(columns)
-        self._columns = {name: np.broadcast_to(each, (self._length,)) for name, each in found.items()}
-
-    @cached_property
-    def _key(self) -> Array:
-        """No point's objective, at the end that counts, is below this."""
-        end = "high" if self._sharp and self._problem.upper else "low"
-        return np.where(np.isnan(self._columns[f"objective {end}"]), np.inf, self._columns[f"objective {end}"])
-
-    def _fits(self, index: int, upper: bool) -> Marks:
-        """Where a constraint holds up to rounding: surely, or by the lower ends."""
-        left, right = ("high", "low") if upper else ("low", "high")
-        one, other = self._columns[f"left {index} {left}"], self._columns[f"right {index} {right}"]
-        return np.asarray(one <= other + CLOSE * np.abs(other))
-
-    @cached_property
-    def _fit(self) -> NDArray[np.bool_]:
-        """A row for each constraint."""
-        upper = self._problem.upper and self._sharp
-        rows = [self._fits(index, upper) for index in range(len(self._problem.constraints))]
-        return np.array(rows, bool).reshape(len(rows), self._length)
+        self._problem, self.points, self._sharp, self._exact = problem, points, sharp, exact
+        self.key, self._fit = np.where(np.isnan(key), np.inf, key), fit
+        self._length = len(key)
+        self._every = tuple(range(len(problem.constraints)))
+        self._found: dict[tuple[int, tuple[int, ...]], _Value | None] = {}
 
     @property
-    def _feasible(self) -> Marks:
+    def feasible(self) -> Marks:
+        """Where all constraints may hold."""
         return np.asarray(self._fit.all(axis=0))
 
-    def _at(self, place: int) -> _Value | None:
-        """The exact value of a point; None where it has none, or a constraint fails."""
-        if place not in self._found:
-            self._found[place] = self._evaluated(place)
-        return self._found[place]
+    def _at(self, place: int, kept: tuple[int, ...] | None = None) -> _Value | None:
+        """The exact value of a point; None where it has none, or one of the constraints that are kept fails."""
+        kept = self._every if kept is None else kept
+        if (place, kept) not in self._found:
+            self._found[place, kept] = self._evaluated(place, kept)
+        return self._found[place, kept]
 
-    def _evaluated(self, place: int, left_out: int = -1) -> _Value | None:
-        known = self._exact({name: int(values[place]) for name, values in self._points.items()})
+    def _evaluated(self, place: int, kept: tuple[int, ...]) -> _Value | None:
+        problem = self._problem.under(kept)
+        known = self._exact({name: int(values[place]) for name, values in self.points.items()}, problem)
         if known is None:
             return None
+        slack = 0 if known.real is None else Fraction(ROUNDED)
         try:
-            for index, each in enumerate(self._problem.constraints):
+            for each in problem.constraints:
                 left, right = (value_of(side, known.values) for side in (each.left, each.right))
-                holds = left.upper <= right.lower if self._problem.upper else left.lower <= right.upper
-                if index != left_out and not holds:
+                low, high = (left.upper, right.lower) if problem.upper else (left.lower, right.upper)
+                if low > high + slack * abs(high):
                     return None
-            return _Value(place, value_of(self._problem.objective, known.values), known)
+            return _Value(place, value_of(problem.objective, known.values), known)
         except UndefinedError:
             return None
+
+    def incumbent(self, best: float) -> float:
+        """The best value, where it is below what is known; where bounds are not sharp, so far as points are tried."""
+        for count, place in enumerate(self._in_order(self.feasible & (self.key < best))):
+            if self.key[place] >= best or count == MOST_TRIED:
+                break
+            found = self._at(place)
+            if found is not None:
+                best = min(best, self._number(found))
+                if self._sharp:
+                    break
+        return best
 
     def _number(self, value: _Value) -> float:
         return float(value.ends.upper if self._problem.upper else value.ends.lower)
 
     def _in_order(self, marks: Marks) -> Iterator[int]:
         """The points that are marked, those with the least bounds first."""
-        places = np.flatnonzero(marks & np.isfinite(self._key))
-        yield from (int(each) for each in places[np.argsort(self._key[places], kind="stable")])
+        places = np.flatnonzero(marks & (self.key < np.inf))
+        yield from (int(each) for each in places[np.argsort(self.key[places], kind="stable")])
 
-    def best(self) -> Optimum:
-        """The best point: the first in the order of bounds whose exact value is no larger than the next bound."""
+    def best(self, outside: float = np.inf) -> Optimum:
+        """The best point: the first in the order of bounds whose exact value is no larger than the next bound.
+
+        No point that is not among these is below what is `outside`.
+        """
         best, bound, tried = None, None, 0
-        for place in self._in_order(self._feasible):
-            bound = float(self._key[place])
-            if best is not None and bound > self._number(best) * (1 + (0 if self._sharp else NEAR)):
-                break
+        for place in self._in_order(self.feasible):
+            bound = float(self.key[place])
+            if best is not None:
+                share = 0 if self._sharp or best.known.real is not None else NEAR
+                if bound > (number := self._number(best)) + share * abs(number):
+                    break
             if tried == MOST_EXACT or (best is not None and late()):
                 break
             tried += 1
@@ -147,25 +163,41 @@ class Points:
         else:
             bound = None
         if best is None:
-            status = BRACKETED if tried == MOST_EXACT else INFEASIBLE
-            return Optimum(status, LATTICE, conflict=self._conflict(), points=self._length)
-        value = self._number(best)
-        least = value if bound is None or bound >= value * (1 - CLOSE) else bound
+            if tried == MOST_EXACT or outside < np.inf:
+                return Optimum(BRACKETED, LATTICE, points=self._length)
+            return Optimum(INFEASIBLE, LATTICE, conflict=self._conflict(), points=self._length)
+        value, real = self._number(best), best.known.real
+        least = value if bound is None or bound >= value - CLOSE * abs(value) else bound
+        least = min(least, outside)
         gap = (value - least) / abs(value) if value else 0.0
+        if real is not None and real.gap is not None:
+            # Nothing is below the bound that the search for real variables has at the best point.
+            least, gap = min(least, value - real.gap * abs(value)), max(gap, real.gap)
         near = self._near(value)
-        return Optimum(
-            OPTIMAL if gap <= CLOSE else BRACKETED,
-            LATTICE,
+        whole = [each for each in self._problem.variables if each.name in self.points]
+        optimum = Optimum(
+            OPTIMAL if gap <= (CLOSE if real is None and outside == np.inf else ROUNDED) else BRACKETED,
+            LATTICE if outside == np.inf else BRANCHING,
             value=float(best.ends.upper),
             lower=float(best.ends.lower),
             bound=least,
             gap=gap,
-            variables={each.name: self._free(each, best.place, near(CLOSE)) for each in self._problem.variables},
-            at={each.name: int(self._points[each.name][best.place]) for each in self._problem.variables},
-            ranges={each.name: self._span(each.name, near(NEAR)) for each in self._problem.variables},
-            binding=tuple(self._binding(value, best.place)),
+            variables={each.name: self._free(each, best.place, near(CLOSE)) for each in whole},
+            at={each.name: int(self.points[each.name][best.place]) for each in whole},
+            ranges={each.name: self._span(each.name, near(NEAR)) for each in whole},
+            binding=tuple(dict.fromkeys(self._binding(value, best))),
             points=self._length,
             estimate=best.known.estimate,
+            notes=() if outside == np.inf else (SOME,),
+        )
+        if real is None:
+            return optimum
+        return replace(
+            optimum,
+            variables={**optimum.variables, **real.variables},
+            at={**optimum.at, **real.at},
+            ranges={**optimum.ranges, **real.ranges},
+            notes=(*optimum.notes, ALONE),
         )
 
     def _near(self, value: float) -> Callable[[float], NDArray[np.int64]]:
@@ -173,46 +205,55 @@ class Points:
 
         def near(share: float) -> NDArray[np.int64]:
             if self._sharp:
-                return np.flatnonzero(self._feasible & (self._key <= value + share * abs(value)))
-            found = (each for each in self._found.values() if each is not None)
+                return np.flatnonzero(self.feasible & (self.key <= value + share * abs(value)))
+            found = (each for (_, kept), each in self._found.items() if each is not None and kept == self._every)
             return np.array([each.place for each in found if self._number(each) <= value + share * abs(value)])
 
         return near
 
     def _span(self, name: str, places: NDArray[np.int64]) -> Span:
-        values = self._points[name][places]
+        values = self.points[name][places]
         return int(values.min()), int(values.max())
 
     def _free(self, variable: Variable, place: int, equal: NDArray[np.int64]) -> Number | Span:
         """The value, or the range of those that change nothing while the other variables stay."""
         for other in self._problem.variables:
-            if other is not variable:
-                values = self._points[other.name]
+            if other is not variable and other.name in self.points:
+                values = self.points[other.name]
                 equal = equal[values[equal] == values[place]]
         low, high = self._span(variable.name, equal)
         return (low, high) if low < high else low
 
-    def _binding(self, value: float, place: int) -> Iterator[str]:
+    def _binding(self, value: float, best: _Value) -> Iterator[str]:
         """The constraints without which some point is better, and the ends of ranges at which the optimum is."""
-        wrong = (~self._fit).sum(axis=0)
+        wrong, share = (~self._fit).sum(axis=0), CLOSE if best.known.real is None else ROUNDED
         for index, each in enumerate(self._problem.constraints):
-            only = (wrong == 0) | ((wrong == 1) & ~self._fit[index])
-            for count, better in enumerate(self._in_order(only)):
-                if self._key[better] >= value * (1 - CLOSE) or count == MOST_EXACT:
+            marks: Any = np.asarray((wrong == 0) | ((wrong == 1) & ~self._fit[index]))
+            kept = tuple(other for other in self._every if other != index)
+            for count, better in enumerate(self._in_order(marks)):
+                if self.key[better] >= value - CLOSE * abs(value) or count == MOST_TRIED:
                     break
-                found = self._evaluated(better, left_out=index)
-                if found is not None and self._number(found) < value * (1 - CLOSE):
+                found = self._at(better, kept)
+                if found is not None and self._number(found) < value - share * abs(value):
                     yield each.text
                     break
         for variable in self._problem.variables:
-            chosen = int(self._points[variable.name][place])
-            yield from (f"{variable.name} {op} {chosen}" for op, end in _ends(variable) if end == chosen)
+            if variable.name in self.points:
+                chosen = int(self.points[variable.name][best.place])
+                yield from (f"{variable.name} {op} {chosen}" for op, end in _ends(variable) if end == chosen)
+        yield from best.known.real.binding if best.known.real is not None else ()
 
     def _conflict(self) -> tuple[str, ...]:
         """Constraints that no point satisfies together, though all but any one of them."""
-        count = len(self._problem.constraints)
-        fits = np.array([self._fits(index, self._problem.upper) for index in range(count)], bool)
-        left = minimal(range(count), lambda kept: bool(fits[list(kept)].all(axis=0).any()))
+
+        def possible(kept: Sequence[int]) -> bool:
+            marks: Any = self._fit[list(kept)].all(axis=0)
+            if self._sharp:
+                return bool(marks.any())
+            tried = islice(self._in_order(marks), MOST_TRIED)
+            return any(self._at(place, tuple(kept)) is not None for place in tried)
+
+        left = minimal(self._every, possible)
         return tuple(dict.fromkeys(self._problem.constraints[index].text for index in left))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from archline.energy.formulas import FormulaBounds
+from archline.energy.formulas import FormulaBounds, names_in
 from archline.energy.model import Estimate
 from archline.language import syntax as s
-from archline.records import field, record
+from archline.records import field, record, replace
 
 Number: TypeAlias = int | float
 Span: TypeAlias = tuple[Number, Number]
@@ -40,11 +40,16 @@ class Variable:
 
 @record
 class Constraint:
-    """`left <= right`, as typed in `text`: formulas of metrics, quantities and sizes."""
+    """`left <= right`, as typed in `text`: formulas of metrics, quantities and sizes.
+
+    Where one side is a number, the other one is `bounded`, as it is typed, and in a `unit`.
+    """
 
     text: str
     left: s.Expr
     right: s.Expr
+    bounded: str = ""
+    unit: str = ""
 
 
 @record
@@ -64,6 +69,35 @@ class Problem:
     bounds: Mapping[str, FormulaBounds[s.Expr]] = field(hash=False)
     upper: bool = True
 
+    def necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
+        """What the objective is at least, and both sides of what has to hold: by the ends that count, or may."""
+        upper, places = self.upper and sharp, range(len(self.constraints))
+        objective = self.bounds["objective"]
+        sides = [(self.bounds[f"left {index}"], self.bounds[f"right {index}"]) for index in places]
+        if upper:
+            return objective.upper, [(left.upper, right.lower) for left, right in sides]
+        return objective.lower, [(left.lower, right.upper) for left, right in sides]
+
+    def under(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> Problem:
+        """The problem with some of the constraints, and with another objective."""
+        others = {name: each for name, each in self.bounds.items() if not name.startswith(("left ", "right "))}
+        bounds = {**others, "objective": objective or self.bounds["objective"]}
+        for place, index in enumerate(kept):
+            bounds |= {f"{side} {place}": self.bounds[f"{side} {index}"] for side in ("left", "right")}
+        return replace(self, constraints=tuple(self.constraints[index] for index in kept), bounds=bounds)
+
+    def attaining(self, index: int, kept: Sequence[int]) -> Problem:
+        """What finds the best that the bounded side of a constraint attains: the least, or the inverse of the most."""
+        each, least = self.constraints[index], not names_in(self.constraints[index].right)
+        if least:
+            return replace(self.under(kept, self.bounds[f"left {index}"]), objective=each.left)
+        sides = self.bounds[f"right {index}"]
+        low, high, own = (
+            s.Binary("/", s.Integer(1, span=end.span), end, span=end.span)
+            for end in (sides.upper, sides.lower, each.right)
+        )
+        return replace(self.under(kept, FormulaBounds(low, high)), objective=own)
+
     def end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
         """The end of a formula that counts."""
         return value.upper if self.upper else value.lower
@@ -82,7 +116,7 @@ class Optimum:
     how far that is from the end that was minimised, relative to it. A variable that may have any value of a range
     without a change of the optimum is a pair in `variables`; `at` has one value for each, where the model's answer is
     `estimate`. `ranges` are those within 1 % of the optimum. `binding` are constraints without which it would be lower,
-    `conflict` those that exclude each other.
+    `conflict` those that exclude each other, `attainable` what each of them may bound its side by beside the others.
     """
 
     status: str
@@ -96,6 +130,7 @@ class Optimum:
     ranges: Mapping[str, Span] = field(default_factory=dict, hash=False)
     binding: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
+    attainable: tuple[str, ...] = ()
     closed_form: Mapping[str, str] = field(default_factory=dict, hash=False)
     points: int = 0
     notes: tuple[str, ...] = ()

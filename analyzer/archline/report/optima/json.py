@@ -28,6 +28,7 @@ def render(answer: Optimisation, width: int) -> str:
         "ranges": {name: _value(value) for name, value in found.ranges.items()},
         "binding": list(found.binding),
         "conflict": list(found.conflict),
+        "attainable": list(found.attainable),
         "closed_form": dict(found.closed_form) or None,
         "method": found.method,
         "points": found.points,

@@ -35,18 +35,14 @@ def render(answer: Optimisation, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def infeasible(text: str) -> bool:
-    """Whether a text or a document is about a problem without a solution."""
-    return f"\n  {INFEASIBLE}: " in text or f'"status": "{INFEASIBLE}"' in text
-
-
 def _none(found: Optimum) -> str:
     if found.status == BRACKETED:
         return "no feasible point is found, and not proved that there is none"
     if not found.conflict:
         return f"{INFEASIBLE}: no run ends at any of the {found.points:,} points"
     end = "exclude each other" if len(found.conflict) > 1 else "cannot hold"
-    return f"{INFEASIBLE}: {' and '.join(found.conflict)} {end}"
+    best = f"; attainable: {', '.join(found.attainable)}" if found.attainable else ""
+    return f"{INFEASIBLE}: {' and '.join(found.conflict)} {end}{best}"
 
 
 def _rows(answer: Optimisation) -> Iterator[list[str]]:

@@ -7,6 +7,7 @@ from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from archline.api import result_cache
+from archline.cli.main import collect_seldom
 from effort import EFFORT, drawn
 from shared import share
 
@@ -19,6 +20,8 @@ settings.register_profile("explore", settings.get_profile("steady"), derandomize
 # Whether a test fails is asked many thousand times in mutation testing, and the smallest example never.
 settings.register_profile("unshrunk", settings.get_profile("steady"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("steady")
+# What tests share are a million objects and more: to look through them took an eighth of the time.
+collect_seldom()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -260,7 +260,8 @@ def test_blocks_may_be_longer_than_what_they_divide(target: str, metric: str, gr
         return math.log2(2 + value)
 
     ratios = []
-    for values in product((1, 3, 64, 5000, 10**6), repeat=len(sizes)):
+    tried = (1, 3, 64, 5000, 10**6) if len(sizes) < 4 else (1, 64, 10**6)
+    for values in product(tried, repeat=len(sizes)):
         at = dict(zip(sizes, values, strict=True))
         ratios.append(cost.at(**at) / eval(inner, {"min": min, "log2": log2, **at}))
     assert max(ratios) / min(ratios) < 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -14,13 +15,16 @@ ROOT = Path(__file__).parents[2]
 STATEMENTS = {kind.__name__ for kind in get_args(s.Stmt)}
 
 
-def matches() -> Iterator[tuple[str, list[str], ast.Match]]:
+@cache
+def matches() -> list[tuple[str, list[str], ast.Match]]:
     """Every `match` with its place, and the lines of its file."""
-    for path in sorted((ROOT / "analyzer" / "archline").rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Match):
-                yield f"{path.relative_to(ROOT)}:{node.lineno}", text.splitlines(), node
+    return [
+        (f"{path.relative_to(ROOT)}:{node.lineno}", text.splitlines(), node)
+        for path in sorted((ROOT / "analyzer" / "archline").rglob("*.py"))
+        if " match " in (text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Match)
+    ]
 
 
 def heads(pattern: ast.pattern) -> Iterator[str]:

@@ -23,6 +23,7 @@ from archline.ir.factored import UnboundedError
 from archline.ir.lower import Program
 from archline.ir.tree import accesses
 from archline.language.loader import load_text
+from effort import long
 from stdlib_cases import load
 
 Values = dict[str, int]
@@ -364,7 +365,9 @@ def test_unions(places: dict[str, Place], line: int) -> None:
 
 
 # What spare lines could do
-@pytest.mark.parametrize("target", ["dense.lu::lu", "polybench.nussinov::nussinov", "polybench.durbin::durbin"])
+@pytest.mark.parametrize(
+    "target", ["dense.lu::lu", pytest.param("polybench.nussinov::nussinov", marks=long), "polybench.durbin::durbin"]
+)
 def test_ways_concern_whole_units(target: str) -> None:
     """Ways with no reference in common save other fetches: what a unit fetches is saved by ways that hold all of it."""
     module, algorithm = load(target)

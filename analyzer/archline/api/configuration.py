@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
-from archline.language.source import Source, Span
+from archline.language.source import Source, Span, read_source
 from archline.records import record, replace
 from archline.report.view import relative
 
@@ -128,25 +127,16 @@ def _repository(folder: Path) -> Path | None:
 
 def _source(file: Path) -> Source:
     try:
-        return Source(str(file), file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise error(CONFIGURATION, f"there is no file `{file}`", path=str(file)) from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8"
-        raise error(CONFIGURATION, f"`{file}` cannot be read: {reason}", path=str(file)) from None
+        return read_source(file)
+    except ArchlineError as problem:
+        raise ArchlineError([replace(each, rule=CONFIGURATION) for each in problem.diagnostics]) from None
 
 
 def _table(source: Source) -> Mapping[str, Any] | None:
     """The table `[tool.archline]`, or None."""
-    import tomllib
+    from archline.language.toml import parsed
 
-    try:
-        document = tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as problem:
-        line = re.search(r"line (\d+)", str(problem))
-        message = f"`{source.path}` is not TOML: {problem}"
-        raise error(CONFIGURATION, message, path=source.path, line=int(line[1]) if line else None) from None
-    tool = document.get("tool")
+    tool = parsed(source, CONFIGURATION).get("tool")
     found = tool.get("archline") if isinstance(tool, dict) else None
     if found is not None and not isinstance(found, dict):
         raise error(CONFIGURATION, "`archline` in `[tool]` is not a table", path=source.path)
@@ -198,6 +188,6 @@ def _texts(key: str, value: object) -> tuple[str, ...] | None:
 def _place(source: Source, key: str) -> Span | None:
     """Where the value of a key of the table stands."""
     # Most files are right, and need no places.
-    from archline.energy.machine_files import Places
+    from archline.language.toml import Places
 
     return Places(source).span(("tool", "archline", key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -20,51 +20,8 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.language.source import Source, Span, read_source
+from archline.language.toml import Places, parsed
 from archline.resources import resource
-
-_TABLE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]")
-_KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
-
-
-class Places:
-    """The lines of tables and keys, by their path.
-
-    A key of an inline table stands where that table does, a table without a line of its own where its first part does.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._starts: dict[tuple[str, ...], tuple[int, int]] = {}
-        table: tuple[str, ...] = ()
-        for number, line in enumerate(source.lines, 1):
-            header, key = _TABLE.match(line), _KEY.match(line)
-            if header is not None:
-                table = _parts(header[1])
-                for length in range(1, len(table) + 1):
-                    self._starts.setdefault(table[:length], (number, header.start(1)))
-            elif key is not None:
-                self._starts.setdefault((*table, *_parts(key[1])), (number, key.end()))
-
-    def span(self, path: Sequence[str], inner: Span | None = None) -> Span | None:
-        """The place of a key's value or of a table; `inner` is a stretch of the text that the key has."""
-        for length in range(len(path), 0, -1):
-            start = self._starts.get(tuple(path[:length]))
-            if start is not None:
-                return self._at(*start, inner if length == len(path) else None)
-        return None
-
-    def _at(self, line: int, column: int, inner: Span | None) -> Span:
-        text = self._source.lines[line - 1]
-        end = len(text.rstrip())
-        if inner is not None and text[column : column + 1] in ('"', "'"):
-            first = column + 1
-            return Span(self._source, line, first + inner.column, line, min(end, first + inner.end_column))
-        return Span(self._source, line, column + 1, line, max(end, column + 1) + 1)
-
-
-def _parts(key: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in key.split("."))
-
 
 _NUMERAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "variant")
@@ -72,7 +29,6 @@ _QUANTITY_KEYS = (
     "value", "unit", "kind", "source", "from", "check", "error", "scope", "doubling_years", "halving_years",
 )  # fmt: skip
 _SOURCE_KEYS = ("document", "place", "quote", "note")
-_LINE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 Path_ = tuple[str, ...]
 
 
@@ -90,30 +46,13 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
         raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown, hint=hint)
     source = read_source(path)
     reader = _Reader(source, Places(source))
-    data = _toml(source)
+    data = parsed(source, rules.NOT_TOML, "`archline explain AL452` shows an example")
     base = _extended(reader, data, (*above, path.resolve()))
     result = reader.machine(path.stem, collection, data, variant, base)
     if reader.findings:
         raise ArchlineError(reader.findings)
     assert result is not None
     return result
-
-
-def _toml(source: Source) -> dict[str, Any]:
-    try:
-        return tomllib.loads(source.text)
-    # A numeral or a nesting beyond the interpreter's limits is reported like any other malformed text.
-    except (ValueError, RecursionError) as problem:
-        reason = str(problem) if isinstance(problem, ValueError) else "it is nested too deeply"
-        place = _LINE.search(reason)
-        span = None
-        if place is not None:
-            line, column = int(place[1] or len(source.lines)), int(place[2] or len(source.lines[-1]) + 1)
-            span = Span(source, line, column, line, column + 1)
-        once = "overwrite" in reason or "twice" in reason or "namespace" in reason
-        hint = "a table or key may stand once only" if once else "`archline explain AL452` shows an example"
-        message = f"`{source.path}` is not TOML: {_LINE.sub('', reason).strip()}"
-        raise error(rules.NOT_TOML, message, span=span, path=source.path, hint=hint) from None
 
 
 def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:

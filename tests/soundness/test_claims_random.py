@@ -20,7 +20,7 @@ from effort import drawn
 
 COSTS = (
     "flops(line)", "work(line)", "flops(some)", "work(some)", "work(table)", "span(table)", "work(halves)",
-    "flops(some, n = 2*n)", "work(line, n = n + m)", "flops(table, n = m)", "io(line)", "io(some, n = m)",
+    "flops(some, n = 2*n)", "work(line, n = n + m)", "flops(table, n = m)", "io(line)", "io(some, n = m)", "io(table)",
 )  # fmt: skip
 SIZES = ("n", "m", "n/2", "n//3", "log2(n)", "sqrt(m)", "7", "1", "1.5", "n*m")
 RELATIONS = ("<=", "<", ">=", ">", "==")

@@ -87,11 +87,12 @@ class CostOrder:
         unknown = next((each for each in self.amounts.values() if each.cost.lower is None), None)
         if unknown is not None:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
-        few = self.sizes.all
-        why = UNDECIDED
-        pointwise = [each.text for each in self.amounts.values() if each.cost.ends is not None and not each.cost.exact]
-        if few is None and self.sizes.box is not None and pointwise:
-            why = f"{UNDECIDED}: {pointwise[0]} is known best size by size, and there are more than {MAX_SIZES:,} sizes"
+        few, why = self.sizes.all, UNDECIDED
+        best = next(
+            (each for each in self.amounts.values() if each.cost.ends is not None and not each.cost.exact), None
+        )
+        if few is None and self.sizes.box is not None and best is not None:
+            why = f"{UNDECIDED}: {best.text} is known best size by size, and there are more than {MAX_SIZES:,} sizes"
         if few is None and next(self.sizes.points(), None) is None:
             # Whatever is said of no sizes can be proved.
             return OrderVerdict("unknown", "no sizes were found that satisfy the facts")
@@ -160,14 +161,14 @@ class CostOrder:
         if values is None:
             return None
         one, other = values
-        less, more = (other, one) if self.relation in (">", ">=") else (one, other)
+        more = one - other if self.relation in (">", ">=") else other - one
         match self.relation:
             case "==":
-                holds, fails = one.exact and one == other, one.lower > other.upper or one.upper < other.lower
+                holds, fails = more.lower == more.upper == 0, more.lower > 0 or more.upper < 0
             case "<" | ">":
-                holds, fails = less.upper < more.lower, less.lower >= more.upper
+                holds, fails = more.lower > 0, more.upper <= 0
             case _:
-                holds, fails = less.upper <= more.lower, less.lower > more.upper
+                holds, fails = more.lower >= 0, more.upper < 0
         said = f"the left side is {_shown(one)}, the right side {_shown(other)}"
         if one != other and _shown(one) == _shown(other):
             said += f"; their difference is {_shown(one - other)}"
@@ -186,7 +187,7 @@ class CostOrder:
 
         for point in () if "samples" in shown else islice(self.sizes.points(), MAX_ZEROS):
             values = ratio(point)
-            if values is not None and values[0].lower > 0 == values[1].upper:
+            if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
                 return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
         found = []
         for at in (each["at"] for each in shown.get("samples", ())[:3]):

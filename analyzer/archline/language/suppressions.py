@@ -40,31 +40,25 @@ def suppressions(program: s.Program, algorithms: Container[str], *, whole: bool)
 def _found(program: s.Program, algorithms: Container[str], whole: bool) -> Iterator[Suppression]:
     for comment in program.comments:
         match = _COMMENT.fullmatch(comment.text)
-        if match is None:
-            continue
-        codes = tuple(code.upper() for code in _BETWEEN.split(match[1]) if code)
         item = next((each for each in reversed(program.items) if each.span.line <= comment.line), None)
         inside = isinstance(item, s.Algorithm) and item.name in algorithms
-        if not (whole or inside):
-            continue
-        found = Suppression(codes, comment.line, comment.column, alone=comment.alone)
-        yield found if comment.alone or item is None else _behind(found, item)
+        if match is not None and (whole or inside):
+            codes = tuple(code.upper() for code in _BETWEEN.split(match[1]) if code)
+            claims, algorithm = ((), "") if comment.alone or item is None else _about(comment.line, item)
+            yield Suppression(codes, comment.line, comment.column, claims, algorithm, comment.alone)
 
 
-def _behind(comment: Suppression, item: s.Item) -> Suppression:
-    """The comment with the claims, or the algorithm, that its line is about."""
+def _about(line: int, item: s.Item) -> tuple[tuple[int, ...], str]:
+    """The first lines of the claims of an item that a line belongs to, and the algorithm whose header it belongs to."""
     match item:
         case s.Algorithm(name=name, ensures=ensures):
-            if claims := _at(comment.line, ensures):
-                return Suppression(comment.codes, comment.line, comment.column, claims)
             # All that follows the header stands on lines of its own.
             first = min(each.span.line for each in (*item.where, *ensures, *item.decreases, *item.body))
-            header = name if comment.line < first else ""
-            return Suppression(comment.codes, comment.line, comment.column, algorithm=header)
+            return _at(line, ensures), name if line < first else ""
         case s.Claim():
-            return Suppression(comment.codes, comment.line, comment.column, _at(comment.line, (item,)))
+            return _at(line, (item,)), ""
         case _:
-            return comment
+            return (), ""
 
 
 def _at(line: int, claims: Iterable[s.Ensures | s.Claim]) -> tuple[int, ...]:

@@ -18,6 +18,11 @@ def drawn(count: int, least: int = 5) -> int:
     return max(min(count, least), round(count * SHARES[EFFORT]))
 
 
+def all_of(count: int, quick: int) -> int:
+    """A number of examples that is promised: only a quick run draws fewer."""
+    return quick if EFFORT == "quick" else count
+
+
 long = pytest.mark.long
 """A test that takes long, of a kind that others of its file stand for: a quick run leaves it out."""
 

@@ -13,9 +13,9 @@ import pytest
 import archline as al
 from archline.energy.machines import machine, parameter
 from archline.energy.models import model
-from archline.energy.optimise.enclosures import Boxes, Comparisons
+from archline.energy.optimise.enclosures import Comparisons
 from archline.energy.optimise.problem import Optimum
-from effort import drawn, long
+from effort import all_of, drawn, long
 from energy_support import refusal
 
 Values = Mapping[str, Any]
@@ -116,7 +116,7 @@ def value(at: Values, found: Optimum) -> tuple[float, float]:
 def test_the_optimum_is_that_of_refined_grids() -> None:
     source = random.Random(35)
     solved = 0
-    for _ in range(drawn(100, least=20)):
+    for _ in range(all_of(200, quick=16)):
         kind, at, quantities, more = problem(source)
         by = source.choice(["energy", "energy", "time", "power", "energy_delay"])
         limits: dict[str, float] = {}
@@ -151,7 +151,7 @@ def test_the_optimum_is_that_of_refined_grids() -> None:
 @long
 def test_what_cannot_be_satisfied_is_named_and_nothing_else() -> None:
     source, seen = random.Random(9), 0
-    while seen < drawn(50, least=4):
+    while seen < all_of(50, quick=4):
         kind, at, quantities, more = problem(source)
         fewest = {name: least(kind, at, quantities, name, {}, more["box"]) for name in ("time", "energy", "power")}
         if not np.isfinite(fewest["time"]):
@@ -227,12 +227,29 @@ def coefficients() -> tuple[float, float, float, float]:
     return a, b, word, q["delta_e"] * q["gamma_t"] * f
 
 
-def test_the_closed_form_of_question_a() -> None:
-    found = al.optimise(NBODY, **PAPER).found
-    _, b, _, storage = coefficients()
-    assert found.at["M"] == pytest.approx(sqrt(b / storage), rel=1e-12)
-    value = eval(found.closed_form["M"].replace("^", "**"), {"sqrt": sqrt, "f": 20, "m": 100, **LINEAR})
-    assert value == pytest.approx(found.at["M"], rel=1e-9)
+OF_MATMUL = {"at": {"n": 35000, "m": 1000}, "where": KINDS[MATMUL][0]}
+CLOSED: list[tuple[str, str, dict[str, Any]]] = [
+    ("M", NBODY, {}), ("P,M", NBODY, {"subject": "time <= 1e-5"}),
+    ("P,M", NBODY, {"subject": "energy <= 7610", "minimise": "time"}), ("P,M", NBODY, {"subject": "power <= 2 kW"}),
+    ("P", NBODY, {"subject": "power <= 2 MW", "minimise": "time"}), ("M", NBODY, {"subject": "power/P <= 148"}),
+    ("P,M", NBODY, {"minimise": "power"}), ("M", MATMUL, {**OF_MATMUL, "subject": "power/P <= 50"}),
+    ("P", MATMUL, {**OF_MATMUL, "subject": "energy <= 30 kJ", "minimise": "time"}),
+    ("M", MATMUL, OF_MATMUL),
+    ("gamma_e", NBODY, {
+        "at": {"n": 10**6, "f": 20, "m": 100, "P": 64, "M": 10**5}, "where": None, "over": "gamma_e=1e-13..1e-9",
+        "minimise": "energy", "subject": "energy >= 7000", "machine": "jaketown",
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "target", "options"), CLOSED)
+def test_closed_forms_of_the_questions_of_the_paper(names: str, target: str, options: dict[str, Any]) -> None:
+    """Formulas in the names of the machine, the sizes and the variables after them give what was found."""
+    found = al.optimise(target, **{**PAPER, **options}).found
+    assert ",".join(found.closed_form) == names
+    known = {**LINEAR, **options.get("parameters", {}), **{**PAPER, **options}["at"], **found.at, "sqrt": sqrt}
+    for name, text in found.closed_form.items():
+        assert eval(text.replace("^", "**"), dict(known)) == pytest.approx(found.at[name], rel=1e-6)
 
 
 def test_question_b_of_the_paper() -> None:
@@ -350,12 +367,12 @@ def test_planes_are_below_what_they_are_for() -> None:
             return sum(each * float(np.prod([columns[i] ** power for i, power in key])) for key, each in of.items())
 
         sums, pairs = [terms(count), terms(count + 1)], [(terms(count + 2), terms(count + 2)) for _ in range(2)]
-        compared = Comparisons.of(count, sums, pairs)
+        compared = Comparisons(count, sums, pairs)
         low = source.normal(0, 2, (3, count))
-        boxes = Boxes(low, low + source.uniform(0, 4, (3, count)), low)
-        planes, _ = compared.below(boxes)
+        high = low + source.uniform(0, 4, (3, count))
+        planes, _ = compared.below(low, high, (low + high) / 2)
         for box in range(3):
-            for y in (low[box], boxes.high[box], *source.uniform(low[box], boxes.high[box], (10, count))):
+            for y in (low[box], high[box], *source.uniform(low[box], high[box], (10, count))):
                 columns = [float(each) for each in np.exp(y)]
                 for each in sums:
                     columns.append(value(each, columns))

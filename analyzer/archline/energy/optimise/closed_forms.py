@@ -1,95 +1,113 @@
-"""Closed forms: where two powers of a variable balance, as M and 1/M do in the energy of n-body algorithms."""
+"""Closed forms of optima: from the constraints that bind, and where these do not suffice from the objective's slope."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
+from operator import add, mul, pow, sub, truediv
+from typing import Any
 
 from archline.energy.formulas import fold, names_in
-from archline.energy.optimise.signomials import Monomial, Reader, Sum
 from archline.energy.quantities import CONSTANTS
 from archline.energy.targets import SIZE
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
 
 EXACT = 1e-6
+MOST_OPERATIONS, MOST_DEGREE = 150, 3
+"""Larger formulas are not tried; polynomials up to this degree have roots in radicals."""
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "^": pow}
 
 
-def closed_form(objective: s.Expr, key: str, values: Mapping[str, float], at: float) -> str | None:
-    """The value of a variable at which an objective is least, as a formula of the names that it holds.
+class _Symbolic:
+    """A number domain of expressions; a max or a min is the argument that it is at a point."""
 
-    None where the objective has not just one positive and one negative power of the variable, or where the formula
-    does not give what was found.
+    def __init__(self, names: Mapping[str, Any], point: Mapping[Any, float], rational: Callable[..., Any]) -> None:
+        self._names, self._point, self._rational = names, point, rational
+
+    def number(self, value: Fraction, expr: s.Expr) -> Any:
+        return self._rational(value.numerator, value.denominator)
+
+    def name(self, name: s.Name) -> Any:
+        return self._names[name.id]
+
+    def negated(self, value: Any) -> Any:
+        return -value
+
+    def binary(self, op: str, left: Any, right: Any, expr: s.Binary) -> Any:
+        return _OPERATORS[op](left, right)
+
+    def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
+        if function in ("max", "min"):
+            return (max if function == "max" else min)(values, key=lambda each: each.evalf(subs=self._point))
+        if function == "sqrt":
+            return values[0] ** self._rational(1, 2)
+        raise NotImplementedError
+
+
+def closed_forms(
+    objective: s.Expr, active: Sequence[tuple[s.Expr, s.Expr]], unknown: Sequence[str], values: Mapping[str, float]
+) -> dict[str, str]:
+    """Formulas for the keys of `unknown` variables, one after the other in those after it, that give their values.
+
+    Names that are 0 or constants of nature appear as numbers. Those for which none is found are left out.
     """
-    known = {name: 1.0 if name in CONSTANTS else 0.0 for name in names_in(objective) if _plain(name, values)}
-    names = sorted(names_in(objective) - known.keys())
-    if key not in names:
-        return None
-    reader = Reader({name: index for index, name in enumerate(names)}, known)
+    import sympy
+
+    held = names_in(objective).union(*(names_in(side) for pair in active for side in pair), unknown)
+    plain = {name for name in held if name in CONSTANTS or values.get(name, 0.0) == 0}
+    names: dict[str, Any] = {name: sympy.Symbol(name.removeprefix(SIZE)) for name in held - plain}
+    point = {symbol: values[name] for name, symbol in names.items()}
+    names |= {name: sympy.Integer(name in CONSTANTS) for name in plain}
+    domain, left = _Symbolic(names, point, sympy.Rational), [names[name] for name in unknown]
     try:
-        found = fold(objective, reader)
-    except ArchlineError:
+        goal = fold(objective, domain)
+        equations = [fold(one, domain) - fold(other, domain) for one, other in active]
+    except NotImplementedError:
+        return {}
+    found: dict[str, str] = {}
+    while left:
+        if not equations and len(left) == 1:
+            equations = [sympy.diff(goal, left[0])]
+        tries = [(len(each.free_symbols & {*left}), each.count_ops(), place) for place, each in enumerate(equations)]
+        for count, _, place in sorted(each for each in tries if each[0]):
+            others = [each for each in left if each in equations[place].free_symbols]
+            solved = ((each, _root(equations[place], each, point, 1 if count > 1 else MOST_DEGREE)) for each in others)
+            symbol, root = next(((each, root) for each, root in solved if root is not None), (None, None))
+            if symbol is not None:
+                break
+        else:
+            return found
+        left.remove(symbol)
+        del equations[place]
+        goal, *equations = (each.subs(symbol, root) if left else each for each in (goal, *equations))
+        found[next(name for name in unknown if names[name] == symbol)] = str(root).replace("**", "^")
+    return found
+
+
+def _root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> Any:
+    """The root of an equation that is the symbol's value at a point; None where no polynomial of low degree has it."""
+    import sympy
+
+    powers = [each.exp for each in equation.atoms(sympy.Pow) if each.base == symbol]
+    if equation.count_ops() > MOST_OPERATIONS or not all(each.is_Rational for each in powers):
         return None
-    place = names.index(key)
-    groups: dict[float, dict[Monomial, float]] = {}
-    for monomial, coefficient in found.items():
-        powers = dict(monomial)
-        power = powers.pop(place, 0.0)
-        groups.setdefault(power, {})[tuple(powers.items())] = coefficient
-    groups.pop(0.0, None)
-    if reader.sums or reader.undecided or len(groups) != 2 or min(groups) > 0 or max(groups) < 0:
+    step = lcm(*(int(each.q) for each in powers))
+    base = sympy.Symbol("base", positive=True)
+    top, _ = sympy.fraction(sympy.together(sympy.expand(equation.subs(symbol, base**step))))
+    polynomial = sympy.expand(top).as_poly(base)
+    powers = [] if polynomial is None else [power for (power,), _ in polynomial.terms()]
+    if len(powers) < 2 or (len(powers) > 2 and powers[0] - powers[-1] > most):
         return None
-    low, high = min(groups), max(groups)
-    below, above = ({key: abs(power) * each for key, each in groups[power].items()} for power in (high, low))
-    numbers = [values.get(name, 0.0) for name in names]
-    if abs((_value(above, numbers) / _value(below, numbers)) ** (1 / (high - low)) / at - 1) > EXACT:
-        return None
-    shared = _shared([*below, *above])
-    top, bottom = (_text(each, shared, names) for each in (above, below))
-    ratio = f"{f'({top})' if len(above) > 1 else top}/({bottom})"
-    root = Fraction(1 / (high - low)).limit_denominator(1000)
-    return (
-        ratio if root == 1 else f"sqrt({ratio})" if root == Fraction(1, 2) else f"({ratio})^{_number(1 / (high - low))}"
-    )
-
-
-def _plain(name: str, values: Mapping[str, float]) -> bool:
-    return name in CONSTANTS or values.get(name) == 0
-
-
-def _value(terms: Sum, numbers: Sequence[float]) -> float:
-    total = 0.0
-    for monomial, coefficient in terms.items():
-        for index, power in monomial:
-            coefficient *= numbers[index] ** power
-        total += coefficient
-    return total
-
-
-def _shared(monomials: Sequence[Monomial]) -> dict[int, float]:
-    """The powers that all products have."""
-    every = [dict(each) for each in monomials]
-    indices = {index for each in every for index in each}
-    return {index: min(each.get(index, 0.0) for each in every) for index in indices}
-
-
-def _text(terms: Sum, shared: Mapping[int, float], names: Sequence[str]) -> str:
-    parts = []
-    for monomial, coefficient in terms.items():
-        own = dict(monomial)
-        powers = {index: own.get(index, 0.0) - shared.get(index, 0.0) for index in own.keys() | shared.keys()}
-        factors = [] if coefficient == 1 else [_number(coefficient)]
-        factors += [_power(names[index].removeprefix(SIZE), power) for index, power in sorted(powers.items()) if power]
-        parts.append("*".join(factors) or "1")
-    return " + ".join(parts)
-
-
-def _power(name: str, power: float) -> str:
-    return name if power == 1 else f"{name}^{_number(power)}"
-
-
-def _number(value: float) -> str:
-    found = Fraction(value).limit_denominator(1000)
-    if abs(float(found) - value) > 1e-12:
-        return f"{value:.12g}" if value > 0 else f"({value:.12g})"
-    return str(found) if found.denominator == 1 and found > 0 else f"({found})"
+    first, *others = polynomial.all_coeffs()
+    # Coefficients are put in later, so that they are not multiplied out. A real root may have complex parts where that
+    # of the polynomial of the other sign has none.
+    for sign in (1, -1):
+        letters = {sympy.Dummy(): sympy.cancel(-each * sign**power / first) for power, each in enumerate(others, 1)}
+        numbers = {letter: each.evalf(subs=point) for letter, each in letters.items()}
+        row = [1, *(-letter if each else 0 for letter, each in letters.items())]
+        for root in sympy.roots(sympy.Poly(row, base), base):
+            value = ((sign * root) ** step).evalf(subs=numbers)
+            if value.is_real and abs(value / point[symbol] - 1) < EXACT and not root.has(sympy.I):
+                return ((sign * root) ** step).subs(letters)
+    return None

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from archline.energy.optimise.enclosures import Derivatives, Vector
-from archline.records import record
+from archline.records import record, replace
 
 TIGHT = 1e-9
 """Constraints hold up to this, in logarithms."""
 ACTIVE = 1e-6
-"""Constraints and ends so near to equality may have multipliers."""
+"""Constraints so near to equality may have multipliers."""
+STEPS, NEWTON_STEPS = 60, 8
 Functions = Callable[[Vector], Derivatives]
 """What is to be least, and after it what is to be at most 0."""
 
 
 @record(eq=False)
 class Local:
-    """A point; the weights of all functions there (1 of what is least), and the slopes of their sum.
+    """A point; the weights of all functions there (1 of what is least), and the slopes of their weighted sum.
 
-    The slopes are 0 but at the ends of the box where it is an optimum.
+    At an optimum slopes are 0, but at ends of the box; `error` is by how much that fails.
     """
 
     y: Vector
@@ -33,133 +34,100 @@ class Local:
     weights: Vector
     slopes: Vector
     error: float
-    """By how much the conditions of an optimum fail."""
+    derivatives: Derivatives
 
 
 def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
     """The local optimum that is found from a point; not `feasible` where none is.
 
-    What is not is the point whose largest constraint is least, and so are the weights.
+    Then it is the point whose largest constraint is least, with the weights of that.
     """
-    found = _polished(functions, _descended(functions, y, low, high), low, high)
+    found = _polished(functions, y, low, high)
     if found.feasible and found.error <= TIGHT:
         return found
-    begun = _least_violated(functions, found.y, low, high)
+
+    def lifted(point: Vector) -> Derivatives:
+        """One more variable is to be least, and constraints at most that."""
+        values, gradients, seconds = functions(point[:-1])
+        gradients, seconds = np.pad(gradients, ((0, 0), (0, 1))), np.pad(seconds, ((0, 0), (0, 1), (0, 1)))
+        values = np.append(point[-1], values[1:] - point[-1])
+        gradients[:, -1], gradients[0], seconds[0] = -1.0, np.eye(len(point))[-1], 0.0
+        return values, gradients, seconds
+
+    worst = float(functions(found.y)[0][1:].max(initial=0.0))
+    begun = _polished(lifted, *(np.append(each, end) for each, end in ((found.y, worst), (low, -1), (high, worst + 1))))
     if begun.value > TIGHT:
-        return begun
-    again = _polished(functions, _descended(functions, begun.y, low, high), low, high)
+        weights = np.append(0.0, begun.weights[1:])
+        return replace(begun, y=begun.y[:-1], feasible=False, weights=weights)
+    again = _polished(functions, begun.y[:-1], low, high)
     return min(found, again, key=lambda each: (not each.feasible, each.value))
 
 
-def _least_violated(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
-    """The point at which the largest constraint is least: that is one more variable, above all of them."""
-    count = len(y)
-
-    def lifted(point: Vector) -> Derivatives:
-        values, gradients, seconds = functions(point[:count])
-        gradients = np.column_stack([gradients, np.full(len(values), -1.0)])
-        gradients[0] = np.eye(count + 1)[count]
-        seconds = np.pad(seconds, ((0, 0), (0, 1), (0, 1)))
-        seconds[0] = 0.0
-        return np.concatenate([[point[count]], values[1:] - point[count]]), gradients, seconds
-
-    worst = float(functions(y)[0][1:].max(initial=0.0))
-    start, first, last = (np.append(each, end) for each, end in ((y, worst + 1e-3), (low, -1.0), (high, worst + 1.0)))
-    found = _polished(lifted, _descended(lifted, start, first, last), first, last)
-    weights = np.append(0.0, found.weights[1:])
-    return Local(found.y[:count], found.value, False, weights, found.slopes[:count], found.error)
-
-
-def _descended(functions: Functions, y: Vector, low: Vector, high: Vector) -> Vector:
-    """The point that sequential quadratic programming goes to; what it says of it is not relied on."""
-    free = low < high
-    if not free.any():
-        return y
-    known: dict[bytes, Derivatives] = {}
-
-    def full(part: Vector) -> Vector:
-        point = y.copy()
-        point[free] = part
-        return point
-
-    def at(part: Vector) -> Derivatives:
-        if (key := part.tobytes()) not in known:
-            known.clear()
-            known[key] = functions(full(part))
-        return known[key]
-
-    constraints: Any = {
-        "type": "ineq",
-        "fun": lambda part: -at(part)[0][1:],
-        "jac": lambda part: -at(part)[1][1:, free],
-    }
-    with np.errstate(all="ignore"):
-        found = minimize(
-            lambda part: at(part)[0][0],
-            y[free],
-            jac=lambda part: at(part)[1][0, free],
-            bounds=list(zip(low[free], high[free], strict=True)),
-            constraints=constraints if len(functions(y)[0]) > 1 else (),
-            method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 60},
-        )
-    return np.clip(np.nan_to_num(full(found.x)), low, high)
-
-
 def _polished(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
-    """The point after Newton steps on the conditions of an optimum, while these bring it nearer."""
-    best, derivatives = _judged(functions, y, low, high)
-    for _ in range(8):
-        moved = _newton(derivatives, best, low, high)
-        if moved is None:
-            break
-        after, derivatives = _judged(functions, moved, low, high)
+    """The point after descent, and Newton steps on the conditions of an optimum while these bring it nearer."""
+    best = _judged(functions, _descended(functions, y, low, high), low, high)
+    for _ in range(NEWTON_STEPS):
+        moved = _newton(best, low, high)
+        after = _judged(functions, moved, low, high)
         if (not after.feasible, after.error) >= (not best.feasible, best.error):
             break
         best = after
     return best
 
 
-def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> tuple[Local, Derivatives]:
+def _descended(functions: Functions, y: Vector, low: Vector, high: Vector) -> Vector:
+    """The point that sequential quadratic programming goes to; what it says of it is not relied on."""
+    known = lru_cache(maxsize=1)(lambda point: functions(np.frombuffer(point)))
+
+    def all_at(point: Vector) -> Derivatives:
+        return known(point.tobytes())
+
+    constraints = {"type": "ineq", "fun": lambda x: -all_at(x)[0][1:], "jac": lambda x: -all_at(x)[1][1:]}
+    with np.errstate(all="ignore"):
+        found = minimize(
+            lambda x: all_at(x)[0][0],
+            y,
+            jac=lambda x: all_at(x)[1][0],
+            bounds=list(zip(low, high, strict=True)),
+            constraints=constraints if len(functions(y)[0]) > 1 else (),
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": STEPS},
+        )
+    return np.asarray(np.clip(np.nan_to_num(found.x), low, high))
+
+
+def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
+    y = np.where(y - low <= TIGHT, low, np.where(high - y <= TIGHT, high, y))
     values, gradients, seconds = functions(y)
     active = [index for index, each in enumerate(values) if index and each >= -ACTIVE]
-    identity = np.eye(len(y))
-    ends = [*-identity[y - low <= ACTIVE / 10], *identity[high - y <= ACTIVE / 10]]
-    columns = [*gradients[active], *ends]
-    weights = np.eye(len(values))[0]
+    identity, weights = np.eye(len(y)), np.eye(len(values))[0]
+    columns = [*gradients[active], *-identity[y - low <= ACTIVE], *identity[high - y <= ACTIVE]]
     if columns:
-        found, _ = nnls(np.array(columns).T, -gradients[0])
-        weights[active] = found[: len(active)]
+        weights[active] = nnls(np.array(columns).T, -gradients[0])[0][: len(active)]
     slopes = weights @ gradients
-    inside = ~_held(y, slopes, low, high)
-    error = np.abs([*slopes[inside], *(weights * values)[1:]]).max(initial=0.0)
+    error = np.abs([*slopes[_inside(y, slopes, low, high)], *(weights * values)[1:]]).max(initial=0.0)
     feasible = bool((values[1:] <= TIGHT).all())
-    return Local(y, float(values[0]), feasible, weights, slopes, float(error)), (values, gradients, seconds)
+    return Local(y, float(values[0]), feasible, weights, slopes, float(error), (values, gradients, seconds))
 
 
-def _held(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
-    """The variables at an end of the box that want to go on."""
-    return ((y <= low) & (slopes >= 0)) | ((y >= high) & (slopes <= 0))
+def _inside(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
+    """The variables but those at an end of the box that want to go on."""
+    return ~(((y <= low) & (slopes >= 0)) | ((y >= high) & (slopes <= 0)))
 
 
-def _newton(derivatives: Derivatives, found: Local, low: Vector, high: Vector) -> Vector | None:
-    """A step to where gradients cancel and the constraints with multipliers are 0; None where there is none."""
-    values, gradients, seconds = derivatives
-    inside = ~_held(found.y, found.slopes, low, high)
+def _newton(found: Local, low: Vector, high: Vector) -> Vector:
+    """The point after a step to where gradients cancel and the constraints with multipliers are 0."""
+    values, gradients, seconds = found.derivatives
+    inside = _inside(found.y, found.slopes, low, high)
     held = [index for index, each in enumerate(found.weights) if index and each > TIGHT]
     second = np.tensordot(found.weights, seconds, 1)[np.ix_(inside, inside)]
     across = gradients[held][:, inside]
     matrix = np.block([[second, across.T], [across, np.zeros((len(held), len(held)))]])
     right = -np.concatenate([found.slopes[inside], values[held]])
-    if not len(right):
-        return None
     # Variables on which the value depends little have small derivatives; those below 1e-16 of the largest are rounding.
-    sizes = np.abs(matrix).max(axis=1)
-    scale = 1 / np.sqrt(np.maximum(sizes, 1e-8 * sizes.max() + 1e-280))
+    sizes = np.abs(matrix).max(axis=1, initial=0.0)
+    scale = 1 / np.sqrt(np.maximum(sizes, 1e-8 * sizes.max(initial=0.0) + 1e-280))
     step = np.linalg.lstsq(matrix * scale[:, None] * scale, right * scale, rcond=1e-8)[0] * scale
-    step = step[: int(inside.sum())]
-    if not np.isfinite(step).all() or np.abs(step).max(initial=0.0) > 1:
-        return None
     moved = found.y.copy()
-    moved[inside] += step
-    return np.clip(moved, low, high)
+    moved[inside] += np.clip(np.nan_to_num(step[: int(inside.sum())]), -1, 1)
+    return np.asarray(np.clip(moved, low, high))

@@ -1,4 +1,4 @@
-"""Problems over real numbers: formulas read as signomials, solved, and put in the terms of the problem."""
+"""Problems over real numbers: formulas read as sums of products of powers, solved, and put in the problem's terms."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.formulas import fold
-from archline.energy.optimise.branch import FAR, LEAST, Model, box, exponential, minimise
-from archline.energy.optimise.closed_forms import closed_form
-from archline.energy.optimise.enclosures import Comparisons, Vector
+from archline.energy.optimise.branch import FAR, LEAST, Model, Search
+from archline.energy.optimise.closed_forms import closed_forms
+from archline.energy.optimise.enclosures import Pair, Vector
 from archline.energy.optimise.local import TIGHT, Local, optimum
 from archline.energy.optimise.points import minimal
 from archline.energy.optimise.problem import (
@@ -28,49 +28,41 @@ from archline.energy.optimise.problem import (
     Span,
     Variable,
 )
-from archline.energy.optimise.signomials import ONE, Reader, Sum, cases, inequality
+from archline.energy.optimise.signomials import ONE, Reader, Sum, cases, parts, plus
 from archline.language.diagnostics import error
-from archline.records import record
 
 CLOSE = 1e-6
-INNER = "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
 HELD = 1e-7
 """A constraint binds whose multiplier is above this."""
-
-
-@record(eq=False)
-class _Case:
-    """A model; for each of its pairs the constraint of the problem that it is (-1: none)."""
-
-    model: Model
-    origins: tuple[int, ...]
+INNER = "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
 
 
 def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
     """The optimum over real variables; names that do not vary have values. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
-    outcomes = [(case, minimise(case.model)) for case in _cases(problem, values, every)]
-    method = GEOMETRIC if all(case.model.convex for case, _ in outcomes) else BRANCHING
-    boxes = sum(each.boxes for _, each in outcomes)
-    known = [(case, outcome, outcome.best) for case, outcome in outcomes if outcome.best is not None]
-    if not known:
-        if any(outcome.bound < inf for _, outcome in outcomes):
-            return Optimum(BRACKETED, method, points=boxes)
+    models = list(_models(problem, values, every))
+    found = [Search(each) for each in models]
+    method = GEOMETRIC if all(each.convex for each in models) else BRANCHING
+    boxes = sum(each.boxes for each in found)
+    bound = min((each.bound for each in found), default=inf)
+    place = min(range(len(models)), key=lambda index: found[index].value)
+    best, value = found[place].best, found[place].value
+    if best is None and bound < inf:
+        return Optimum(BRACKETED, method, points=boxes)
+    if best is None:
 
         def feasible(kept: Sequence[int]) -> bool:
-            return any(minimise(case.model).bound < inf for case in _cases(problem, values, kept))
+            return any(Search(each).bound < inf for each in _models(problem, values, kept))
 
-        left = minimal(every, feasible)
-        conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
-        return Optimum(INFEASIBLE, method, conflict=conflict, points=boxes)
-    case, outcome, best = min(known, key=lambda each: each[1].value)
-    value, bound = outcome.value, min(each.bound for _, each in outcomes)
-    gap = max(0.0, value - bound) / abs(value) if value else 0.0
-    answer = _Answer(problem, case, best, solved=gap <= CLOSE)
+        texts = [problem.constraints[index].text for index in minimal(every, feasible)]
+        return Optimum(INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
+    gap = (value - bound) / value if value > bound else 0.0
+    closed = gap <= CLOSE
+    answer = _Answer(problem, models[place], best, closed=closed)
     answer.require_ends()
     at, variables = answer.variables()
     return Optimum(
-        OPTIMAL if gap <= CLOSE else BRACKETED,
+        OPTIMAL if closed else BRACKETED,
         method,
         value=value,
         lower=value,
@@ -78,46 +70,39 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
         gap=gap,
         variables=variables,
         at=at,
-        ranges=answer.ranges(value) if gap <= CLOSE else {},
-        binding=(binding := tuple(answer.binding())),
-        closed_form={} if binding else dict(answer.closed_forms(values, at)),
+        ranges=answer.ranges(value) if closed else {},
+        binding=tuple(answer.binding()),
+        closed_form=answer.closed_forms(values, at) if closed else {},
         points=boxes,
-        notes=() if case.model.convex or gap > CLOSE else (INNER,),
+        notes=() if models[place].convex or not closed else (INNER,),
     )
 
 
-# From formulas to models
-def _cases(problem: Problem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[_Case]:
+def _models(problem: Problem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[Model]:
     """The models of which the best is the optimum: one for each choice of the argument that a max or a min is."""
-    variables = problem.variables
-    ends = [box(*_range(each)) for each in variables]
-    low, high = (np.array(each, float) for each in zip(*ends, strict=True))
-    whole = frozenset(index for index, each in enumerate(variables) if each.integer)
-    for index in whole:
-        low[index] = log(ceil(exp(max(low[index], 0.0)) * (1 - TIGHT)))
+    whole = [index for index, each in enumerate(problem.variables) if each.integer]
+    low, high = (np.array(each) for each in zip(*map(_logs, problem.variables), strict=True))
+    low[whole] = np.log(np.ceil(np.exp(np.maximum(low[whole], 0)) * (1 - TIGHT)))
 
-    def read(reader: Reader) -> list[tuple[Sum, Sum]]:
-        objective = fold(problem.end(problem.bounds["objective"]), reader)
+    def read(reader: Reader) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
-        amounts = [each.lower for name, each in problem.bounds.items() if name.startswith(AMOUNT)]
-        return [(objective, {}), *sides, *(({}, fold(each, reader)) for each in amounts)]
+        sides += [({}, fold(each.lower, reader)) for name, each in problem.bounds.items() if name.startswith(AMOUNT)]
+        return [fold(problem.end(problem.bounds["objective"]), reader), *(plus(*each, -1) for each in sides)]
 
-    for reader, ((objective, _), *sides) in cases({each.key: i for i, each in enumerate(variables)}, values, read):
-        pairs = [inequality(*each) for each in (*sides, *reader.sides)]
-        origins = [*kept, *[-1] * (len(pairs) - len(kept))]
-        filled = [(pair, origin) for pair, origin in zip(pairs, origins, strict=True) if pair[0]]
-        constant = objective.get((), 0.0)
+    for reader, (objective, *sides) in cases({each.key: i for i, each in enumerate(problem.variables)}, values, read):
+        every = [parts(each) for each in (*sides, *reader.sides)]
+        filled = [index for index, (left, _) in enumerate(every) if left]
         varies = {key: value for key, value in objective.items() if key}
-        model = Model(
+        yield Model(
             varies or ONE,
-            constant if varies else constant - 1.0,
+            objective.get((), 0.0) - (0.0 if varies else 1.0),
             tuple(reader.sums),
-            tuple((left, right or LEAST) for (left, right), _ in filled),
+            tuple((every[index][0], every[index][1] or LEAST) for index in filled),
+            tuple(kept[index] if index < len(kept) else -1 for index in filled),
             low,
             high,
             whole,
         )
-        yield _Case(model, tuple(origin for _, origin in filled))
 
 
 def _range(variable: Variable) -> tuple[float | None, float | None]:
@@ -125,107 +110,108 @@ def _range(variable: Variable) -> tuple[float | None, float | None]:
     return (1.0 if low is None and variable.name == "P" else low), high
 
 
-# From solutions to answers
+def _logs(variable: Variable) -> tuple[float, float]:
+    """The logarithms of a range."""
+    low, high = _range(variable)
+    return log(low) if low else -FAR, FAR if high is None else log(high) if high else -FAR
+
+
 class _Answer:
     """A solution in the problem's terms."""
 
-    def __init__(self, problem: Problem, case: _Case, best: Local, *, solved: bool) -> None:
-        self.problem, self.case, self.best, self.model = problem, case, best, case.model
-        self.comparisons = self.model.comparisons
-        held = [index for index, each in enumerate(best.weights) if each > HELD]
-        used = frozenset().union(*map(self.comparisons.uses, held))
-        self.free = [each for each in range(len(problem.variables)) if solved and each not in used]
+    def __init__(self, problem: Problem, model: Model, best: Local, *, closed: bool) -> None:
+        self.problem, self.model, self.best = problem, model, best
+        pairs = [self.model.level(1.0), *self.model.pairs]
+        used = {
+            index
+            for pair, weight in zip(pairs, self.best.weights, strict=True)
+            if weight > HELD
+            for index in _held(*pair)
+        }
+        for place in reversed(range(len(self.model.sums))):
+            used |= _held(self.model.sums[place]) if len(problem.variables) + place in used else set()
+        self.free = [index for index in range(len(problem.variables)) if closed and index not in used]
 
     def _number(self, index: int, y: float) -> Number:
-        variable, model = self.problem.variables[index], self.model
-        if variable.integer:
-            return round(exp(y))
+        """The value of a variable, without what rounding puts outside its range."""
+        variable = self.problem.variables[index]
         low, high = _range(variable)
-        if y <= model.low[index] + TIGHT and low:
-            return low
-        return high if y >= model.high[index] - TIGHT and high else exp(y)
+        value = min(max(float(f"{exp(min(y, 700)):.14g}"), low or 0.0), inf if high is None else high)
+        return round(value) if variable.integer else value
 
     def require_ends(self) -> None:
         """Raise ArchlineError (AL491) where the optimum is at the end of a variable that has no range."""
         for index, each in enumerate(self.problem.variables):
-            low, high = _range(each)
-            far = (low is None and self.best.y[index] <= 1 - FAR) or (high is None and self.best.y[index] >= FAR - 1)
-            if far and index not in self.free:
-                way = "rises" if self.best.y[index] > 0 else "falls"
-                hint = f"give it a range: --over {each.name}=..."
-                message = f"{self.problem.minimise} falls without end where `{each.name}` {way}"
-                raise error(rules.UNBOUNDED, message, hint=hint)
+            (low, high), y = _range(each), self.best.y[index]
+            if index not in self.free and ((low is None and y <= 1 - FAR) or (high is None and y >= FAR - 1)):
+                message = (
+                    f"{self.problem.minimise} falls without end where `{each.name}` {'rises' if y > 0 else 'falls'}"
+                )
+                raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {each.name}=...")
 
     def variables(self) -> tuple[dict[str, Number], dict[str, Number | Span]]:
         """A value of each variable, and the values; of those on which nothing depends, all they may have."""
         y = self.best.y.copy()
-        at: dict[str, Number] = {}
-        found: dict[str, Number | Span] = {}
-        for index, each in enumerate(self.problem.variables):
-            if index in self.free:
-                low, high = y.copy(), y.copy()
-                low[index], high[index] = self.model.low[index], self.model.high[index]
-                first, last = (exponential(end) for end in self._span(self.comparisons, index, y, low, high))
-                middle = (log(first) + log(last)) / 2 if first > 0 and last < inf else y[index]
-                if not each.integer:
-                    y[index] = min(max(middle, low[index]), high[index])
-                at[each.name] = self._number(index, y[index])
-                ends = self._within(each, first, last)
-                found[each.name] = ends if ends[1] > ends[0] * (1 + CLOSE) else at[each.name]
-            else:
-                found[each.name] = at[each.name] = self._number(index, y[index])
-        return at, found
+        spans: dict[int, Span] = {}
+        for index in self.free:
+            low, high = y.copy(), y.copy()
+            low[index], high[index] = self.model.low[index], self.model.high[index]
+            first, last = self._span(index, y, low, high)
+            if last - first > CLOSE:
+                y[index], spans[index] = (first + last) / 2, self._numbers(index, first, last)
+        at = {each.name: self._number(index, y[index]) for index, each in enumerate(self.problem.variables)}
+        return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
     def ranges(self, value: float) -> dict[str, Span]:
         """The range of each variable among points within a share of the optimum."""
-        limit = value + NEAR * abs(value) - self.model.constant
-        near = self.comparisons.with_pairs([self.model.level(1.0), self.model.level(limit)], after=1)
+        near = self.model.level(value * (1 + NEAR) - self.model.constant)
         y, low, high = self.best.y, self.model.low, self.model.high
-        found: dict[str, Span] = {}
-        for index, each in enumerate(self.problem.variables):
-            first, last = self._span(near, index, y, low, high)
-            found[each.name] = self._within(each, exponential(first), exponential(last))
-        return found
+        spans = (self._span(index, y, low, high, near) for index in range(len(self.problem.variables)))
+        return {each.name: self._numbers(index, *next(spans)) for index, each in enumerate(self.problem.variables)}
 
-    @staticmethod
-    def _span(within: Comparisons, index: int, y: Vector, low: Vector, high: Vector) -> tuple[float, float]:
+    def _span(self, index: int, y: Vector, low: Vector, high: Vector, *more: Pair) -> tuple[float, float]:
         """The least and the largest logarithm of a variable at points that one search connects with a feasible one."""
         ends = [y[index]]
         for sign in (1.0, -1.0):
-            moved = within.with_pairs([({((index, sign),): 1.0}, ONE)], after=1)
-            found = optimum(moved.at, y, low, high)
+            found = optimum(self.model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
             ends += [found.y[index]] if found.feasible else []
         return min(ends), max(ends)
 
-    def _within(self, variable: Variable, first: float, last: float) -> Span:
-        """A range, of whole numbers where the variable is one, without what rounding puts outside its own."""
-        if variable.integer:
-            return ceil(first - CLOSE), floor(last + CLOSE)
-        low, high = _range(variable)
-        return max(first, low or 0.0), last if high is None else min(last, high)
+    def _numbers(self, index: int, first: float, last: float) -> Span:
+        """A range, of whole numbers inside it where the variable is one."""
+        if self.problem.variables[index].integer:
+            return ceil(exp(first) - CLOSE), floor(exp(last) + CLOSE)
+        return self._number(index, first), self._number(index, last)
 
-    def closed_forms(self, values: Mapping[str, float], at: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
-        """Formulas of the variables that nothing but the objective determines."""
-        known = {**values, **{each.key: float(at[each.name]) for each in self.problem.variables}}
-        for index, each in enumerate(self.problem.variables):
-            if index not in self.free and not each.integer:
-                objective = self.problem.end(self.problem.bounds["objective"])
-                found = closed_form(objective, each.key, known, known[each.key])
-                if found is not None:
-                    yield each.name, found
+    def closed_forms(self, values: Mapping[str, float], at: Mapping[str, Number]) -> dict[str, str]:
+        """Formulas of the variables that are real and not at ends of their ranges."""
+        every = self.problem.variables
+        known = {**values, **{each.key: float(at[each.name]) for each in every}}
+        sides = [self.problem.sides(index) for index in self._binding]
+        slopes = self.best.slopes
+        unknown = [
+            i for i, each in enumerate(every) if i not in self.free and not each.integer and abs(slopes[i]) <= HELD
+        ]
+        objective = self.problem.end(self.problem.bounds["objective"])
+        found = closed_forms(objective, sides, [every[index].key for index in unknown], known)
+        return {each.name: found[each.key] for each in every if each.key in found}
+
+    @property
+    def _binding(self) -> list[int]:
+        """The constraints that hold the optimum."""
+        weights = zip(self.model.origins, self.best.weights[1:], strict=True)
+        return [origin for origin, weight in weights if origin >= 0 and weight > HELD]
 
     def binding(self) -> Iterator[str]:
         """The constraints and ends of ranges that hold the optimum."""
-        texts = [
-            self.problem.constraints[origin].text
-            for origin, weight in zip(self.case.origins, self.best.weights[1:], strict=True)
-            if origin >= 0 and weight > HELD
-        ]
-        yield from dict.fromkeys(texts)
+        yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding)
         for index, each in enumerate(self.problem.variables):
-            low, high = _range(each)
-            y, slope = self.best.y[index], self.best.slopes[index]
+            (low, high), y, slope = _range(each), self.best.y[index], self.best.slopes[index]
             if low is not None and y <= self.model.low[index] + CLOSE and slope > HELD:
                 yield f"{each.name} >= {low:.12g}"
             if high is not None and y >= self.model.high[index] - CLOSE and slope < -HELD:
                 yield f"{each.name} <= {high:.12g}"
+
+
+def _held(*sums: Sum) -> set[int]:
+    return {index for each in sums for key in each for index, _ in key}

@@ -18,27 +18,22 @@ Monomial = tuple[tuple[int, float], ...]
 """Powers of variables, by their numbers."""
 Sum = Mapping[Monomial, float]
 ONE: Sum = {(): 1.0}
-MOST_TERMS = 400
-SHORT, MOST_SIGNED = 3, 12
-"""Powers of sums up to these are multiplied out: of sums of positive terms, and of others, which have to be."""
+MOST_TERMS, MOST_POWER, MOST_SIGNED = 400, 3, 12
+"""Sums are multiplied out up to so many terms; powers of positive ones up to this, of others, which have no other way,
+up to that."""
 Choice = tuple[str, tuple[frozenset[Any], ...]]
 """A max or a min, by its arguments."""
 
 
-def product_of(left: Monomial, right: Monomial, exponent: float = 1.0) -> Monomial:
-    """A product with a power of another one."""
-    powers = dict(left)
-    for variable, power in right:
-        powers[variable] = powers.get(variable, 0.0) + power * exponent
-    return tuple(sorted((variable, power) for variable, power in powers.items() if power))
-
-
-def times(one: Sum, other: Sum) -> Sum:
-    """The product of two sums."""
+def times(one: Sum, other: Sum, exponent: float = 1.0) -> Sum:
+    """The product with another sum; an exponent is for one of a single term, of coefficient 1."""
     found: dict[Monomial, float] = {}
     for left, a in one.items():
         for right, b in other.items():
-            key = product_of(left, right)
+            powers = dict(left)
+            for variable, power in right:
+                powers[variable] = powers.get(variable, 0.0) + power * exponent
+            key = tuple(sorted((variable, power) for variable, power in powers.items() if power))
             found[key] = found.get(key, 0.0) + a * b
     return {key: value for key, value in found.items() if value}
 
@@ -51,16 +46,9 @@ def plus(one: Sum, other: Sum, sign: int = 1) -> Sum:
     return {key: value for key, value in found.items() if value}
 
 
-def positive(one: Sum, sign: int = 1) -> Sum:
-    """The terms above 0 (or those below, with their sign changed)."""
-    return {key: sign * value for key, value in one.items() if sign * value > 0}
-
-
-def shared(terms: Sum) -> Monomial:
-    """The powers that all products of a sum have."""
-    every = [dict(each) for each in terms]
-    indices = {index for each in every for index in each}
-    return tuple((index, min(each.get(index, 0.0) for each in every)) for index in sorted(indices))
+def parts(one: Sum) -> tuple[Sum, Sum]:
+    """The terms above 0, and those below it with their signs changed: as a difference, or as what is at most 0."""
+    return {k: value for k, value in one.items() if value > 0}, {k: -value for k, value in one.items() if value < 0}
 
 
 def constant(terms: Sum) -> float | None:
@@ -72,8 +60,8 @@ class Reader:
     """A number domain of formulas in which some names vary; others have values.
 
     `sums` are those that are raised to powers, numbered on from the variables. A max or a min is the argument that
-    `chosen` says; where it says nothing, `undecided` is that call and how many arguments it has. `sides` are pairs of
-    which the first is at most the second as the choices are right.
+    `chosen` says; where it says nothing, `undecided` is that call and how many arguments it has. `sides` are at most 0
+    as the choices are right.
     """
 
     def __init__(
@@ -81,7 +69,7 @@ class Reader:
     ) -> None:
         self._variables, self._values, self._chosen = variables, values, chosen or {}
         self.sums: list[Sum] = []
-        self.sides: list[tuple[Sum, Sum]] = []
+        self.sides: list[Sum] = []
         self.undecided: tuple[Choice, int] | None = None
 
     def number(self, value: Fraction, expr: s.Expr) -> Sum:
@@ -93,7 +81,7 @@ class Reader:
         return _number(self._values[name.id])
 
     def negated(self, value: Sum) -> Sum:
-        return {key: -each for key, each in value.items()}
+        return plus({}, value, -1)
 
     def binary(self, op: str, left: Sum, right: Sum, expr: s.Binary) -> Sum:
         match op:
@@ -115,57 +103,43 @@ class Reader:
         return times(one, other)
 
     def _power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
-        whole = exponent == int(exponent)
-        if not exponent:
-            return ONE
+        signed, whole = min(base.values(), default=0.0) < 0, exponent == int(exponent)
+        if whole and 0 <= exponent <= (MOST_SIGNED if signed else MOST_POWER):
+            return reduce(lambda one, other: self._times(one, other, expr), [base] * int(exponent), ONE)
         if not base and exponent > 0:
             return {}
-        if not base or (min(base.values()) < 0 and not (whole and (exponent > 0 or len(base) == 1))):
-            held = "no sum of positive terms is the divisor" if whole else "what has parts below 0 may have no root"
-            raise _refused(expr, held)
-        if len(base) == 1:
-            ((monomial, coefficient),) = base.items()
-            return {product_of((), monomial, exponent): coefficient**exponent}
-        if whole and 0 < exponent <= (SHORT if min(base.values()) > 0 else MOST_SIGNED):
-            return reduce(lambda one, other: self._times(one, other, expr), [base] * int(exponent))
-        if min(base.values()) < 0:
-            raise _refused(expr, f"it is raised to a power above {MOST_SIGNED}, and has parts below 0")
-        factor, scale = shared(base), max(base.values())
-        rest = {product_of(each, factor, -1.0): value / scale for each, value in base.items()}
-        if rest not in self.sums:
-            self.sums.append(rest)
-        own = len(self._variables) + self.sums.index(rest)
-        return {product_of((), (*factor, (own, 1.0)), exponent): scale**exponent}
+        if not base or (signed and not (whole and len(base) == 1)):
+            raise _refused(expr, f"what is raised to the power {exponent:.12g} is no sum of positive terms")
+        indices = {index for key in base for index, _ in key}
+        shared: Sum = {tuple((each, min(dict(key).get(each, 0.0) for key in base)) for each in sorted(indices)): 1.0}
+        scale = base[next(iter(base))]
+        rest = {key: value / scale for key, value in times(base, shared, -1.0).items()}
+        if rest != ONE:
+            self.sums += [rest] if rest not in self.sums else []
+            shared = times(shared, {((len(self._variables) + self.sums.index(rest), 1.0),): 1.0})
+        return times({(): scale**exponent}, shared, exponent)
 
     def call(self, function: str, values: Sequence[Sum], expr: s.Call) -> Sum:
         known = [each for each in map(constant, values) if each is not None]
         if len(known) == len(values):
             return _number(_FUNCTIONS[function](*known))
-        match function:
-            case "sqrt":
-                return self._power(values[0], 0.5, expr)
-            case "max" | "min":
-                every = {frozenset(each.items()): each for each in values}
-                key = function, tuple(every)
-                if key not in self._chosen:
-                    self.undecided = key, len(every)
-                mine = [*every.values()][self._chosen.get(key, 0)]
-                others = [each for each in every.values() if each is not mine]
-                pairs = [(each, mine) if function == "max" else (mine, each) for each in others]
-                self.sides += [pair for pair in pairs if pair not in self.sides]
-                return mine
-            case _:
-                raise _refused(expr, f"`{function}` of what varies")
+        if function == "sqrt":
+            return self._power(values[0], 0.5, expr)
+        if function not in ("max", "min"):
+            raise _refused(expr, f"`{function}` of what varies")
+        every = {frozenset(each.items()): each for each in values}
+        choice = function, tuple(every)
+        if choice not in self._chosen:
+            self.undecided = choice, len(every)
+        mine = [*every.values()][self._chosen.get(choice, 0)]
+        self.sides += [plus(*((each, mine) if function == "max" else (mine, each)), -1) for each in every.values()]
+        return mine
 
 
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {
-    "sqrt": lambda value: value**0.5,
-    "log2": log2,
-    "floor": floor,
-    "ceil": ceil,
-    "max": lambda *values: max(values),
-    "min": lambda *values: min(values),
-}
+    "sqrt": lambda value: value**0.5, "log2": log2, "floor": floor, "ceil": ceil,
+    "max": lambda *values: max(values), "min": lambda *values: min(values),
+}  # fmt: skip
 
 
 def cases(
@@ -192,9 +166,3 @@ def _refused(expr: s.Expr, reason: str) -> Exception:
     message = f"`{format_expression(expr)}` cannot be minimised over real numbers: {reason}"
     hint = "name what varies in --integer, with ranges"
     return error(rules.NOT_SIGNOMIAL, message, span=expr.span, hint=hint)
-
-
-def inequality(left: Sum, right: Sum) -> tuple[Sum, Sum]:
-    """Both sides of `left <= right` as sums of positive terms."""
-    difference = plus(left, right, -1)
-    return positive(difference), positive(difference, -1)

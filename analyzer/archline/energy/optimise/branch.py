@@ -73,7 +73,7 @@ class Model:
         return float(up - down), float(up) if min(self.objective.values()) < 0 else 0.0
 
 
-class BoxSearch:
+class Branching:
     """The `best` point, its `value`, a `bound` on all (infinite if no point is feasible), and the number of `boxes`."""
 
     def __init__(self, model: Model) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.formulas import fold
-from archline.energy.optimise.branch import FAR, LEAST, Model, BoxSearch
+from archline.energy.optimise.branch import FAR, LEAST, Branching, Model
 from archline.energy.optimise.closed_forms import closed_forms
 from archline.energy.optimise.enclosures import Pair, Vector
 from archline.energy.optimise.local import TIGHT, Local, optimum
@@ -41,7 +41,7 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
     """The optimum over real variables; names that do not vary have values. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
     models = list(_models(problem, values, every))
-    found = [BoxSearch(each) for each in models]
+    found = [Branching(each) for each in models]
     method = GEOMETRIC if all(each.convex for each in models) else BRANCHING
     boxes = sum(each.boxes for each in found)
     bound = min((each.bound for each in found), default=inf)
@@ -52,7 +52,7 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
     if best is None:
 
         def feasible(kept: Sequence[int]) -> bool:
-            return any(BoxSearch(each).bound < inf for each in _models(problem, values, kept))
+            return any(Branching(each).bound < inf for each in _models(problem, values, kept))
 
         texts = [problem.constraints[index].text for index in minimal(every, feasible)]
         return Optimum(INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)

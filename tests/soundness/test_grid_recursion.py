@@ -12,11 +12,11 @@ from archline.analysis.cost import ends_at
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.loader import load_text
-from effort import EFFORT
+from effort import drawn
 from programs.spmd_recursion import Recursive, recursion_from_seed
 from spmd_runs import counted
 
-PROGRAMS_DRAWN = {"quick": 24, "full": 150, "deep": 2400}[EFFORT]
+PROGRAMS_DRAWN = drawn(240)
 PART = 6
 """So many programs are one test."""
 FEATURES = ("count", "all", "gather", "scatter", "shift", "reduce", "broadcast", "twice", "whole group", "rows")

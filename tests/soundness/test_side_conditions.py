@@ -12,7 +12,7 @@ from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.printer import format_fact
-from effort import EFFORT, drawn
+from effort import drawn
 
 HEADER = "algorithm f(x: inout real[n], y: inout real[m], z: out real[n], A: inout real[n, m], b: size):\n"
 HELPERS = """
@@ -161,7 +161,7 @@ def compared(text: str) -> None:
 
 
 @settings(
-    max_examples={"quick": 72, "full": 200, "deep": 2900}[EFFORT],
+    max_examples=drawn(290),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

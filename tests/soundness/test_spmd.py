@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from effort import EFFORT
+from effort import drawn
 from programs.spmd import METHODS, program_from_seed
 from spmd_runs import assert_between, costs_of
 
-PROGRAMS_DRAWN = {"quick": 24, "full": 300, "deep": 5000}[EFFORT]
+PROGRAMS_DRAWN = drawn(500)
 PART = 6
 """So many programs are one test."""
 FEATURES = (

@@ -46,8 +46,6 @@ SEEN = 400
 MAX_ZEROS = 100
 """At so many sizes it is looked whether one side is 0 and the other is not."""
 UNDECIDED = "no counterexample at the sizes checked, and no proof"
-MAX_WAYS = 32
-"""So many choices of bounds are tried in a case."""
 NO_VALUE = (EvaluationError, NoValueError, UndefinedError, OverflowError, ZeroDivisionError)
 
 
@@ -65,9 +63,9 @@ class _OpenError(Exception):
     """What has no bounds to compare, and why."""
 
 
-Choices = list[tuple[Poly, Poly]]
-"""Pairs of a lower and an upper bound, any of which may be taken."""
-_Case = tuple[Facts, dict[str, Choices]]
+_Ends = tuple[list[Poly], list[Poly]]
+"""Lower bounds, and upper ones."""
+_Case = tuple[Facts, dict[str, _Ends]]
 """What holds at some of the sizes, and the bounds of each amount there."""
 
 
@@ -259,38 +257,42 @@ class CostOrder:
         )
 
     def _at_least(self, value: Poly, case: _Case, strict: bool) -> bool:
-        """Whether a polynomial of amounts and their maxima is never negative, or always positive, by some bounds."""
-        facts, choices = case
-        maxima = {each: value.coefficients(each) for each in value.atoms() if _is_maximum(each, choices)}
-        # A maximum is one of its values, and no less than either: what is so for each of them comes first.
-        rising = {
-            each
-            for each, parts in maxima.items()
-            if parts.keys() <= {0, 1} and self._symbols.facts.nonnegative(parts[1])
-        }
-        if maxima:
-            atom = min(maxima, key=lambda each: each in rising)
-            shown = (self._at_least(_put(value, atom, each), case, strict) for each in (ZERO, atom.parts[0]))
-            return any(shown) if atom in rising else all(shown)
-        for bounds in _ways(choices):
-            if strict and _positive(_bounded(value, bounds, facts), facts):
+        """Whether a polynomial of amounts and their maxima is never negative, or always positive."""
+        facts, exact, fractions = case[0], dict[str, Poly](), dict[str, _Ends]()
+        for name, (lowers, uppers) in case[1].items():
+            same = next((each for each in lowers if each in uppers), None)
+            if same is not None:
+                exact[name] = same
+            elif self.amounts[name].whole:
+                facts = facts.with_symbol(name, (ZERO, *lowers), uppers)
+            else:
+                # What is known of symbols is known of integers.
+                fractions[name] = lowers, uppers
+        maxima = {each: value.coefficients(each) for each in value.atoms() if _is_maximum(each, self.amounts)}
+        shows = _positive if strict else never_negative
+        for parts in () if maxima and fractions else ([value],) if strict else ([value], list(_alike(value))):
+            if all(shows(self._least(each.substitute(exact), fractions), facts) for each in parts):
                 return True
-            for parts in () if strict else ([value], list(_alike(value))):
-                if all(never_negative(_bounded(each, bounds, facts), facts) for each in parts):
-                    return True
-        return False
+        if not maxima:
+            return False
+        # A maximum is one of its values, and no less than either: what is so for each of them comes first.
+        sign = self._symbols.facts.nonnegative
+        rising = {each for each, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
+        atom = min(maxima, key=lambda each: each in rising)
+        ways = (self._at_least(_put(value, atom, each), case, strict) for each in (ZERO, atom.parts[0]))
+        return any(ways) if atom in rising else all(ways)
 
     def _cases(self, apart: bool) -> list[_Case]:
         """All cases together of the bounds of all amounts, at most MAX_CASES. Raises _OpenError where there are more.
 
         With `apart` conditions under which there are other bounds make cases of their own.
         """
-        found: list[_Case] = [(self._symbols.facts, {})]
+        found: list[_Case] = [(self.sizes.scope.facts, {})]
         for name, each in self.amounts.items():
             several = (
-                (more, {**known, name: choices})
+                (more, {**known, name: ends})
                 for case, known in found
-                for more, choices in _cases(each, case, self.sizes, apart)
+                for more, ends in _cases(each, case, self.sizes, apart)
             )
             found = list(islice(several, MAX_CASES + 1))
             if len(found) > MAX_CASES:
@@ -299,19 +301,16 @@ class CostOrder:
 
     def _by_boxes(self) -> OrderVerdict | None:
         """The verdict on a finite range where bounds of both sides rise with each size: by the corners of boxes."""
-        box, case = self.sizes.box, self._cases(apart=False)
+        box, ((_, ends), *others) = self.sizes.box, self._cases(apart=False)
         sides = [fold(each, self._symbols) for each in (self.left, self.right)]
         maxima = any(_is_maximum(atom, self.amounts) for each in sides for atom in each.above.atoms())
-        plain = len(case) == 1 and not maxima and all(each.below == ONE for each in sides)
-        if box is None or self.relation not in ("<=", ">=") or not plain:
+        if box is None or self.relation not in ("<=", ">=") or others or maxima or any(s.below != ONE for s in sides):
             return None
         facts = Facts()
         for name, (least, _) in box.items():
             facts = facts.with_symbol(name, (Poly.constant(least),))
         less, more = (each.above for each in (sides if self.relation == "<=" else sides[::-1]))
-        ((_, choices),) = case
-        bounds = next(_ways(choices))
-        upper, lower = -_bounded(-less, bounds, case[0][0]), _bounded(more, bounds, case[0][0])
+        upper, lower = -self._least(-less, ends), self._least(more, ends)
         for name, value in product(box, (upper, lower)):
             after = value.substitute({name: Poly.symbol(name) + 1})
             if not value.names <= box.keys() or not never_negative(after - value, facts):
@@ -332,6 +331,21 @@ class CostOrder:
             None if pending else self._holding(f"both sides rise with each size; decided by {asked:,} boxes of sizes")
         )
 
+    def _least(self, value: Poly, amounts: Mapping[str, _Ends]) -> Poly:
+        """What a polynomial without maxima of amounts is at least: each by the bound that makes it less.
+
+        Raises _OpenError.
+        """
+        for name, (lowers, uppers) in amounts.items():
+            factors = [each for power, each in value.coefficients(Symbol(name)).items() if power]
+            if all(map(self._symbols.facts.nonnegative, factors)):
+                value = value.substitute({name: lowers[0]})
+            elif all(self._symbols.facts.nonnegative(-each) for each in factors):
+                value = value.substitute({name: uppers[0]})
+            else:
+                raise _OpenError("the sign of a factor of a cost is not known")
+        return value
+
 
 def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], dict[str, s.Expr]]:
     """Formulas in the names that are `held` and names of their parts in sizes alone, and these; reals are parts too."""
@@ -350,29 +364,29 @@ def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], 
 
 
 # The bounds of amounts
-def _cases(amount: Amount, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, Choices]]:
+def _cases(amount: Amount, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
     """The bounds of an amount where some facts hold, by the cases of its regimes."""
     cost, scope = amount.cost, sizes.scope
     assert cost.lower is not None
     assert cost.upper is not None
 
-    def choices(lowers: Iterable[Poly], uppers: Iterable[Poly]) -> Choices:
-        ends = ([as_fractions(amount.in_sizes(each, scope)) for each in side] for side in (lowers, uppers))
-        return [(low, high) for low, high in product(*ends)]
+    def ends(lowers: Iterable[Poly], uppers: Iterable[Poly]) -> _Ends:
+        low, high = ([as_fractions(amount.in_sizes(each, scope)) for each in side] for side in (lowers, uppers))
+        return low, high
 
     if cost.regimes and not cost.alternatives:
         for regime in cost.regimes:
             for case in regime.cases:
                 more = [substituted_fact(each, amount.sizes) for each in facts_of_case(case)]
                 if not excluded(more, scope.with_facts(facts)):
-                    yield with_all(facts, more, scope), choices([regime.lower], [regime.upper])
+                    yield with_all(facts, more, scope), ends([regime.lower], [regime.upper])
         return
     lowers = [cost.lower, *(value for _, value in cost.lowers)]
     needs = {each: [facts.simplify(amount.in_sizes(need, scope)) for need in each.needs] for each in cost.alternatives}
     told = [needs[each] for each in reversed(cost.alternatives) if each.told] if apart else []
     for case in _parts(facts, told):
         holding = [each.upper for each in reversed(cost.alternatives) if all(map(case.nonnegative, needs[each]))]
-        yield case, choices(lowers, [*holding, cost.upper])
+        yield case, ends(lowers, [*holding, cost.upper])
 
 
 def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
@@ -382,11 +396,6 @@ def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts
             yield from _parts(facts.with_nonnegative(-value), conditions[1:])
             facts = facts.with_nonnegative(value)
     yield facts
-
-
-def _ways(choices: Mapping[str, Choices]) -> Iterator[dict[str, tuple[Poly, Poly]]]:
-    """A pair of bounds for each amount, in each way."""
-    return (dict(zip(choices, each, strict=True)) for each in islice(product(*choices.values()), MAX_WAYS))
 
 
 def _is_maximum(atom: Atom, amounts: Container[str]) -> bool:
@@ -411,40 +420,6 @@ def _positive(value: Poly, facts: Facts) -> bool:
     """Whether a value is more than 0 by the least that such values differ by; of roots and logarithms none is known."""
     (margin,) = signs(">", value)
     return margin != value and never_negative(margin, facts)
-
-
-def _bounded(value: Poly, bounds: Mapping[str, tuple[Poly, Poly]], facts: Facts) -> Poly:
-    """What a polynomial of amounts is at least: each by the bound that makes it less."""
-    parts: dict[Monomial, dict[Monomial, fmpq]] = {}
-    for monomial, coefficient in value.terms.items():
-        amounts = tuple(each for each in monomial if isinstance(each[0], Symbol) and each[0].name in bounds)
-        rest = tuple(each for each in monomial if each not in amounts)
-        parts.setdefault(amounts, {})[rest] = coefficient
-    found = ZERO
-    for amounts, terms in parts.items():
-        factor = Poly(terms)
-        ends = [(bounds[atom.key], power) for atom, power in amounts]
-        if any(power < 0 for _, power in ends):
-            raise _OpenError("a quotient of costs")
-        low, high = (reduce(Poly.__mul__, (pair[side] ** power for pair, power in ends), ONE) for side in (0, 1))
-        several = sum(power for _, power in ends) > 1
-        if several and not all(facts.nonnegative(pair[0]) for pair, _ in ends):
-            low = ZERO
-        found += sum((end * part for part, end in _by_sign(factor, low, high, facts)), ZERO)
-    return found
-
-
-def _by_sign(factor: Poly, low: Poly, high: Poly, facts: Facts) -> Iterator[tuple[Poly, Poly]]:
-    """The parts of a factor with the bound to take for each: the lower one where it is positive."""
-    if low == high or facts.nonnegative(factor):
-        yield factor, low
-    elif facts.nonnegative(-factor):
-        yield factor, high
-    else:
-        for monomial, coefficient in factor.terms.items():
-            if not facts.nonnegative(Poly({monomial: coefficient}).scaled(1 if coefficient > 0 else -1)):
-                raise _OpenError("the sign of a factor of a cost is not known")
-            yield Poly({monomial: coefficient}), low if coefficient > 0 else high
 
 
 # Formulas of amounts

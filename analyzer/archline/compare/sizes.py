@@ -19,6 +19,7 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.evaluate import evaluate_static
 from archline.language.format_expressions import format_fact
 from archline.language.loader import load_text
+from archline.language.metrics import WHOLE
 from archline.language.parser import parse_expression
 from archline.records import record
 
@@ -38,6 +39,11 @@ class Amount:
     cost: Cost
     sizes: Mapping[str, s.Expr]
     has_runs: Callable[[Point], bool] = lambda _: True
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an integer; a declared cost may be a fraction."""
+        return self.cost.metric in WHOLE and self.cost.status != "declared"
 
     def at(self, point: Point) -> dict[str, int]:
         """The values of the cost's own names. Raises EvaluationError."""

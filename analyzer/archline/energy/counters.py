@@ -35,9 +35,9 @@ class Rapl:
     """
 
     def __init__(self, folder: Path = POWERCAP) -> None:
-        zones = sorted(each.parent for each in folder.glob("intel-rapl:*/energy_uj"))
+        names = sorted(folder.glob("intel-rapl:*/name"))
         self._zones = [
-            each for each in zones if (each / "name").read_text(encoding="ascii").startswith(("package", "dram"))
+            each.parent for each in names if each.read_text(encoding="ascii").startswith(("package", "dram"))
         ]
         if not self._zones:
             hint = "RAPL is for x86 on Linux; in a virtual machine there is mostly none"
@@ -76,9 +76,8 @@ class Nvml:
         try:
             library: Any = import_module("pynvml")
             library.nvmlInit()
-            self._millijoules = partial(
-                library.nvmlDeviceGetTotalEnergyConsumption, library.nvmlDeviceGetHandleByIndex(index)
-            )
+            device = library.nvmlDeviceGetHandleByIndex(index)
+            self._millijoules = partial(library.nvmlDeviceGetTotalEnergyConsumption, device)
             self._start = self._millijoules()
         except Exception as problem:
             hint = "`pip install nvidia-ml-py`; the counter is that of Volta and later"

@@ -102,8 +102,8 @@ def fitted(model: str, data: Measurements) -> Fit:
     if data.runs <= len(parts):
         message = f"{counted(data.runs, 'run')} cannot determine {len(parts)} parameters and their errors"
         raise error(rules.NOT_DETERMINED, message, hint=f"measure {len(parts) + 1} and more, better some dozens")
-    for name in (name for name, part in parts.items() if not np.any(part)):
-        raise _refusal("it takes no part in any of the runs", name)
+    if absent := [name for name, part in parts.items() if not np.any(part)]:
+        raise _refusal("it takes no part in any of the runs", absent[0])
     rates = {
         rate + name.removeprefix(energy): float(np.max(part / parts["pi0"]))
         for name, part in parts.items()
@@ -141,9 +141,11 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
     rows = rows[order] / lengths
     low, high = rows * (1, 1, 1, 0), rows * (1, 1, 0, 1)
     splits = np.arange(LEAST_SIDE, len(rows) - LEAST_SIDE + 1)
-    # The normal equations of a split: sums over the runs below it and those above it.
-    matrix = _both(low[:, :, None] * low[:, None], high[:, :, None] * high[:, None])[splits]
-    right = _both(low, high)[splits]
+    # The normal equations of a split are sums over the runs below it and those above it.
+    right, matrix = (
+        np.sum(above, axis=0) + np.cumsum(under - above, axis=0)[splits - 1]
+        for under, above in ((low, high), (low[:, :, None] * low[:, None], high[:, :, None] * high[:, None]))
+    )
     estimates = np.einsum("sij,sj->si", np.linalg.pinv(matrix, hermitian=True), right)
     squares = len(rows) - np.sum(estimates * right, axis=1)
     op, io = (estimates / lengths).T[2:]
@@ -160,14 +162,6 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
         if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
             return parts
     raise _refusal("one side of the maximum explains all runs as well as two do", "pi_op", "pi_io")
-
-
-def _both(low: Array, high: Array) -> Array:
-    """The sum of the first entries of `low` and the other ones of `high`, for each number of first entries."""
-    start = np.zeros_like(low[:1])
-    return np.concatenate((start, np.cumsum(low, axis=0))) + np.concatenate(
-        (np.cumsum(high[::-1], axis=0)[::-1], start)
-    )
 
 
 @record(eq=False)

@@ -51,13 +51,10 @@ def read_measurements(path: Path, model: str) -> Measurements:
             after = start + len(cell) + 1
         return Span(source, number, start + 1, number, after or len(line) + 1)
 
+    if twice := [name for name in (*COLUMNS[model], PRECISION) if names.count(name) > 1]:
+        raise error(rules.MEASUREMENTS, f"there are several columns `{twice[0]}`", span=place(HEADER))
     _check(
-        _problem(f"there are several columns `{name}`", place(HEADER))
-        for name in (*COLUMNS[model], PRECISION)
-        if names.count(name) > 1
-    )
-    _check(
-        _problem(f"{len(cells)} entries where the header has {len(names)}", place(run), hint=NUMBERS)
+        (f"{len(cells)} entries where the header has {len(names)}", place(run), "")
         for run, cells in enumerate(rows)
         if len(cells) != len(names)
     )
@@ -83,7 +80,7 @@ def measurements(
         raise error(rules.MEASUREMENTS, "the columns differ in length")
     rows = list(zip(*(columns[name] for name in names), strict=True))
     _check(
-        _problem(wrong, place(run, name), f"{name}[{run}]", NUMBERS)
+        (wrong, place(run, name), f"{name}[{run}]")
         for run, cells in enumerate(rows)
         for name, cell in zip(names, cells, strict=True)
         if (wrong := _wrong(name, cell))
@@ -101,13 +98,10 @@ def _form(model: str) -> str:
     return f"the columns are {', '.join(COLUMNS[model])}{more}, in SI units"
 
 
-def _problem(message: str, span: Span | None, path: str | None = None, hint: str | None = None) -> Diagnostic:
-    return Diagnostic(rules.MEASUREMENTS, message, span, path, hint=hint)
-
-
-def _check(problems: Iterable[Diagnostic]) -> None:
-    """Raise ArchlineError with the first ones, if there are any."""
-    if found := list(islice(problems, MAX_PROBLEMS)):
+def _check(problems: Iterable[tuple[str, Span | None, str]]) -> None:
+    """Raise ArchlineError with the first messages, each with its place, if there are any."""
+    found = [Diagnostic(rules.MEASUREMENTS, *each, hint=NUMBERS) for each in islice(problems, MAX_PROBLEMS)]
+    if found:
         raise ArchlineError(found)
 
 

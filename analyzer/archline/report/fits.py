@@ -40,12 +40,8 @@ def render(fit: Fit, width: int) -> str:
         share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
         rows.append([name, _si(name, each.value), f"+- {_si(name, margin, 2)}{share}", definition(name).meaning])
     repeated = f" ({counted(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
-    lines = [
-        f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}",
-        "",
-        *indented(table(rows, width - 2)),
-        "",
-    ]
+    title = f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}"
+    lines = [title, "", *indented(table(rows, width - 2)), ""]
     spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
     lines += wrap(
         f"condition number {fit.condition:.3g} ({MAX_CONDITION:g} at most); errors of the energies {spread:.2g} % "
@@ -65,7 +61,6 @@ def _si(name: str, value: float, digits: int = 4) -> str:
 def machine(fit: Fit, title: str) -> str:
     """A machine file that the fit's model can use: each number with its kind, error and source."""
     variants = [name.partition("@")[2] for name in fit.parameters if "@" in name]
-    head = {"title": title, **({"default_variant": variants[0]} if variants else {})}
     source = f"fit of {fit.data.source}, {fit.data.runs} runs, condition number {fit.condition:.3g} (archline fit)"
     seen = f"the largest of {fit.data.source}, {fit.data.runs} runs"
     tables: dict[str, dict[str, str]] = {}
@@ -80,7 +75,7 @@ def machine(fit: Fit, title: str) -> str:
         note = f"{variant} precision" if variant else "double precision, as the measurements name none"
         name = f"word@{variant}" if variant else "word"
         tables[name] = _quantity(str(BYTES[variant or "double"]), "B/word", "definition", note)
-    lines = _lines(head)
+    lines = _lines({"title": title, **({"default_variant": variants[0]} if variants else {})})
     for name, keys in tables.items():
         plain, _, variant = name.partition("@")
         lines += ["", f"[variant.{variant}.quantity.{plain}]" if variant else f"[quantity.{plain}]", *_lines(keys)]

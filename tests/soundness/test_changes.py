@@ -52,7 +52,8 @@ def test_edits_of_loops_have_the_verdicts_that_counts_show(tmp_path: Path) -> No
     assert found.problems == ()
     decided = 0
     for name, (before, after) in pairs.items():
-        counts = [(before.counted(*size), after.counted(*size)) for size in SIZES]
+        single = [(each.only, m) for each in after.nests if each.only is not None for m in (1, 3)]
+        counts = [(before.counted(*size), after.counted(*size)) for size in (*SIZES, *single)]
         for metric in ("flops", "work", "span"):
             rows = [each for each in found.changes if each.algorithm == f"{name}.algo::f" and each.metric == metric]
             values = [(one[metric], other[metric]) for one, other in counts]

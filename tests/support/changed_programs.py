@@ -72,16 +72,25 @@ INNER = (*BOUNDS, "i", "i + 1")
 
 @dataclass(frozen=True)
 class Nest:
-    """A loop nest with so many flops in its innermost body."""
+    """A loop nest with so many flops in its innermost body, which may run at one n `only`."""
 
     bounds: tuple[str, ...]
     flops: int
+    only: int | None = None
 
     @property
     def text(self) -> str:
-        lines = [f"{'    ' * (depth + 1)}for {'ijk'[depth]} in 0..{bound}:" for depth, bound in enumerate(self.bounds)]
-        body = " + ".join(["x[0]", *["2.0"] * (self.flops - 1)])
-        return "\n".join([*lines, f"{'    ' * (len(lines) + 1)}x[0] += {body}"]) + "\n"
+        heads = [f"for {'ijk'[depth]} in 0..{bound}:" for depth, bound in enumerate(self.bounds)]
+        heads[:0] = [] if self.only is None else [f"if n == {self.only}:"]
+        heads.append("x[0] += " + " + ".join(["x[0]", *["2.0"] * (self.flops - 1)]))
+        return "".join(f"{'    ' * depth}{head}\n" for depth, head in enumerate(heads, 1))
+
+    def whole(self, n: int, m: int) -> tuple[int, int]:
+        """Its flops and its work with the test."""
+        if self.only is None:
+            return self.counted(n, m)
+        flops, work = self.counted(n, m) if n == self.only else (0, 0)
+        return flops, work + 1
 
     def counted(self, n: int, m: int, i: int = 0, depth: int = 0) -> tuple[int, int]:
         """Its flops and its work, counted one by one."""
@@ -106,7 +115,7 @@ class Nests:
 
     def counted(self, n: int, m: int) -> dict[str, int]:
         """Its flops, and its work with the call."""
-        flops, work = (sum(parts) for parts in zip(*(each.counted(n, m) for each in self.nests), strict=True))
+        flops, work = (sum(parts) for parts in zip(*(each.whole(n, m) for each in self.nests), strict=True))
         return {"flops": flops, "work": work + 1, "span": work + 1}
 
     @staticmethod
@@ -114,10 +123,12 @@ class Nests:
         return Nests(tuple(_nest(random) for _ in range(random.randint(1, 3))))
 
     def edited(self, random: random.Random) -> Nests:
-        """The same with one change: a nest more or less, another bound, more or fewer flops."""
+        """The same with one change: a nest more or less, another bound, more or fewer flops, some at one n only."""
         at = random.randrange(len(self.nests))
         nest = self.nests[at]
-        match random.randrange(4):
+        match random.randrange(5):
+            case 4:
+                return Nests((*self.nests, replace(_nest(random), only=random.randint(5, 300))))
             case 0:
                 return Nests((*self.nests, _nest(random)))
             case 1 if len(self.nests) > 1:

@@ -263,8 +263,8 @@ FORKS = multiprocessing.get_start_method() == "fork"
 def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
-    decided = checks._decided
-    monkeypatch.setattr(checks, "_decided", lambda task: os._exit(1) if "s1" in task.target else decided(task))
+    group = checks._group
+    monkeypatch.setattr(checks, "_group", lambda each, task: os._exit(1) if "s1" in task.target else group(each, task))
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3
     assert "AL999" in result.err
@@ -275,7 +275,7 @@ def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.M
 def test_a_defect_in_a_process_is_reported(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
-    monkeypatch.setattr(checks, "_decided", lambda task: 1 // 0)
+    monkeypatch.setattr(checks, "_group", lambda each, task: 1 // 0)
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3
     assert "ZeroDivisionError" in result.err

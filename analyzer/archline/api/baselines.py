@@ -8,7 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 from archline.api.algorithms import Algorithm, algorithms
-from archline.api.changes import ChangeSearch, costs_of, earlier
+from archline.api.changes import ChangeSearch, Terms, costs_of, earlier
 from archline.changes.baseline import HEADER, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, CostChange
@@ -63,7 +63,7 @@ def compared_with(
     checked = set() if any("::" in each for each in targets) else {key.partition("::")[0] for key in after}
     before = earlier(file, folder, after, checked)
     current = {key: each for key, each in after.items() if key in before}
-    compared = ChangeSearch(tolerance, jobs, cached).found(dict(before), current)
+    compared = ChangeSearch(Terms(tolerance), jobs, cached).found(dict(before), current)
     changes = [_change(each) for each in compared.beyond_tolerance]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"

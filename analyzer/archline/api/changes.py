@@ -20,9 +20,9 @@ from typing import Any
 
 from archline.algebra.effort import OUT_OF_TIME, Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
-from archline.api import processes
 from archline.api.algorithms import Algorithm, Module, load, loads
 from archline.api.cost_changes import RecordedSubject, compared
+from archline.api.processes import Codec, R, Refused, T, kept
 from archline.api.settings import Names, check_known, share
 from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
@@ -44,6 +44,20 @@ SERIAL = ("flops", "work", "span", "io")
 VERSIONS = "older_version", "newer_version"
 """What the versions of an algorithm are called where they are compared."""
 Earlier = Algorithm | Entry
+
+
+@record
+class Terms:
+    """How versions are compared: up to a share, at sizes of interest, under further facts, in some seconds each."""
+
+    tolerance: Fraction = Fraction(0)
+    at: tuple[tuple[tuple[str, int], ...], ...] = ()
+    where: str = ""
+    seconds: int = 0
+
+
+Question = tuple[str, str, Terms]
+"""What changed between two canonical texts, empty for none, in terms with canonical sizes."""
 
 
 class Diff(Differences):
@@ -92,7 +106,8 @@ def diff(
     if newer in baselines:
         raise error(NO_BASELINE, f"`{newer}` is no program, and a baseline can only be BASE", path=newer)
     least = share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
-    search = ChangeSearch(least, jobs, cached, at, where, fitting, seconds)
+    terms = Terms(least, tuple(tuple(each.items()) for each in at), where, seconds)
+    search = ChangeSearch(terms, jobs, cached, fitting)
     with ExitStack() as stack:
         if older not in baselines:
             both = sides(older, newer, stack, left_out, within)
@@ -115,18 +130,6 @@ def earlier(file: str, folder: str, after: Container[str], checked: Container[st
         if f"{path}::{name}" in after or path in checked or not os.path.exists(os.path.join(folder, path)):
             found[f"{path}::{name}"] = entry
     return found
-
-
-@record
-class Question:
-    """What changed between canonical texts, empty for none; sizes of interest and further facts are canonical too."""
-
-    old: str
-    new: str
-    tolerance: Fraction
-    at: tuple[tuple[tuple[str, int], ...], ...]
-    where: str
-    seconds: int
 
 
 @record(eq=False)
@@ -180,18 +183,8 @@ class _Match:
 class ChangeSearch:
     """The search for what changed between two versions of programs: algorithms by `path::name`."""
 
-    def __init__(
-        self,
-        tolerance: Fraction,
-        jobs: int | None,
-        cached: bool,
-        at: Sequence[Mapping[str, int]] = (),
-        where: str = "",
-        fitting: bool = False,
-        seconds: int = 0,
-    ) -> None:
-        self._tolerance, self._at, self._where, self._fitting, self._seconds = tolerance, at, where, fitting, seconds
-        self._jobs, self._cached = jobs, cached
+    def __init__(self, terms: Terms, jobs: int | None, cached: bool, fitting: bool = False) -> None:
+        self._terms, self._jobs, self._cached, self._fitting = terms, jobs, cached, fitting
         self._problems: dict[str, Diagnostic] = {}
         # How many costs the algorithms of a file have that is the same; None for another.
         self._unchanged: dict[str, int | None] = {}
@@ -236,8 +229,8 @@ class ChangeSearch:
         self._names += [Names.of(each.module, each.node) for each in algorithms]
         # A file that cannot be read may have a size that is missing.
         if not self._problems:
-            given = {} if self._fitting else {name: (value, None) for each in self._at for name, value in each.items()}
-            facts = parse_facts(self._where, "--where") if self._where else ()
+            given = {name: (value, None) for each in self._terms.at for name, value in each if not self._fitting}
+            facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
             check_known({**given, **{name: (None, each.span) for each in facts for name in s.names(each)}}, self._names)
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
@@ -298,24 +291,21 @@ class ChangeSearch:
         }
         yield from _paired(before, after, lambda key: (forms[key].header, tuple(known.get(key, [key]))))
 
-    def _compared(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | processes.Refused]]:
+    def _compared(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | Refused]]:
         """What changed of each; of those that differ in names alone nothing has to be derived."""
-        asked = [(each, self._question(each)) for each in matches if each.forms[0] != each.forms[1]]
-        found = processes.kept(
-            "changes", _compared, [question for _, question in asked], (_data, _read), self._jobs, self._cached
-        )
-        yield from zip((match for match, _ in asked), found, strict=True)
-        for each in matches:
-            if each.forms[0] == each.forms[1]:
-                yield each, [CostChange(metric, r.EQUAL) for metric in _metrics(each.latest.node)]
+        asked = {each: self._question(each) for each in matches if each.forms[0] != each.forms[1]}
+        found = _kept("changes", _compared, [*asked.values()], (_data, _read), self._jobs, self._cached)
+        yield from zip(asked, found, strict=True)
+        for each in (each for each in matches if each not in asked):
+            yield each, [CostChange(metric, r.EQUAL) for metric in _metrics(each.latest.node)]
 
     def _question(self, match: _Match) -> Question:
-        numbers = {name: number for number, name in match.names.items()}
+        numbers, terms = {name: number for number, name in match.names.items()}, self._terms
         old, new = (each.text if each else "" for each in match.forms)
-        at = tuple(tuple((numbers.get(name, name), value) for name, value in each.items()) for each in self._at)
-        return Question(old, new, self._tolerance, at, renamed(self._where, numbers), self._seconds)
+        at = tuple(tuple((numbers.get(name, name), value) for name, value in each) for each in terms.at)
+        return old, new, replace(terms, at=at, where=renamed(terms.where, numbers))
 
-    def _refused(self, match: _Match, problems: processes.Refused) -> list[CostChange]:
+    def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
         """Nothing, after noting why a version has no costs, or an entry of a baseline none that can be read."""
         for each in problems:
             if each.rule == NO_BASELINE and isinstance(match.old, Entry):
@@ -326,7 +316,7 @@ class ChangeSearch:
         for version in (match.old, match.new):
             try:
                 if isinstance(version, Algorithm):
-                    version.cost(own_facts(version, self._where))
+                    version.cost(own_facts(version, self._terms.where))
             except ArchlineError as problem:
                 self._note(problem)
         return []
@@ -364,43 +354,47 @@ def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
 
 def costs_of(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
     """What is written of the costs of canonical programs; nothing of one that certainly fails."""
-    found = processes.kept("costs", _costs, texts, (list[str], list[str]), jobs, cached)
+    found = _kept("costs", _costs, texts, (list, list[str]), jobs, cached)
     return [each if isinstance(each, list) else [] for each in found]
 
 
 def _costs(text: str) -> list[str]:
-    return written(_version(text, VERSIONS[1]).cost().costs)
+    return written(_version(text, VERSIONS[1], "").cost().costs)
+
+
+def _kept(
+    name: str, work: Callable[[T], R], tasks: Sequence[T], codec: Codec[R], jobs: int | None, cached: bool
+) -> list[R | Refused]:
+    return kept(lambda task: (name, task) if cached else None, work, tasks, codec, jobs)
 
 
 def _compared(question: Question) -> list[CostChange]:
     """What changed. Raises ArchlineError for a version that certainly fails, or an entry that cannot be read."""
-    new = _subject(question, question.new, VERSIONS[1]) if question.new else None
+    before, after, terms = question
+    new = _derived(after, VERSIONS[1], terms) if after else None
     old: AlgorithmSubject | None = None
-    if question.old.startswith("algorithm "):
-        old = _subject(question, question.old, VERSIONS[0])
-    elif question.old and new is not None:
-        version = _version(question.new, VERSIONS[0])
-        version = version.assuming(own_facts(version, question.where))
-        old = RecordedSubject(version, question.old.split("\n"), new.report)
-    allow(question.seconds)
-    found = compared(old, new, question.tolerance, [dict(each) for each in question.at])
+    if before.startswith("algorithm "):
+        old = _derived(before, VERSIONS[0], terms)
+    elif before and new is not None:
+        old = RecordedSubject(_version(after, VERSIONS[0], terms.where), before.split("\n"), new.report)
+    allow(terms.seconds)
+    found = compared(old, new, terms.tolerance, [dict(each) for each in terms.at])
     return [replace(each, reason=each.reason or OUT_OF_TIME) for each in found] if Clock.late else found
 
 
-def _subject(question: Question, text: str, name: str) -> AlgorithmSubject:
-    """A version under further facts, whose costs are derived. Raises ArchlineError."""
-    allow(question.seconds)
-    version = _version(text, name)
-    found = AlgorithmSubject(version.assuming(own_facts(version, question.where)))
-    # Each version is derived in its own time.
+def _derived(text: str, name: str, terms: Terms) -> AlgorithmSubject:
+    """A version whose costs are derived, in its own time. Raises ArchlineError."""
+    allow(terms.seconds)
+    found = AlgorithmSubject(_version(text, name, terms.where))
     tuple(found.report.costs)
     return found
 
 
-def _version(text: str, name: str) -> Algorithm:
-    """The algorithm of a canonical text under a name. Raises ArchlineError."""
+def _version(text: str, name: str, where: str) -> Algorithm:
+    """The algorithm of a canonical text under a name and further facts. Raises ArchlineError."""
     main = text.removeprefix("algorithm ").partition("(")[0]
-    return loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]
+    found = loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]
+    return found.assuming(own_facts(found, where))
 
 
 def _data(changes: list[CostChange]) -> list[dict[str, Any]]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
-from archline.api import processes, result_cache
+from archline.api import processes
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts
-from archline.language.source import Source, is_path, recorded
+from archline.language.source import Source, is_path
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
 from archline.report.view import CheckView, Contract, Group, Place, Stop, contract, relative
@@ -48,23 +46,17 @@ class Task:
         """What its outcome is kept for."""
         return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
 
-    def known(self) -> CheckView | None:
-        """What was decided of it before."""
-        with suppress(LookupError, TypeError, AttributeError):
-            return None if self.source is not None else _view(result_cache.find(self.asked))
-        return None
-
 
 def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = True) -> list[Outcome]:
     """The outcome of each task, in order, by so many processes (None: one a processor).
 
     `cached`: outcomes are read from the user's cache where it has them, and written there.
     """
-    known = {task: view for task in tasks if (view := task.known()) is not None} if cached else {}
-    left = [task for task in dict.fromkeys(tasks) if task not in known]
-    found = processes.results(partial(_outcome, cached), left, jobs)
-    every: dict[Task, Outcome] = {**known, **dict(zip(left, found, strict=True))}
-    return [every[task] for task in tasks]
+
+    def asked(task: Task) -> object:
+        return task.asked if cached and task.source is None else None
+
+    return processes.kept(asked, _decided, tasks, (asdict, _view), jobs)
 
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
@@ -76,19 +68,6 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
     for module in (_module(each)[0] for each in tasks):
         for name in module:
             module[name].assuming(left)
-
-
-def _outcome(cached: bool, task: Task) -> Outcome:
-    try:
-        with recorded() as read:
-            view = _decided(task)
-        if cached and task.source is None:
-            result_cache.store(task.asked, read, asdict(view))
-        return view
-    except ArchlineError as problem:
-        return tuple(problem.diagnostics)
-    finally:
-        allow(0)
 
 
 def _decided(task: Task) -> CheckView:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
-from itertools import islice
-from multiprocessing import Pipe, Process
-from multiprocessing.connection import Connection, wait
+from multiprocessing import parent_process
+from threading import Thread
 from typing import Any, TypeVar
 
 from archline.algebra.effort import allow
@@ -19,40 +20,43 @@ from archline.language.source import recorded
 
 T = TypeVar("T")
 R = TypeVar("R")
+Codec = tuple[Callable[[R], object], Callable[[Any], R]]
+"""What makes something for JSON of a result, and what reads that back."""
 Refused = tuple[Diagnostic, ...]
-PATIENCE = 2.0
-"""Seconds after which an idle process looks whether its parent is still there."""
+"""What is wrong with what a task is about."""
 
 
 def kept(
-    name: str,
+    asked: Callable[[T], object],
     work: Callable[[T], R],
     tasks: Sequence[T],
-    codec: tuple[Callable[[R], object], Callable[[Any], R]],
+    codec: Codec[R],
     jobs: int | None = None,
-    cached: bool = True,
 ) -> list[R | Refused]:
     """What a function gives for each task, in order, or what is wrong with it where it raises an ArchlineError.
 
-    Where it is `cached`, results are read from the user's cache by the name and the task, and written there as what the
-    codec makes of them; the codec's other half reads that back.
+    Results are read from the user's cache by what is `asked`, and written there as what the codec makes of them, whose
+    other half reads that back; None is not asked there.
     """
+    keys = {each: asked(each) for each in tasks}
     known: dict[T, R | Refused] = {}
-    for each in dict.fromkeys(tasks if cached else ()):
+    for task, key in keys.items():
         with suppress(LookupError, TypeError, AttributeError):
-            if (found := result_cache.find((name, each))) is not None:
-                known[each] = codec[1](found)
-    left = [each for each in dict.fromkeys(tasks) if each not in known]
-    known |= zip(left, results(partial(_worked, name, work, codec[0] if cached else None), left, jobs), strict=True)
+            if key is not None and (found := result_cache.find(key)) is not None:
+                known[task] = codec[1](found)
+    left = [(task, key) for task, key in keys.items() if task not in known]
+    answers = results(partial(_worked, work, codec[0]), left, jobs)
+    known |= {task: answer for (task, _), answer in zip(left, answers, strict=True)}
     return [known[each] for each in tasks]
 
 
-def _worked(name: str, work: Callable[[T], R], data: Callable[[R], object] | None, task: T) -> R | Refused:
+def _worked(work: Callable[[T], R], data: Callable[[R], object], asked: tuple[T, object]) -> R | Refused:
+    task, key = asked
     try:
         with recorded() as read:
             found = work(task)
-        if data is not None:
-            result_cache.store((name, task), read, data(found))
+        if key is not None:
+            result_cache.store(key, read, data(found))
         return found
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
@@ -71,32 +75,15 @@ def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None)
     # Processes that are forked need not import it each.
     from archline.api import trials  # noqa: F401
 
-    found: dict[int, R] = {}
-    waiting, busy = iter(enumerate(tasks)), dict[Connection, tuple[int, T]]()
-    processes: list[Process] = []
+    pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
     try:
-        for number, task in islice(waiting, jobs):
-            ours, theirs = Pipe()
-            processes.append(Process(target=_serve, args=(work, theirs, os.getpid()), daemon=True))
-            processes[-1].start()
-            theirs.close()
-            ours.send(task)
-            busy[ours] = number, task
-        while busy:
-            for each in wait(list(busy)):
-                assert isinstance(each, Connection)
-                number, task = busy.pop(each)
-                found[number] = _answer(each, task)
-                following = next(waiting, None)
-                if following is not None:
-                    each.send(following[1])
-                    busy[each] = following
+        return list(pool.map(work, tasks))
+    except BrokenProcessPool:
+        raise RuntimeError("a process ended without an answer") from None
     finally:
-        for process in processes:
-            if process.pid is not None:
-                process.terminate()
-                process.join()
-    return [found[number] for number in range(len(tasks))]
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
 def _processors() -> int:
@@ -104,27 +91,14 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _answer(connection: Connection, task: T) -> R:  # type: ignore[type-var]
-    """What a process found. Raises its exception, and RuntimeError where it ended without an answer."""
-    try:
-        answer = connection.recv()
-    except (EOFError, ConnectionError):
-        raise RuntimeError(f"the process that worked on {task!s:.120} ended without an answer") from None
-    if isinstance(answer, Exception):
-        raise answer
-    found: R = answer
-    return found
-
-
-def _serve(work: Callable[[T], R], connection: Connection, parent: int) -> None:
-    """Answer one task after the other for as long as the parent lives."""
+def _end_with_parent() -> None:
+    """Let this process end at an interrupt, and whatever ends its parent."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    while True:
-        while not connection.poll(PATIENCE):
-            if os.getppid() != parent:
-                return
-        try:
-            answer: R | Exception = work(connection.recv())
-        except Exception as problem:
-            answer = problem
-        connection.send(answer)
+    Thread(target=_wait, daemon=True).start()
+
+
+def _wait() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)

@@ -35,7 +35,9 @@ def present(folder: Path) -> list[str]:
     """The programs below a folder of the work tree, but for those that git ignores."""
     listed = _require(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = sorted({os.fsdecode(each) for each in listed.split(b"\0")})
-    return [each for each in names if each.endswith(SUFFIX) and (folder / each).is_file()]
+    # Revisions have links as files of their own kind.
+    plain = (each for each in names if each.endswith(SUFFIX) and not (folder / each).is_symlink())
+    return [each for each in plain if (folder / each).is_file()]
 
 
 def merge_base(folder: Path, one: str, other: str) -> str:

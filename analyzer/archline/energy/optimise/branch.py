@@ -92,6 +92,8 @@ class Branching:
             middle = np.where(high - low >= FAR, np.clip(0, low, high), (low + high) / 2)[0]
             self._improve(model.low, model.high, middle)
         while len(low) and self.boxes < MOST_BOXES and rounds < MOST_ROUNDS and not late():
+            if self.value + model.constant <= 0:
+                break
             places, rounds = np.argsort(order, kind="stable"), rounds + 1
             first, rest = places[:TOGETHER], places[TOGETHER:]
             found, errors = self._reduced(low[first], high[first])

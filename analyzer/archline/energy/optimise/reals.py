@@ -113,7 +113,7 @@ def _range(variable: Variable) -> tuple[float | None, float | None]:
 def _logs(variable: Variable) -> tuple[float, float]:
     """The logarithms of a range."""
     low, high = _range(variable)
-    return log(low) if low else -FAR, FAR if high is None else log(high) if high else -FAR
+    return log(low) if low else -FAR, FAR if high is None else log(high or exp(-FAR))
 
 
 class _Answer:
@@ -121,16 +121,11 @@ class _Answer:
 
     def __init__(self, problem: Problem, model: Model, best: Local, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
-        pairs = [self.model.level(1.0), *self.model.pairs]
-        used = {
-            index
-            for pair, weight in zip(pairs, self.best.weights, strict=True)
-            if weight > HELD
-            for index in _held(*pair)
-        }
-        for place in reversed(range(len(self.model.sums))):
-            used |= _held(self.model.sums[place]) if len(problem.variables) + place in used else set()
-        self.free = [index for index in range(len(problem.variables)) if closed and index not in used]
+        pairs, numbers = [model.level(1.0), *model.pairs], range(len(problem.variables))
+        used = set().union(*(_held(*pair) for pair, weight in zip(pairs, best.weights, strict=True) if weight > HELD))
+        for number, each in reversed([*enumerate(model.sums, len(numbers))]):
+            used |= _held(each) if number in used else set()
+        self.free = [index for index in numbers if closed and index not in used]
 
     def _number(self, index: int, y: float) -> Number:
         """The value of a variable, without what rounding puts outside its range."""
@@ -144,9 +139,8 @@ class _Answer:
         for index, each in enumerate(self.problem.variables):
             (low, high), y = _range(each), self.best.y[index]
             if index not in self.free and ((low is None and y <= 1 - FAR) or (high is None and y >= FAR - 1)):
-                message = (
-                    f"{self.problem.minimise} falls without end where `{each.name}` {'rises' if y > 0 else 'falls'}"
-                )
+                way = "rises" if y > 0 else "falls"
+                message = f"{self.problem.minimise} falls without end where `{each.name}` {way}"
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {each.name}=...")
 
     def variables(self) -> tuple[dict[str, Number], dict[str, Number | Span]]:
@@ -166,8 +160,8 @@ class _Answer:
         """The range of each variable among points within a share of the optimum."""
         near = self.model.level(value * (1 + NEAR) - self.model.constant)
         y, low, high = self.best.y, self.model.low, self.model.high
-        spans = (self._span(index, y, low, high, near) for index in range(len(self.problem.variables)))
-        return {each.name: self._numbers(index, *next(spans)) for index, each in enumerate(self.problem.variables)}
+        spans = [self._numbers(index, *self._span(index, y, low, high, near)) for index in range(len(y))]
+        return {each.name: span for each, span in zip(self.problem.variables, spans, strict=True)}
 
     def _span(self, index: int, y: Vector, low: Vector, high: Vector, *more: Pair) -> tuple[float, float]:
         """The least and the largest logarithm of a variable at points that one search connects with a feasible one."""
@@ -187,13 +181,10 @@ class _Answer:
         """Formulas of the variables that are real and not at ends of their ranges."""
         every = self.problem.variables
         known = {**values, **{each.key: float(at[each.name]) for each in every}}
-        sides = [self.problem.sides(index) for index in self._binding]
-        slopes = self.best.slopes
-        unknown = [
-            i for i, each in enumerate(every) if i not in self.free and not each.integer and abs(slopes[i]) <= HELD
-        ]
+        fixed = {*self.free, *np.flatnonzero(np.abs(self.best.slopes) > HELD)}
+        unknown = [each.key for index, each in enumerate(every) if index not in fixed and not each.integer]
         objective = self.problem.end(self.problem.bounds["objective"])
-        found = closed_forms(objective, sides, [every[index].key for index in unknown], known)
+        found = closed_forms(objective, [self.problem.sides(index) for index in self._binding], unknown, known)
         return {each.name: found[each.key] for each in every if each.key in found}
 
     @property

@@ -143,11 +143,15 @@ def test_few_sizes_are_all_evaluated() -> None:
     assert (divided.outcome, divided.reason) == ("holds", f"evaluated at all {pairs} sizes")
 
 
-def test_a_large_range_is_decided_where_both_sides_rise() -> None:
+def test_a_large_range_is_decided_by_boxes() -> None:
     """(n - 20000)*(n - 20001) is below 0 between whole numbers alone, and at none of a million."""
     found = decided("40001*flops(line) <= flops(table, m = n) + 400020000 where n <= 10^6")
     assert found.outcome == "holds"
-    assert found.reason.startswith("both sides rise with each size; decided by ")
+    assert found.reason.startswith("decided by ")
+    falling = decided(
+        "flops(table, m = k) + (flops(line) - 20000)*(flops(line) - 20001) >= n*k where n <= 10^6, k <= 5"
+    )
+    assert falling.outcome == "holds"
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
-from functools import cached_property, reduce
-from itertools import islice, product
+from functools import cached_property, partial, reduce
+from itertools import islice
 from math import floor, log10
 from typing import Any
 
 from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.algebra.evaluate.exact import evaluate as evaluated
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
@@ -258,16 +257,14 @@ class CostOrder:
 
     def _at_least(self, value: Poly, case: _Case, strict: bool) -> bool:
         """Whether a polynomial of amounts and their maxima is never negative, or always positive."""
-        facts, exact, fractions = case[0], dict[str, Poly](), dict[str, _Ends]()
-        for name, (lowers, uppers) in case[1].items():
-            same = next((each for each in lowers if each in uppers), None)
-            if same is not None:
-                exact[name] = same
-            elif self.amounts[name].whole:
-                facts = facts.with_symbol(name, (ZERO, *lowers), uppers)
+        facts, ends = case
+        exact, fractions = _exact(ends), dict[str, _Ends]()
+        for name in (each for each in ends if each not in exact):
+            if self.amounts[name].whole:
+                facts = facts.with_symbol(name, (ZERO, *ends[name][0]), ends[name][1])
             else:
                 # What is known of symbols is known of integers.
-                fractions[name] = lowers, uppers
+                fractions[name] = ends[name]
         maxima = {each: value.coefficients(each) for each in value.atoms() if _is_maximum(each, self.amounts)}
         shows = _positive if strict else never_negative
         for parts in () if maxima and fractions else ([value],) if strict else ([value], list(_alike(value))):
@@ -300,36 +297,38 @@ class CostOrder:
         return found
 
     def _by_boxes(self) -> OrderVerdict | None:
-        """The verdict on a finite range where bounds of both sides rise with each size: by the corners of boxes."""
+        """The verdict on a finite range, by bounds over boxes of sizes that are halved until these tell."""
+        import numpy as np
+
+        from archline.algebra.evaluate.boxes import Boxes
+
         box, ((_, ends), *others) = self.sizes.box, self._cases(apart=False)
-        sides = [fold(each, self._symbols) for each in (self.left, self.right)]
-        maxima = any(_is_maximum(atom, self.amounts) for each in sides for atom in each.above.atoms())
-        if box is None or self.relation not in ("<=", ">=") or others or maxima or any(s.below != ONE for s in sides):
+        values = [*self._margins, *self._symbols.divisors]
+        maxima = any(_is_maximum(atom, self.amounts) for each in values for atom in each.atoms())
+        if box is None or others or maxima or self.relation == "==":
             return None
-        facts = Facts()
-        for name, (least, _) in box.items():
-            facts = facts.with_symbol(name, (Poly.constant(least),))
-        less, more = (each.above for each in (sides if self.relation == "<=" else sides[::-1]))
-        upper, lower = -self._least(-less, ends), self._least(more, ends)
-        for name, value in product(box, (upper, lower)):
-            after = value.substitute({name: Poly.symbol(name) + 1})
-            if not value.names <= box.keys() or not never_negative(after - value, facts):
-                return None
-        pending, asked = [box], 0
-        while pending and asked < MAX_SIZES:
-            part, asked = pending.pop(), asked + 1
-            first, last = ({name: ends[side] for name, ends in part.items()} for side in (0, 1))
-            if first == last:
-                found = self._at(first) if self.sizes.allowed(first) and self._has_runs(first) else None
+        values = [self._least(each.substitute(_exact(ends)), ends) for each in values]
+        strict = [self.relation in ("<", ">")] * len(self._margins) + [True] * len(self._symbols.divisors)
+        left, asked, names = np.array([list(zip(*box.values(), strict=True))]), 0, list(box)
+        while len(left) and asked + len(left) <= MAX_SIZES:
+            asked += len(left)
+            lows, highs = (dict(zip(names, left[:, side].T, strict=True)) for side in (0, 1))
+            boxes = Boxes(lows, highs, names)
+            least = [boxes.ends(partial(Boxes.of, value=each))[0] for each in values]
+            told = [low > 0 if positive else low >= 0 for low, positive in zip(least, strict, strict=True)]
+            left = left[~np.all(told, axis=0)]
+            whole = np.all(left[:, 0] == left[:, 1], axis=1)
+            for point in (dict(zip(names, row, strict=True)) for row in left[whole][:, 0].tolist()):
+                found = self._at(point) if self.sizes.allowed(point) and self._has_runs(point) else None
                 if found is not None and found.outcome != "holds":
                     return found if found.outcome == "fails" else None
-            elif evaluated(upper, last) > evaluated(lower, first):
-                name = max(part, key=lambda each: last[each] - first[each])
-                middle = (first[name] + last[name]) // 2
-                pending += [{**part, name: (middle + 1, last[name])}, {**part, name: (first[name], middle)}]
-        return (
-            None if pending else self._holding(f"both sides rise with each size; decided by {asked:,} boxes of sizes")
-        )
+            left = left[~whole]
+            rows, widest = np.arange(len(left)), (left[:, 1] - left[:, 0]).argmax(axis=1)
+            lower, upper = left.copy(), left.copy()
+            lower[rows, 1, widest] = left[rows, :, widest].sum(axis=1) // 2
+            upper[rows, 0, widest] = lower[rows, 1, widest] + 1
+            left = np.concatenate([lower, upper])
+        return None if len(left) else self._holding(f"decided by {asked:,} boxes of sizes")
 
     def _least(self, value: Poly, amounts: Mapping[str, _Ends]) -> Poly:
         """What a polynomial without maxima of amounts is at least: each by the bound that makes it less.
@@ -396,6 +395,11 @@ def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts
             yield from _parts(facts.with_nonnegative(-value), conditions[1:])
             facts = facts.with_nonnegative(value)
     yield facts
+
+
+def _exact(amounts: Mapping[str, _Ends]) -> dict[str, Poly]:
+    """The values of amounts of which a lower bound is an upper one."""
+    return {name: each for name, (lowers, uppers) in amounts.items() for each in lowers if each in uppers}
 
 
 def _is_maximum(atom: Atom, amounts: Container[str]) -> bool:

@@ -109,6 +109,9 @@ def test_boxes_find_what_all_points_do(monkeypatch: pytest.MonkeyPatch, target: 
         assert every.value * (1 - 1e-12) <= found.value <= every.value * (1 + 1e-6)
         assert every.value * (1 - 1.1e-6) <= found.bound <= every.value * (1 + 1e-12)
         assert found.at.keys() == every.at.keys()
+        # What binds does so at all points too; of other optima with the same value other constraints may.
+        assert found.at != every.at or set(found.binding) <= set(every.binding)
+        assert bool(found.binding) == bool(every.binding)
 
 
 def test_a_lattice_of_many_raw_points_whose_facts_leave_few_is_enumerated(tmp_path: Any) -> None:

@@ -65,7 +65,10 @@ def amounts(target: str, fixed: tuple[tuple[str, int], ...], point: tuple[tuple[
         (found,) = energies([chosen], [machine("jaketown")], None, unplaced(at), Settings())
     except al.ArchlineError:
         return None
-    return found.result.estimate.amounts
+    known = found.result.estimate.amounts
+    # Facts may be about the number of processors, which follows from the axes.
+    at = {"P": int(known["P"].lower), **at}
+    return None if any(holds(fact, at) is False for fact in chosen.where) else known
 
 
 subject_of = cache(subject)
@@ -131,6 +134,129 @@ def test_the_optimum_is_that_of_all_points(target: str) -> None:
         for name in over:
             low, high = found.ranges[name]
             assert (low, high) == (min(point[name] for point in near), max(point[name] for point in near))
+
+
+PAPER = [pytest.param(each, marks=long) for each in (NBODY, MATMUL, CAPS, LU)]
+"""What the questions of the paper are asked of, by derived costs; each answer is held against all points."""
+
+
+def drawn_instance(target: str, source: random.Random) -> tuple[dict[str, Any], list[tuple[Point, Estimate]]]:
+    """An instance, and its values at all points."""
+    choices, over, most = GRIDS[target]
+    fixed = {name: source.choice(values) for name, values in choices.items()}
+    parameters = drawn_parameters(source)
+    asked = {
+        "over": [f"{name}={0 if name == 'd' else 1}..{most[name]}" for name in over],
+        "at": fixed, "machine": "jaketown", "parameters": parameters,
+    }  # fmt: skip
+    return asked, list(every_point(target, fixed, most, parameters))
+
+
+def most(estimate: Estimate, name: str) -> Fraction:
+    """The upper end of an answer, or of the power of a processor."""
+    found = estimate.by(name.removesuffix("/P"))
+    assert found is not None
+    return found.upper / estimate.amounts["P"].lower if name.endswith("/P") else found.upper
+
+
+def hold_against_all_points(target: str, by: str, limited: str = "") -> None:
+    """Compare the least by some answer, where another one is limited to what half of the points need."""
+    source = random.Random(f"{target} {by} {limited}")
+    for _ in range(drawn(8, least=1)):
+        asked, points = drawn_instance(target, source)
+        allowed = points
+        if limited:
+            limit = sorted(most(each, limited) for _, each in points)[len(points) // 2]
+            asked["subject"] = f"{limited} <= {float(limit * Fraction(1001, 1000)):.6e}"
+            allowed = [pair for pair in points if float(most(pair[1], limited)) <= float(limit) * 1.001]
+        found = al.optimise(al.algorithm(target), minimise=by, **asked).found
+        least = min(float(most(each, by)) for _, each in allowed)
+        assert (found.status, found.gap) == ("optimal", 0)
+        assert found.value == pytest.approx(least, rel=1e-9)
+        at = next(each for point, each in allowed if point == dict(found.at))
+        assert float(most(at, by)) == pytest.approx(least, rel=1e-9)
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_question_a_least_energy(target: str) -> None:
+    hold_against_all_points(target, "energy")
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_question_b_least_energy_within_a_time(target: str) -> None:
+    hold_against_all_points(target, "energy", "time")
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_question_c_least_time_within_an_energy(target: str) -> None:
+    hold_against_all_points(target, "time", "energy")
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_question_d_least_energy_and_time_within_a_power(target: str) -> None:
+    """The paper leaves least time within a power open for products of matrices."""
+    hold_against_all_points(target, "energy", "power")
+    hold_against_all_points(target, "time", "power")
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_question_e_least_energy_and_time_within_the_power_of_a_processor(target: str) -> None:
+    hold_against_all_points(target, "energy", "power/P")
+    hold_against_all_points(target, "time", "power/P")
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_an_open_problem_least_average_power(target: str) -> None:
+    hold_against_all_points(target, "power")
+
+
+@pytest.mark.parametrize("target", PAPER)
+def test_question_f_what_machine_does_so_many_flops_per_joule(target: str) -> None:
+    """Fewest halvings, as the values at all numbers of halvings say; and the least time of sizes that some gamma_e allows."""
+    source = random.Random(f"{target} halved")
+    asked, points = drawn_instance(target, source)
+    point, _ = source.choice(points)
+    base = machine("jaketown").with_parameters(
+        {name: parameter(name, value) for name, value in asked["parameters"].items()}
+    )
+    held = amounts(target, tuple(asked["at"].items()), tuple(point.items()))
+    halved: dict[tuple[int, int], Fraction] = {}
+    for first, second in product(range(12), repeat=2):
+        times = {"gamma_e": first, "beta_e": second, "delta_e": second}
+        moved = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
+        rate = model("linear")(base.with_parameters(moved), held).flops_per_joule
+        assert rate is not None
+        halved[first, second] = rate.lower
+    wanted = Fraction(f"{float(halved[0, 0] + (halved[11, 11] - halved[0, 0]) / 3):.5e}")
+    if halved[0, 0] < wanted:
+        fixed = {**asked, "at": {**asked["at"], **point}, "over": ()}
+        subject = f"flops_per_joule >= {float(wanted):.5e}"
+        found = al.optimise(target, halve="gamma_e,beta_e=delta_e", subject=subject, **fixed).found
+        assert found.value == min(sum(count) for count, rate in halved.items() if rate >= wanted)
+    cheap = base.with_parameters({"gamma_e": parameter("gamma_e", "1e-12")})
+    rates = {}
+    for place, estimate in points:
+        rate = model("linear")(cheap, amounts(target, tuple(asked["at"].items()), tuple(place.items()))).flops_per_joule
+        if rate is not None:
+            rates[tuple(place.items())] = rate.lower, most(estimate, "time")
+    limit = sorted(rate for rate, _ in rates.values())[len(rates) // 2] * Fraction(999, 1000)
+    over = [*asked["over"], "gamma_e=1e-12..1e-8"]
+    subject = f"flops_per_joule >= {float(limit):.6e}"
+    found = al.optimise(target, minimise="time", subject=subject, **{**asked, "over": over}).found
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(float(min(time for rate, time in rates.values() if rate >= limit)), rel=1e-6)
+
+
+@long
+def test_an_open_problem_the_latency_of_lu() -> None:
+    """Where messages are dear, the least time is that of the fewest."""
+    source = random.Random("latency")
+    for _ in range(drawn(6, least=1)):
+        asked, points = drawn_instance(LU, source)
+        slow = {**asked["parameters"], "alpha_t": "1"}
+        found = al.optimise(LU, minimise="time", **{**asked, "parameters": slow}).found
+        messages = {tuple(point.items()): each.amounts["messages"].upper for point, each in points}
+        assert messages[tuple((name, int(found.at[name])) for name in GRIDS[LU][1])] == min(messages.values())
 
 
 FACTS = [

@@ -205,6 +205,14 @@ class _Task:
             elif name in QUANTITIES:
                 yield Variable(name, name, False, low, high)
             else:
+                processors = (
+                    None if isinstance(self.chosen, FormulaSubject) else processors_of(self.chosen.algorithm.node)
+                )
+                if name == "P" and processors is not None:
+                    axes = ",".join(each for each in self.sizes if each in s.names(processors))
+                    hint = f'write --over {axes}, and --where "P <= 64" for a range'
+                    message = f"P follows from the axes of the grid: P = {format_fact(processors)}"
+                    raise error(rules.OPTIONS_CLASH, message, hint=hint)
                 near = did_you_mean(name, [*self.sizes, *QUANTITIES])
                 message = f"`{self.chosen.name}` has no size `{name}`, and there is no quantity of that name"
                 raise error(rules.UNKNOWN_SIZE, message, hint=near)
@@ -251,7 +259,8 @@ class _Task:
                 found = self._found(problem.attaining(index, kept), more)
                 value, least = found.value if problem.upper else found.lower, not names_in(each.right)
                 if value and found.status == OPTIMAL:
-                    number = format_si(Fraction(value if least else 1 / value), each.unit.removeprefix("1"))
+                    best, unit = value if least else 1 / value, each.unit.removeprefix("1")
+                    number = format_si(Fraction(best), unit) if unit else f"{best:.12g}"
                     yield f"{each.bounded} {'>=' if least else '<='} {number}"
 
     def _problem(self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool) -> Problem:
@@ -379,7 +388,7 @@ class _Task:
 
     def _least(self) -> dict[str, int]:
         names = self.chosen.names
-        return {each.name: names.least(each.name) or 0 for each in self.variables}
+        return {each.name: 0 if each.name in self.halved else names.least(each.name) or 0 for each in self.variables}
 
     def _excluded(self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]) -> tuple[str, ...]:
         """Facts and ranges that no point satisfies together."""

@@ -26,7 +26,7 @@ MOST = 1_000_000
 """So many boxes and points are looked at, within the time that a command has."""
 DIVES = 4
 """Of so many boxes points in the middle are evaluated at each step, until boxes are small."""
-RARELY = 256
+RARELY = 8
 """Variables of which facts give few values in small boxes are cut only where they are so many times as wide."""
 BATCH = 1024
 CHUNK = 2**14
@@ -191,7 +191,7 @@ class BoxSearch:
     best: float = np.inf
     least: float = np.inf
     count: int = 0
-    found: list[tuple[Points, Array]] = field(default_factory=list)
+    found: list[tuple[Points, Array, Any]] = field(default_factory=list)
 
     exhausted: bool = False
 
@@ -232,12 +232,13 @@ class BoxSearch:
         """What is above the best value by a share of it, or below."""
         return self.best + share * abs(self.best) if self.best < np.inf else np.inf
 
-    def _near(self) -> tuple[Points, Array]:
-        """Of the points found the best ones, so far as they are near the best, with bounds."""
-        points, keys = _joined([each for each, _ in self.found]), np.concatenate([keys for _, keys in self.found])
-        order = np.argsort(keys, kind="stable")[:KEPT]
+    def _near(self) -> tuple[Points, Array, Any]:
+        """Of the points found the best ones, so far as they are near the best: bounds, and which are feasible."""
+        points = _joined([each for each, _, _ in self.found])
+        keys, feasible = (np.concatenate([each[place] for each in self.found]) for place in (1, 2))
+        order = np.lexsort((keys, ~feasible))[:KEPT]
         order = order[keys[order] <= self._within(NEAR)]
-        return _some(points, order), keys[order]
+        return _some(points, order), keys[order], feasible[order]
 
     def _bounded(self, rows: Points) -> tuple[Points, Array]:
         """The boxes that may have feasible points, with bounds on the objective."""
@@ -284,20 +285,20 @@ class BoxSearch:
             points = lattice(rows, wide, self.space.facts, self.space.least)
         except TooManyError:
             half = size(rows) // 2
-            if half:
-                self._evaluate(_some(rows, slice(half)))
-                self._evaluate(_some(rows, slice(half, None)))
-                return
-            raise
+            parts = [_some(rows, slice(half)), _some(rows, slice(half, None))] if half else [self._halves(rows)]
+            for part in parts:
+                self._evaluate(part)
+            return
         self.count += size(points)
         at = self.at(self.problem, points) if size(points) else None
         if at is None:
             return
         self.best = at.incumbent(self.best)
-        near = at.feasible & (at.key <= self._within(NEAR))
+        # Points that break one constraint tell whether it binds.
+        near = at.nearly_feasible & (at.key <= self._within(NEAR))
         if near.any():
-            self.found.append((_some(at.points, near), at.key[near]))
-        if sum(len(keys) for _, keys in self.found) > LIMIT:
+            self.found.append((_some(at.points, near), at.key[near], at.feasible[near]))
+        if sum(len(keys) for _, keys, _ in self.found) > LIMIT:
             self.found = [self._near()]
 
 

@@ -97,6 +97,11 @@ class Candidates:
         """Where all constraints may hold."""
         return np.asarray(self._fit.all(axis=0))
 
+    @property
+    def nearly_feasible(self) -> Marks:
+        """Where all of them but one may hold."""
+        return np.asarray((~self._fit).sum(axis=0) <= 1)
+
     def _at(self, place: int, kept: tuple[int, ...] | None = None) -> _Value | None:
         """The exact value of a point; None where it has none, or one of the constraints that are kept fails."""
         kept = self._every if kept is None else kept

@@ -82,14 +82,14 @@ def _descended(functions: Functions, y: Vector, low: Vector, high: Vector) -> Ve
     def all_at(point: Vector) -> Derivatives:
         return known(point.tobytes())
 
-    constraints = {"type": "ineq", "fun": lambda x: -all_at(x)[0][1:], "jac": lambda x: -all_at(x)[1][1:]}
+    limits = {"type": "ineq", "fun": lambda x: -all_at(x)[0][1:], "jac": lambda x: -all_at(x)[1][1:]}
     with np.errstate(all="ignore"):
         found = minimize(
             lambda x: all_at(x)[0][0],
             y,
             jac=lambda x: all_at(x)[1][0],
             bounds=list(zip(low, high, strict=True)),
-            constraints=constraints if len(functions(y)[0]) > 1 else (),
+            constraints=limits if len(functions(y)[0]) > 1 else (),
             method="SLSQP",
             options={"ftol": 1e-14, "maxiter": STEPS},
         )

@@ -9,25 +9,12 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.formulas import fold
+from archline.energy.optimise import problem as p
 from archline.energy.optimise.branch import FAR, LEAST, Branching, Model
 from archline.energy.optimise.closed_forms import closed_forms
 from archline.energy.optimise.enclosures import Pair, Vector
 from archline.energy.optimise.local import TIGHT, Local, optimum
 from archline.energy.optimise.points import minimal
-from archline.energy.optimise.problem import (
-    AMOUNT,
-    BRACKETED,
-    BRANCHING,
-    GEOMETRIC,
-    INFEASIBLE,
-    NEAR,
-    OPTIMAL,
-    Number,
-    Optimum,
-    Problem,
-    Span,
-    Variable,
-)
 from archline.energy.optimise.signomials import ONE, Reader, Sum, cases, parts, plus
 from archline.language.diagnostics import error
 
@@ -37,32 +24,32 @@ HELD = 1e-7
 INNER = "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
 
 
-def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
+def solve(problem: p.Problem, values: Mapping[str, float]) -> p.Optimum:
     """The optimum over real variables; names that do not vary have values. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
     models = list(_models(problem, values, every))
     found = [Branching(each) for each in models]
-    method = GEOMETRIC if all(each.convex for each in models) else BRANCHING
+    method = p.GEOMETRIC if all(each.convex for each in models) else p.BRANCHING
     boxes = sum(each.boxes for each in found)
     bound = min((each.bound for each in found), default=inf)
     place = min(range(len(models)), key=lambda index: found[index].value)
     best, value = found[place].best, found[place].value
     if best is None and bound < inf:
-        return Optimum(BRACKETED, method, points=boxes)
+        return p.Optimum(p.BRACKETED, method, points=boxes)
     if best is None:
 
         def feasible(kept: Sequence[int]) -> bool:
             return any(Branching(each).bound < inf for each in _models(problem, values, kept))
 
         texts = [problem.constraints[index].text for index in minimal(every, feasible)]
-        return Optimum(INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
+        return p.Optimum(p.INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
     gap = (value - bound) / value if value > bound else 0.0
     closed = gap <= CLOSE
     answer = _Answer(problem, models[place], best, closed=closed)
     answer.require_ends()
     at, variables = answer.variables()
-    return Optimum(
-        OPTIMAL if closed else BRACKETED,
+    return p.Optimum(
+        p.OPTIMAL if closed else p.BRACKETED,
         method,
         value=value,
         lower=value,
@@ -78,7 +65,7 @@ def solve(problem: Problem, values: Mapping[str, float]) -> Optimum:
     )
 
 
-def _models(problem: Problem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[Model]:
+def _models(problem: p.Problem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[Model]:
     """The models of which the best is the optimum: one for each choice of the argument that a max or a min is."""
     whole = [index for index, each in enumerate(problem.variables) if each.integer]
     low, high = (np.array(each) for each in zip(*map(_logs, problem.variables), strict=True))
@@ -86,31 +73,25 @@ def _models(problem: Problem, values: Mapping[str, float], kept: Sequence[int]) 
 
     def read(reader: Reader) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
-        sides += [({}, fold(each.lower, reader)) for name, each in problem.bounds.items() if name.startswith(AMOUNT)]
+        sides += [({}, fold(each.lower, reader)) for name, each in problem.bounds.items() if name.startswith(p.AMOUNT)]
         return [fold(problem.end(problem.bounds["objective"]), reader), *(plus(*each, -1) for each in sides)]
 
     for reader, (objective, *sides) in cases({each.key: i for i, each in enumerate(problem.variables)}, values, read):
         every = [parts(each) for each in (*sides, *reader.sides)]
         filled = [index for index, (left, _) in enumerate(every) if left]
         varies = {key: value for key, value in objective.items() if key}
-        yield Model(
-            varies or ONE,
-            objective.get((), 0.0) - (0.0 if varies else 1.0),
-            tuple(reader.sums),
-            tuple((every[index][0], every[index][1] or LEAST) for index in filled),
-            tuple(kept[index] if index < len(kept) else -1 for index in filled),
-            low,
-            high,
-            whole,
-        )
+        constant = objective.get((), 0.0) - (0.0 if varies else 1.0)
+        pairs = tuple((every[index][0], every[index][1] or LEAST) for index in filled)
+        origins = tuple(kept[index] if index < len(kept) else -1 for index in filled)
+        yield Model(varies or ONE, constant, tuple(reader.sums), pairs, origins, low, high, whole)
 
 
-def _range(variable: Variable) -> tuple[float | None, float | None]:
+def _range(variable: p.Variable) -> tuple[float | None, float | None]:
     low, high = (None if end is None else float(end) for end in (variable.low, variable.high))
     return (1.0 if low is None and variable.name == "P" else low), high
 
 
-def _logs(variable: Variable) -> tuple[float, float]:
+def _logs(variable: p.Variable) -> tuple[float, float]:
     """The logarithms of a range."""
     low, high = _range(variable)
     return log(low) if low else -FAR, FAR if high is None else log(high or exp(-FAR))
@@ -119,15 +100,15 @@ def _logs(variable: Variable) -> tuple[float, float]:
 class _Answer:
     """A solution in the problem's terms."""
 
-    def __init__(self, problem: Problem, model: Model, best: Local, *, closed: bool) -> None:
+    def __init__(self, problem: p.Problem, model: Model, best: Local, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
-        pairs, numbers = [model.level(1.0), *model.pairs], range(len(problem.variables))
-        used = set().union(*(_held(*pair) for pair, weight in zip(pairs, best.weights, strict=True) if weight > HELD))
-        for number, each in reversed([*enumerate(model.sums, len(numbers))]):
-            used |= _held(each) if number in used else set()
-        self.free = [index for index in numbers if closed and index not in used]
+        held = zip([model.level(1.0), *model.pairs], best.weights, strict=True)
+        used = {index for pair, weight in held if weight > HELD for each in pair for key in each for index, _ in key}
+        for number, each in reversed([*enumerate(model.sums, len(best.y))]):
+            used |= {index for key in each for index, _ in key} if number in used else set()
+        self.free = [index for index in range(len(best.y)) if closed and index not in used]
 
-    def _number(self, index: int, y: float) -> Number:
+    def _number(self, index: int, y: float) -> p.Number:
         """The value of a variable, without what rounding puts outside its range."""
         variable = self.problem.variables[index]
         low, high = _range(variable)
@@ -143,10 +124,10 @@ class _Answer:
                 message = f"{self.problem.minimise} falls without end where `{each.name}` {way}"
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {each.name}=...")
 
-    def variables(self) -> tuple[dict[str, Number], dict[str, Number | Span]]:
+    def variables(self) -> tuple[dict[str, p.Number], dict[str, p.Number | p.Span]]:
         """A value of each variable, and the values; of those on which nothing depends, all they may have."""
         y = self.best.y.copy()
-        spans: dict[int, Span] = {}
+        spans: dict[int, p.Span] = {}
         for index in self.free:
             low, high = y.copy(), y.copy()
             low[index], high[index] = self.model.low[index], self.model.high[index]
@@ -156,9 +137,9 @@ class _Answer:
         at = {each.name: self._number(index, y[index]) for index, each in enumerate(self.problem.variables)}
         return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
-    def ranges(self, value: float) -> dict[str, Span]:
+    def ranges(self, value: float) -> dict[str, p.Span]:
         """The range of each variable among points within a share of the optimum."""
-        near = self.model.level(value * (1 + NEAR) - self.model.constant)
+        near = self.model.level(value * (1 + p.NEAR) - self.model.constant)
         y, low, high = self.best.y, self.model.low, self.model.high
         spans = [self._numbers(index, *self._span(index, y, low, high, near)) for index in range(len(y))]
         return {each.name: span for each, span in zip(self.problem.variables, spans, strict=True)}
@@ -171,13 +152,13 @@ class _Answer:
             ends += [found.y[index]] if found.feasible else []
         return min(ends), max(ends)
 
-    def _numbers(self, index: int, first: float, last: float) -> Span:
+    def _numbers(self, index: int, first: float, last: float) -> p.Span:
         """A range, of whole numbers inside it where the variable is one."""
         if self.problem.variables[index].integer:
             return ceil(exp(first) - CLOSE), floor(exp(last) + CLOSE)
         return self._number(index, first), self._number(index, last)
 
-    def closed_forms(self, values: Mapping[str, float], at: Mapping[str, Number]) -> dict[str, str]:
+    def closed_forms(self, values: Mapping[str, float], at: Mapping[str, p.Number]) -> dict[str, str]:
         """Formulas of the variables that are real and not at ends of their ranges."""
         every = self.problem.variables
         known = {**values, **{each.key: float(at[each.name]) for each in every}}
@@ -202,7 +183,3 @@ class _Answer:
                 yield f"{each.name} >= {low:.12g}"
             if high is not None and y >= self.model.high[index] - CLOSE and slope < -HELD:
                 yield f"{each.name} <= {high:.12g}"
-
-
-def _held(*sums: Sum) -> set[int]:
-    return {index for each in sums for key in each for index, _ in key}

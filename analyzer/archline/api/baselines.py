@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from archline.api.algorithms import Algorithm, algorithms
 from archline.api.changes import ChangeSearch, Terms, costs_of, earlier
-from archline.changes.baseline import HEADER, entries, lines
+from archline.changes.baseline import HEADER, below, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, CostChange
 from archline.changes.rules import NO_BASELINE
@@ -33,7 +33,7 @@ def baseline(
         groups[key] = {f"{header}  {renamed(each, form.sizes)}\n" for each in texts}
     for each in report.findings:
         if each.code in OUTCOMES.values():
-            key = _from(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
+            key = below(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
             groups.setdefault(key, set()).add(f"accept {each.code} {key}  {each.claim}\n")
     for key, line in _kept(file, targets, named):
         groups.setdefault(key, set()).add(f"{line}\n")
@@ -45,7 +45,7 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
     """The lines of a baseline that is there about files, or algorithms, that are too and that are not asked about."""
     if not os.path.exists(file):
         return
-    whole = {_from(file, each) for each in targets if "::" not in each}
+    whole = {below(file, each) for each in targets if "::" not in each}
     for key, line in lines(file):
         path = key.partition("::")[0]
         if path not in whole and key not in named and os.path.exists(os.path.join(os.path.dirname(file), path)):
@@ -59,9 +59,9 @@ def compared_with(
 
     An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
     """
-    folder, after = os.path.dirname(file) or ".", _algorithms(file, targets)
+    after = _algorithms(file, targets)
     checked = set() if any("::" in each for each in targets) else {key.partition("::")[0] for key in after}
-    before = earlier(file, folder, after, checked)
+    before = earlier(file, after, checked)
     current = {key: each for key, each in after.items() if key in before}
     compared = ChangeSearch(Terms(tolerance), jobs, cached).found(dict(before), current)
     changes = [_change(each) for each in compared.beyond_tolerance]
@@ -75,18 +75,11 @@ def compared_with(
 
 def accepted(file: str) -> tuple[Accepted, ...]:
     """The findings that a baseline takes over. Raises ArchlineError (AL442)."""
-    folder = os.path.dirname(file) or "."
-    return tuple(
-        Accepted(
-            each["code"],
-            relative(os.path.normpath(os.path.join(folder, each["path"]))),
-            each["name"] or "",
-            each["claim"],
-            file,
-            line,
-        )
-        for line, each in entries(file)[1]
-    )
+    found: list[Accepted] = []
+    for line, each in entries(file)[1]:
+        path = relative(os.path.normpath(os.path.join(os.path.dirname(file), each["path"])))
+        found.append(Accepted(each["code"], path, each["name"] or "", each["claim"], file, line))
+    return tuple(found)
 
 
 def _change(found: CostChange) -> Finding:
@@ -101,10 +94,5 @@ def _algorithms(file: str, targets: Iterable[str]) -> dict[str, Algorithm]:
     found: dict[str, Algorithm] = {}
     for target in targets:
         with suppress(ArchlineError):
-            found |= {f"{_from(file, each.node.span.source.path)}::{each.name}": each for each in algorithms(target)}
+            found |= {f"{below(file, each.node.span.source.path)}::{each.name}": each for each in algorithms(target)}
     return found
-
-
-def _from(file: str, path: str) -> str:
-    """A path from the folder of a baseline."""
-    return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")

@@ -11,9 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,11 @@ from archline.algebra.effort import OUT_OF_TIME, Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
 from archline.api.algorithms import Algorithm, Module, load, loads
 from archline.api.cost_changes import RecordedSubject, compared
-from archline.api.processes import Codec, R, Refused, T, kept
+from archline.api.processes import Refused, kept
 from archline.api.settings import Names, check_known, share
 from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
-from archline.changes.baseline import Entry, by_metric, entries, written
+from archline.changes.baseline import Entry, below, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed
 from archline.changes.git import SUFFIX
 from archline.changes.results import CostChange, Differences
@@ -114,21 +113,18 @@ def diff(
             return search.found(*search.algorithms(both), growth_only, strict)
         _, after = search.algorithms(({}, sides(newer or ".", newer, stack, left_out, within)[1]))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
-        before = earlier(older, folder, after, {key.partition("::")[0] for key in after})
+        after = {below(older, os.path.join(folder, key)): each for key, each in after.items()}
+        before = earlier(older, after, {key.partition("::")[0] for key in after})
         return search.found(dict(before), after, growth_only, strict)
 
 
-def earlier(file: str, folder: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
-    """What a baseline has of algorithms, by the path from a folder.
-
-    Left out are files that are there and not `checked`. Raises ArchlineError (AL442).
-    """
-    found: dict[str, Entry] = {}
+def earlier(file: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
+    """What a baseline has of algorithms, less files that are there and not `checked`. Raises ArchlineError (AL442)."""
+    there, found = os.path.join(os.path.dirname(file), ""), dict[str, Entry]()
     for key, entry in entries(file)[0].items():
-        path, _, name = key.partition("::")
-        path = os.path.relpath(os.path.join(os.path.dirname(file), path), folder).replace(os.sep, "/")
-        if f"{path}::{name}" in after or path in checked or not os.path.exists(os.path.join(folder, path)):
-            found[f"{path}::{name}"] = entry
+        path = key.partition("::")[0]
+        if key in after or path in checked or not os.path.exists(there + path):
+            found[key] = entry
     return found
 
 
@@ -294,7 +290,7 @@ class ChangeSearch:
     def _compared(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | Refused]]:
         """What changed of each; of those that differ in names alone nothing has to be derived."""
         asked = {each: self._question(each) for each in matches if each.forms[0] != each.forms[1]}
-        found = _kept("changes", _compared, [*asked.values()], (_data, _read), self._jobs, self._cached)
+        found = kept(partial(_key, self._cached), _compared, [*asked.values()], _read, self._jobs)
         yield from zip(asked, found, strict=True)
         for each in (each for each in matches if each not in asked):
             yield each, [CostChange(metric, r.EQUAL) for metric in _metrics(each.latest.node)]
@@ -309,10 +305,10 @@ class ChangeSearch:
         """Nothing, after noting why a version has no costs, or an entry of a baseline none that can be read."""
         for each in problems:
             if each.rule == NO_BASELINE and isinstance(match.old, Entry):
-                text, line = [*match.old.costs.items()][each.line or 0]
+                text = renamed(each.hint or "", match.names)
                 message = f"`{text}` names `{each.message}`, which `{match.key}` does not have"
                 hint = "correct the entry, or write it anew with `check --write-baseline`"
-                self._note(error(NO_BASELINE, message, path=match.old.file, line=line, hint=hint))
+                self._note(error(NO_BASELINE, message, path=match.old.file, line=match.old.costs[text], hint=hint))
         for version in (match.old, match.new):
             try:
                 if isinstance(version, Algorithm):
@@ -352,20 +348,19 @@ def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
     return (*metrics_on_grid(algorithm), "io") if algorithm.grid else SERIAL
 
 
+def _key(cached: bool, task: object) -> object:
+    """What the cache is asked for."""
+    return ("changes", task) if cached else None
+
+
 def costs_of(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
     """What is written of the costs of canonical programs; nothing of one that certainly fails."""
-    found = _kept("costs", _costs, texts, (list, list[str]), jobs, cached)
+    found = kept(partial(_key, cached), _costs, texts, list[str], jobs)
     return [each if isinstance(each, list) else [] for each in found]
 
 
 def _costs(text: str) -> list[str]:
     return written(_version(text, VERSIONS[1], "").cost().costs)
-
-
-def _kept(
-    name: str, work: Callable[[T], R], tasks: Sequence[T], codec: Codec[R], jobs: int | None, cached: bool
-) -> list[R | Refused]:
-    return kept(lambda task: (name, task) if cached else None, work, tasks, codec, jobs)
 
 
 def _compared(question: Question) -> list[CostChange]:
@@ -395,10 +390,6 @@ def _version(text: str, name: str, where: str) -> Algorithm:
     main = text.removeprefix("algorithm ").partition("(")[0]
     found = loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]
     return found.assuming(own_facts(found, where))
-
-
-def _data(changes: list[CostChange]) -> list[dict[str, Any]]:
-    return [asdict(each) for each in changes]
 
 
 def _read(data: Any) -> list[CostChange]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,7 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
     def asked(task: Task) -> object:
         return task.asked if cached and task.source is None else None
 
-    return processes.kept(asked, _decided, tasks, (asdict, _view), jobs)
+    return processes.kept(asked, _decided, tasks, _view, jobs)
 
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:

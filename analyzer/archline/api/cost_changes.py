@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -26,7 +25,7 @@ from archline.compare.sizes import Amount, Point, Sizes
 from archline.energy.intervals import Interval
 from archline.ir.scope import NotStaticError, declared
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import ArchlineError
 from archline.language.evaluate import holds
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts, parse_program
@@ -48,26 +47,21 @@ class RecordedSubject(AlgorithmSubject):
     """An algorithm with the costs that were written of an earlier version of it: `texts`, by metric.
 
     A metric whose texts cannot be read back is `unread`. `latest` has the costs that are derived of it now. Raises
-    ArchlineError (AL442) for a text, by its number, that names what the algorithm does not have.
+    ArchlineError (AL442) for a text that names what the algorithm does not have.
     """
 
     def __init__(self, algorithm: Algorithm, texts: Sequence[str], latest: CostReport) -> None:
         super().__init__(algorithm)
         self.texts, self.unread = by_metric(texts), set[str]()
-        scope, metrics = with_cost_symbols(declared(algorithm.module, algorithm.node)), {}
-        for metric in dict.fromkeys((*latest.metrics, *self.texts)):
-            metrics[metric] = Cost(metric, "unknown", None, None)
+        scope = with_cost_symbols(declared(algorithm.module, algorithm.node))
+        metrics = {each: Cost(each, "unknown", None, None) for each in (*latest.metrics, *self.texts)}
+        for metric, lines in self.texts.items():
             try:
-                if metric in self.texts:
-                    metrics[metric] = recorded(metric, self.texts[metric], scope)
-            except ArchlineError:
+                metrics[metric] = recorded(metric, lines, scope)
+            except (ArchlineError, NotStaticError, KeyError) as problem:
+                if isinstance(problem, ArchlineError) and problem.diagnostics[0].rule == NO_BASELINE:
+                    raise
                 self.unread.add(metric)
-            except NotStaticError as problem:
-                self.unread.add(metric)
-                if isinstance(problem.expr, s.Name):
-                    name = problem.expr.id
-                    number = next(at for at, text in enumerate(texts) if re.search(rf"^{metric} .*\b{name}\b", text))
-                    raise error(NO_BASELINE, name, line=number) from None
         costs = replace(latest.costs, metrics=metrics)
         self.report = CostReport(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
 

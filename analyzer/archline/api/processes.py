@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import asdict, is_dataclass
 from functools import partial
 from multiprocessing import parent_process
 from threading import Thread
@@ -20,8 +21,6 @@ from archline.language.source import recorded
 
 T = TypeVar("T")
 R = TypeVar("R")
-Codec = tuple[Callable[[R], object], Callable[[Any], R]]
-"""What makes something for JSON of a result, and what reads that back."""
 Refused = tuple[Diagnostic, ...]
 """What is wrong with what a task is about."""
 
@@ -30,38 +29,44 @@ def kept(
     asked: Callable[[T], object],
     work: Callable[[T], R],
     tasks: Sequence[T],
-    codec: Codec[R],
+    read: Callable[[Any], R],
     jobs: int | None = None,
 ) -> list[R | Refused]:
     """What a function gives for each task, in order, or what is wrong with it where it raises an ArchlineError.
 
-    Results are read from the user's cache by what is `asked`, and written there as what the codec makes of them, whose
-    other half reads that back; None is not asked there.
+    Results, lists or records, are looked for in the user's cache by what is `asked`, and written there; None is not.
+    What is there is `read` from JSON.
     """
     keys = {each: asked(each) for each in tasks}
     known: dict[T, R | Refused] = {}
     for task, key in keys.items():
         with suppress(LookupError, TypeError, AttributeError):
             if key is not None and (found := result_cache.find(key)) is not None:
-                known[task] = codec[1](found)
+                known[task] = read(found)
     left = [(task, key) for task, key in keys.items() if task not in known]
-    answers = results(partial(_worked, work, codec[0]), left, jobs)
+    answers = results(partial(_worked, work), left, jobs)
     known |= {task: answer for (task, _), answer in zip(left, answers, strict=True)}
     return [known[each] for each in tasks]
 
 
-def _worked(work: Callable[[T], R], data: Callable[[R], object], asked: tuple[T, object]) -> R | Refused:
+def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     task, key = asked
     try:
         with recorded() as read:
             found = work(task)
         if key is not None:
-            result_cache.store(key, read, data(found))
+            result_cache.store(key, read, _data(found))
         return found
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
     finally:
         allow(0)
+
+
+def _data(found: Any) -> Any:
+    if isinstance(found, list):
+        return [_data(each) for each in found]
+    return asdict(found) if is_dataclass(found) and not isinstance(found, type) else found
 
 
 def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None) -> list[R]:

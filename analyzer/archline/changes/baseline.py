@@ -6,6 +6,7 @@ accept findings. Lines are sorted and hold nothing that changes with other algor
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -14,7 +15,7 @@ from pathlib import Path
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Alternative, Cost, Costs
 from archline.changes.rules import NO_BASELINE
-from archline.ir.scope import Scope, static_value
+from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_facts
@@ -75,6 +76,11 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
     return found, accepted
 
 
+def below(file: str, path: str) -> str:
+    """A path from the folder of a baseline."""
+    return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")
+
+
 def lines(file: str) -> Iterator[tuple[str, str]]:
     """The lines of a baseline with what each is about: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
     known, accepted = entries(file)
@@ -93,23 +99,29 @@ def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
-    """A cost as it was written, in the names of a scope. Raises ArchlineError, NotStaticError."""
+    """A cost as it was written, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
     bounds: list[tuple[Poly, Poly]] = []
     alternatives: list[Alternative] = []
     for text in texts:
         body, _, when = text.partition(" when ")
-        ends = {each.op: static_value(each.right, scope) for each in parse_facts(body) if isinstance(each, s.Binary)}
+        ends = {each.op: _value(each.right, scope, text) for each in parse_facts(body) if isinstance(each, s.Binary)}
         lower, upper = (ends[sign] if sign in ends else ends["=="] for sign in (">=", "<="))
         bounds.append((lower, upper))
         if when:
-            alternatives.append(Alternative(partial(str, when), _needs(when, scope), upper, lambda: None))
+            facts = [each for each in parse_facts(when) if isinstance(each, s.Binary)]
+            needs = tuple(_value(each.left, scope, text) - _value(each.right, scope, text) for each in facts)
+            alternatives.append(Alternative(partial(str, when), needs, upper, lambda: None))
     lower, upper = bounds[0]
     found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
     general = regimes(found)[-1:]
     return replace(found, status="bounded", upper=general[0].upper) if general else found
 
 
-def _needs(when: str, scope: Scope) -> tuple[Poly, ...]:
-    """What is at least 0 where a condition `Z >= ...` holds."""
-    facts = [fact for fact in parse_facts(when) if isinstance(fact, s.Binary)]
-    return tuple(static_value(fact.left, scope) - static_value(fact.right, scope) for fact in facts)
+def _value(expr: s.Expr, scope: Scope, text: str) -> Poly:
+    """A bound in a text. Raises NotStaticError, and ArchlineError (AL442) for a name that the scope does not have."""
+    try:
+        return static_value(expr, scope)
+    except NotStaticError as problem:
+        if isinstance(problem.expr, s.Name):
+            raise error(NO_BASELINE, problem.expr.id, hint=text) from None
+        raise

@@ -185,6 +185,11 @@ def test_of_a_theta_the_half_that_is_open_is_named() -> None:
     assert found.reason.startswith("O is proved, Omega is open: ")
 
 
+def test_one_bound_of_each_cost_may_show_what_all_of_them_do_not() -> None:
+    (found,) = claims(load_text("use dense.matmul\nclaim work(matmul_co) <= 3*work(matmul_basic)\n"))
+    assert found.outcome == "holds"
+
+
 def test_the_cache_that_is_taken_is_said() -> None:
     found = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" at n = 1000')
     assert found.assumptions == ("Z = 32768, L = 8, as the claim names no cache",)

@@ -7,6 +7,7 @@ the difference of the formulas is taken in the costs, then each cost is replaced
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial, reduce
 from itertools import islice
@@ -258,18 +259,20 @@ class CostOrder:
     def _at_least(self, value: Poly, case: _Case, strict: bool) -> bool:
         """Whether a polynomial of amounts and their maxima is never negative, or always positive."""
         facts, ends = case
-        exact, fractions = _exact(ends), dict[str, _Ends]()
-        for name in (each for each in ends if each not in exact):
-            if self.amounts[name].whole:
-                facts = facts.with_symbol(name, (ZERO, *ends[name][0]), ends[name][1])
-            else:
-                # What is known of symbols is known of integers.
-                fractions[name] = ends[name]
+        exact, known = _exact(ends), facts
+        put = {name: each for name, each in ends.items() if name not in exact}
+        whole = {name: each for name, each in put.items() if self.amounts[name].whole}
+        for name, (lowers, uppers) in whole.items():
+            known = known.with_symbol(name, (ZERO, *lowers), uppers)
         maxima = {each: value.coefficients(each) for each in value.atoms() if _is_maximum(each, self.amounts)}
         shows = _positive if strict else never_negative
-        for parts in () if maxima and fractions else ([value],) if strict else ([value], list(_alike(value))):
-            if all(shows(self._least(each.substitute(exact), fractions), facts) for each in parts):
-                return True
+        # What is known of symbols is known of integers; what it does not show may follow from one bound of each amount.
+        for under, rest in ((known, put.keys() - whole.keys()), (facts, put.keys())):
+            for parts in () if maxima and rest else ([value],) if strict else ([value], list(_alike(value))):
+                bounds = {name: each for name, each in put.items() if name in rest}
+                with suppress(_OpenError):
+                    if all(shows(self._least(each.substitute(exact), bounds), under) for each in parts):
+                        return True
         if not maxima:
             return False
         # A maximum is one of its values, and no less than either: what is so for each of them comes first.

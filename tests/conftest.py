@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from functools import partial
-from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from archline.api import result_cache
-from archline.cli.main import collect_seldom
+from archline.cli.main import collect_seldom, with_room
 from effort import EFFORT, drawn
 from shared import share
 
@@ -48,21 +47,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [each for each in items if each not in set(out)]
 
 
-def _with_room(function: Callable[..., object], **arguments: Any) -> object:
-    return function(**arguments)
-
-
-# CPython keeps frames in chunks of 16 KiB, and takes one from the system and gives it back at each call of a loop that
-# happens to run where one ends: in some tests a quarter of the time. A frame of 2.4 MB has a chunk of 4 MB, with room
-# for all that it calls.
-_with_room.__code__ = _with_room.__code__.replace(co_stacksize=300_000)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Run a test where calls do not go to the system for memory."""
+    """Run a test as commands run, where calls do not go to the system for memory."""
     function = pyfuncitem.obj
-    pyfuncitem.obj = partial(_with_room, function)
+    pyfuncitem.obj = partial(with_room, function)
     try:
         return (yield)
     finally:

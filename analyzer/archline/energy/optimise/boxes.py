@@ -62,14 +62,7 @@ class Space:
     def _bounds(self, problem: Problem, rows: Points) -> tuple[Array, Any]:
         wide = [each.name for each in self.variables if each.name + FROM in rows]
         wide += [name for name, (low, high) in self.held.items() if low != high]
-        lows, highs = ({name: pair[side] for name, pair in self.held.items()} for side in (0, 1))
-        for name, values in rows.items():
-            if " " not in name:
-                lows[name] = highs[name] = values.astype(float)
-            elif name.endswith(FROM):
-                own = name.removesuffix(FROM)
-                lows[own], highs[own] = values.astype(float), rows[own + TO].astype(float)
-        boxes = Boxes(lows, highs, wide)
+        boxes = self._boxes(rows, wide)
         objective, sides = problem.necessary(self.sharp)
         low, _ = boxes.ends(lambda each: _over(objective, each, self.named(each)))
         fits = np.ones((len(sides), size(rows)), bool)
@@ -85,16 +78,19 @@ class Space:
 
     def possible(self, rows: Points) -> Any:
         """The boxes in which no fact is false at all points."""
-        found = np.ones(size(rows), bool)
-        ends: list[dict[str, Any]] = [{name: pair[side] for name, pair in self.held.items()} for side in (0, 1)]
-        for values, suffix in zip(ends, (FROM, TO), strict=True):
-            values |= {name.removesuffix(suffix): each for name, each in rows.items() if name.endswith(suffix)}
-            values |= {name: each for name, each in rows.items() if " " not in name}
-        boxes = Boxes(ends[0], ends[1], ())
+        found, boxes = np.ones(size(rows), bool), self._boxes(rows, ())
+        known = {*self.held, *(name.removesuffix(FROM) for name in rows)}
         with np.errstate(all="ignore"):
             for fact in self.facts:
-                found &= _possible(fact, boxes, ends[0].keys())
+                found &= _possible(fact, boxes, known)
         return found
+
+    def _boxes(self, rows: Points, moving: Sequence[str]) -> Boxes:
+        ends: list[dict[str, Any]] = [{name: pair[side] for name, pair in self.held.items()} for side in (0, 1)]
+        for values, suffix in zip(ends, (FROM, TO), strict=True):
+            own = {name.removesuffix(suffix): each for name, each in rows.items()}
+            values |= {name: each for name, each in own.items() if " " not in name}
+        return Boxes(ends[0], ends[1], moving)
 
 
 def ends_over(cost: Cost, boxes: Boxes, lower: bool) -> OverBoxes:

@@ -343,7 +343,7 @@ def test_what_binds_and_what_is_free() -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"over": "q"}, "AL401"), ({"over": "n"}, "AL403"), ({"over": "g,n=5..2"}, "AL411"), ({"over": "g n"}, "AL411"),
+        ({"over": "q"}, "AL401"), ({"over": "P"}, "AL411"), ({"over": "n"}, "AL403"), ({"over": "g,n=5..2"}, "AL411"), ({"over": "g n"}, "AL411"),
         ({"over": "g", "subject": "time <= 1 J"}, "AL461"), ({"over": "g", "subject": "time <= wrods"}, "AL462"),
         ({"over": "g", "subject": "time"}, "AL490"), ({"over": "g", "minimise": "joy"}, "AL411"),
         ({"over": "g", "subject": "time <= memory"}, "AL461"), ({"over": "g", "where": "x >= 2"}, "AL401"),

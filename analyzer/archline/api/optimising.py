@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
@@ -22,6 +21,7 @@ from archline.api.energies import applied, numeric
 from archline.api.energy_arrays import LEAST, following, in_names
 from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
 from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, model_for, subject
+from archline.api.varied import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
 from archline.energy.intervals import Interval
@@ -46,15 +46,13 @@ from archline.energy.optimise.problem import (
     Problem,
     Variable,
 )
-from archline.energy.quantities import METRICS, QUANTITIES
+from archline.energy.quantities import METRICS
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
-from archline.language.evaluate import EvaluationError as NoValueError
-from archline.language.evaluate import evaluate
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
 from archline.language.source import Span
@@ -64,7 +62,6 @@ from archline.records import record, replace
 HALVINGS = "halvings "
 """What the name of a number of halvings begins with in formulas."""
 MOST_HALVINGS = 60
-_RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
 _NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
 NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
 """What is reported of sizes at which an algorithm has no run."""
@@ -158,7 +155,7 @@ class _Task:
         self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}
         most = min(MOST_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
         times = (Variable(each, f"{HALVINGS}{each}", True, None, Fraction(most)) for each in halve)
-        self.variables = (*self._variables(over, integer), *times)
+        self.variables = (*variables(chosen, self.sizes, over, integer), *times)
         check_known(at, [chosen.names])
         self.at = {name: _known_number(name, *each) for name, each in at.items()}
         if isinstance(chosen, AlgorithmSubject):
@@ -184,38 +181,6 @@ class _Task:
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
         self.on: Applied = on
-
-    def _variables(self, over: Sequence[str], integer: frozenset[str]) -> Iterator[Variable]:
-        for text in (part for each in over for part in each.split(",") if part.strip()):
-            found = _RANGE.fullmatch(text)
-            if found is None:
-                name, _, limits = (part.strip() for part in text.partition("="))
-                open_end = limits.startswith("..") != limits.endswith("..")
-                lacks = f"the range `{limits[:40]}` has no {'end' if limits.endswith('..') else 'start'}"
-                message = lacks if open_end else f"`{text.strip()[:40]}` names nothing that varies"
-                hint = f"write --over {name}=1..64" if open_end else "write --over c,P=1..64"
-                raise error(rules.OPTIONS_CLASH, message, hint=hint)
-            name = found[1]
-            low, high = (None if part is None else _number(part) for part in (found[2], found[3]))
-            if low is not None and high is not None and low > high:
-                raise error(rules.OPTIONS_CLASH, f"the range of `{name}` goes from {low} to {high}")
-            if name in self.sizes:
-                whole = isinstance(self.chosen, AlgorithmSubject) or name in integer
-                yield Variable(name, f"{SIZE}{name}", whole, low, high)
-            elif name in QUANTITIES:
-                yield Variable(name, name, False, low, high)
-            else:
-                processors = (
-                    None if isinstance(self.chosen, FormulaSubject) else processors_of(self.chosen.algorithm.node)
-                )
-                if name == "P" and processors is not None:
-                    axes = ",".join(each for each in self.sizes if each in s.names(processors))
-                    hint = f'write --over {axes}, and --where "P <= 64" for a range'
-                    message = f"P follows from the axes of the grid: P = {format_fact(processors)}"
-                    raise error(rules.OPTIONS_CLASH, message, hint=hint)
-                near = did_you_mean(name, [*self.sizes, *QUANTITIES])
-                message = f"`{self.chosen.name}` has no size `{name}`, and there is no quantity of that name"
-                raise error(rules.UNKNOWN_SIZE, message, hint=near)
 
     # The problem
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
@@ -546,16 +511,6 @@ def _known_number(name: str, value: object, span: Span | None) -> Number:
     if not isinstance(value, int | Fraction):
         raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)
     return value
-
-
-def _number(text: str) -> Fraction:
-    try:
-        value = evaluate(parse_expression(text, "--over"), {})
-    except NoValueError:
-        value = None
-    if not isinstance(value, int | Fraction) or value < 0:
-        raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a number, 0 or more", hint="write --over P=1..64")
-    return Fraction(value)
 
 
 def _exactly(value: float) -> Number:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, floor
 from typing import Literal
 
@@ -18,7 +18,7 @@ from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE
 from archline.language.source import Span
-from archline.records import field, record
+from archline.records import field, record, replace
 from archline.recurrences.model import IntegerRecurrence, Recurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
@@ -248,6 +248,41 @@ def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fract
         raise EvaluationError(cost.reason or "it is not derived")
     lower = evaluate(cost.lower, point)
     return lower, lower if cost.exact else evaluate(cost.upper, point)
+
+
+def mapped(
+    cost: Cost,
+    lower: Callable[[Poly], Poly],
+    upper: Callable[[Poly], Poly],
+    ends: Callable[[Mapping[str, int | Fraction], tuple[Fraction, Fraction]], tuple[Fraction, Fraction]],
+) -> Cost:
+    """A cost between bounds that follow from those of another one: of its forms, and of its values at sizes.
+
+    Where bounds hold, and what they rest on, stays; what is known of growth and of the derivation does not.
+    """
+    own = cost.ends
+    return replace(
+        cost,
+        lower=None if cost.lower is None else lower(cost.lower),
+        upper=None if cost.upper is None else upper(cost.upper),
+        regimes=tuple(replace(each, lower=lower(each.lower), upper=upper(each.upper)) for each in cost.regimes),
+        alternatives=tuple(
+            replace(each, upper=upper(each.upper), smooth=partial(_smooth, each, upper)) for each in cost.alternatives
+        ),
+        lowers=tuple((name, lower(each)) for name, each in cost.lowers),
+        ends=None if own is None else lambda point: ends(point, own(point)),
+        orders=None,
+        orderless=None,
+        tell=None,
+        recursion=None,
+        at_most=(),
+        at_least=(),
+    )
+
+
+def _smooth(alternative: Alternative, upper: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
+    found = alternative.smooth()
+    return None if found is None else (found[0], upper(found[1]))
 
 
 @record(eq=False)

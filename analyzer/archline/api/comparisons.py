@@ -246,7 +246,7 @@ def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
-    on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference(ON_REQUEST)))
+    on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
     held = on.needed - {"flops"}
     if not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics

@@ -13,10 +13,12 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.cache.lru.client import SECONDS
 from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.cache.traffic import traffic_cost
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
+from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
@@ -37,7 +39,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism, recurses
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import DERIVABLE
+from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
 from archline.records import record, replace
 from archline.report.communication import CommunicationView
@@ -177,7 +179,7 @@ class Metric:
         free = frozenset[str]().union(*(each.names for each in bounds))
         if cost.ends is not None and self._report.recursive:
             # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
-            free |= {*self._report.names.sizes, *({"Z", "L"} if self.name == "io" else ())}
+            free |= {*self._report.names.sizes, *({"Z", "L"} if self.name in OF_CACHE else ())}
         if cost.alternatives:
             free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
         return sorted(free, key=self._report.names.all.index)
@@ -278,9 +280,11 @@ class CostReport:
         if metric not in DERIVABLE:
             raise KeyError(metric)
         if metric not in self._requested:
-            found = derive_metric(*self._executed, metric)
-            metrics = {**self._derived.metrics, **found.metrics}
-            costs = replace(self._derived, metrics=metrics, derivation=found.derivation)
+            if metric in OF_CACHE:
+                costs = self._with({metric: traffic_cost(self._module, self._node, metric)}, ())
+            else:
+                found = derive_metric(*self._executed, metric)
+                costs = self._with(found.metrics, found.derivation)
             self._requested[metric] = CostReport(
                 self._module,
                 self._node,
@@ -291,6 +295,9 @@ class CostReport:
                 executed=self._executed,
             )
         return self._requested[metric]
+
+    def _with(self, metrics: Mapping[str, Cost], derivation: tuple[Step, ...]) -> Costs:
+        return replace(self._derived, metrics={**self._derived.metrics, **metrics}, derivation=derivation)
 
     @cached_property
     def case(self) -> GeneralCase:

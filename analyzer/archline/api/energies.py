@@ -234,7 +234,7 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     if settings.procs is not None:
         machine = on_processors(chosen, machine, model, settings.procs)
     if not isinstance(chosen, FormulaSubject):
-        metrics -= set(ON_REQUEST) - names_in(model.expanded(model.expression))
+        metrics -= set(ON_REQUEST) - model.held
     found = Applied(model, machine, frozenset(metrics))
     found.require()
     # Notes hold the memory of a processor against its limit.

@@ -23,6 +23,7 @@ from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
+from archline.language.metrics import OF_CACHE
 from archline.language.substitution import substituted
 
 NAME = s.Name("", span=parsed("n").span)
@@ -98,4 +99,4 @@ def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, Form
 
 
 def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
-    return Metric(subject.report, cost).upper_at({**sizes, **words} if cost.metric == "io" else sizes)
+    return Metric(subject.report, cost).upper_at({**sizes, **words} if cost.metric in OF_CACHE else sizes)

@@ -19,7 +19,7 @@ from archline.ir.scope import declared
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.metrics import ON_REQUEST
+from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
@@ -110,7 +110,8 @@ class InSizes:
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
         cost, write = self.cost(metric), self.report.write
-        growth = None if metric in ON_REQUEST else printed_growth(self.module, self.node, self._costs, cost)
+        counted = metric in ON_REQUEST and metric not in OF_CACHE
+        growth = None if counted else printed_growth(self.module, self.node, self._costs, cost)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.told]

@@ -25,7 +25,7 @@ from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import EXECUTED
+from archline.language.metrics import EXECUTED, OF_CACHE
 from archline.records import field, record, replace
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import values_at
@@ -168,7 +168,9 @@ class Run:
     def _executed(self) -> dict[str, Number]:
         counted = {metric: getattr(self.counts, metric) for metric in EXECUTED}
         if self.private is not None:
-            counted |= {"io": self.private.io, "writebacks": self.private.writebacks}
+            assert self.cache is not None
+            counts = self.counts.with_cache(self.private.io, self.private.writebacks, self.cache.L)
+            counted |= {metric: getattr(counts, metric) for metric in OF_CACHE}
         counted |= {metric: count for metric, count in self.counts.communication.items() if self._moves(metric)}
         return {metric: count for metric, count in counted.items() if count is not None}
 

@@ -29,7 +29,7 @@ from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import Derived, names
+from archline.language.metrics import OF_CACHE, Derived, names
 from archline.language.parser import parse_facts
 from archline.records import field, record, replace
 
@@ -147,7 +147,8 @@ class AlgorithmSubject:
             return self.report._time(procs)
         if procs is not None and metric == "io":
             return self.report._io_on(procs)
-        return self.report.including(metric).costs[metric]
+        report = self.report.including(metric)
+        return (report.costs if metric == "io" else report.without_io)[metric]
 
     @property
     def _needed(self) -> tuple[str, ...]:
@@ -235,7 +236,7 @@ class AlgorithmSubject:
         assert cache is not None or self.on_grid
         point = {**view.at} if cache is None else {**view.at, "Z": cache.Z, "L": cache.L}
         derived = ("P", "nodes") if settings.measured else metrics
-        optimal = [name for name in derived if name != "io" or cache is None or cache.policy == "optimal"]
+        optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
         found, unknown = self._derived_at(point, optimal, settings.procs)
         counts = {name: getattr(ran.counts, name) for name in COUNTED}
         for name in COUNTED:

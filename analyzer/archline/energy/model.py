@@ -150,6 +150,12 @@ class Model:
         """The energy as a sum, in metrics and quantities."""
         return " + ".join(self.energy.values())
 
+    @cached_property
+    def held(self) -> frozenset[str]:
+        """The names in its formulas of time and energy, and in what they may be converted from."""
+        texts = (self.time, self.expression, *self.conversions.values())
+        return frozenset().union(*(names_in(self.expanded(text)) for text in texts))
+
     def missing(self, machine: Machine) -> tuple[str, ...]:
         """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
         return Applied(self, machine, (*DERIVABLE, "Z", "L")).missing

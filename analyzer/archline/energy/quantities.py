@@ -101,6 +101,7 @@ CONSTANTS = MappingProxyType(
             ("flop_per_op", "flop/op", "a flop is an operation"),
             ("message_per_line", "message/line", "a cache line is moved by one message"),
             ("per_word", "1/word", "a word is counted"),
+            ("byte_per_word", "B/word", "`bytes` are those of words of 8 B"),
             ("latency_per_op", "1/op", "each operation of the critical path waits for slow memory once"),
         )
     }

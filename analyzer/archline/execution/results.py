@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.language.metrics import Composition, Event, Metric
-from archline.records import field, record
+from archline.language.metrics import WORD, Composition, Event, Metric
+from archline.records import field, record, replace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,9 +40,9 @@ class Counts:
     """What one run cost, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
-    `io` and `writebacks` are lines, None where no cache was given. `memory` is the most words of arrays alive at
-    once. `steps` are the rest of the work: iterations, tests, calls, and operations on ints. `declared` sums the
-    declared costs of other metrics than flops, work and span.
+    `io` and `writebacks` are lines, `bytes` those of all such lines; None where no cache was given. `memory` is the
+    most words of arrays alive at once. `steps` are the rest of the work: iterations, tests, calls, and operations on
+    ints. `declared` sums the declared costs of other metrics than flops, work and span.
 
     On a grid flops, work and `communication` (words, messages, node_words, node_messages) are those of the longest
     path through the processors, each by itself, span is the work, accesses and memory are the most of a processor;
@@ -60,6 +60,7 @@ class Counts:
     memory: int
     io: int | None = None
     writebacks: int | None = None
+    bytes: int | None = None
     steps: Mapping[str, int] = field(default_factory=dict)
     declared: Mapping[str, float] = field(default_factory=dict)
     communication: Mapping[str, int] = field(default_factory=dict)
@@ -67,6 +68,10 @@ class Counts:
     own: Mapping[str, int] = field(default_factory=dict)
     total: Mapping[str, int] = field(default_factory=dict)
     time: tuple[Fraction, Fraction] | None = None
+
+    def with_cache(self, io: int, writebacks: int, line: int) -> Counts:
+        """With what a cache did, in lines of so many words."""
+        return replace(self, io=io, writebacks=writebacks, bytes=(io + writebacks) * line * WORD)
 
     @property
     def words(self) -> int | None:

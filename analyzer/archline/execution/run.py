@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -166,12 +165,12 @@ def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
     cache_seconds = 0.0
     if streams:
         seen = streamed.outcome(finished.memory)
-        counts = replace(counts, io=seen.io, writebacks=seen.writebacks)
+        counts = counts.with_cache(seen.io, seen.writebacks, plan.line)
     if plan.cache is not None and traced is not None:
         started = time.perf_counter()
         simulate = optimal if plan.cache.policy == "optimal" else lru
         outcome = simulate(traced.lines, plan.cache.lines, traced.writes)
-        counts = replace(counts, io=outcome.io, writebacks=outcome.writebacks)
+        counts = counts.with_cache(outcome.io, outcome.writebacks, plan.line)
         cache_seconds = time.perf_counter() - started
     return Run(
         counts,

@@ -105,10 +105,10 @@ class Program(Callees):
                 *before, access = self._element(target, place)
                 assert isinstance(access, Access)
                 if target in again:
-                    yield access
+                    yield replace(access, written=True)
                 else:
                     yield from before
-                    yield replace(access, times=2 if target in statement.updates else 1)
+                    yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
     def _after(self, statement: s.Stmt, place: Place) -> Place:
         """The place behind a statement: what it names, declares, sets and assumes."""
@@ -155,7 +155,9 @@ class Program(Callees):
         subscripts = tuple(Poly.symbol(name) for name, _ in opened)
         here = replace(place, certain=place.certain and target.exact)
         body: tuple[Node, ...] = tuple(
-            self._access(view, subscripts, node.span, here) for view in (source, target) if view is not None
+            replace(self._access(view, subscripts, node.span, here), written=view is target)
+            for view in (source, target)
+            if view is not None
         )
         around = place.scope.facts
         chain = []

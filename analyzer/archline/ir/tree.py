@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.language import syntax as s
 from archline.language.source import Span
-from archline.records import field, record
+from archline.records import field, record, replace
 
 
 @record(eq=False)
@@ -87,7 +87,7 @@ class Walk:
 
 @record(eq=False)
 class Access:
-    """One element read or written, or read and written (`times` is 2), each time that it is reached.
+    """One element read or `written`, or read and written (`times` is 2), each time that it is reached.
 
     A place that the data decides is within `parts` of the array, where these are not None; it may move one way along a
     row, as `walk` tells.
@@ -104,6 +104,7 @@ class Access:
     when: tuple[Poly, ...] = ()
     shared: tuple[Poly, ...] | None = None
     times: int = 1
+    written: bool = False
 
     @property
     def wherever(self) -> tuple[Poly, ...] | None:
@@ -192,6 +193,21 @@ def accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Acces
                 yield from accesses(body, (*chain, node))
             case Recursion() | Choice():
                 pass
+
+
+def changing(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """Nodes without the accesses that only read."""
+    for node in nodes:
+        match node:
+            case Access():
+                if node.written:
+                    yield node
+            case Loop(body=body):
+                yield replace(node, body=tuple(changing(body)))
+            case Choice(branches=branches):
+                yield Choice(tuple(replace(each, body=tuple(changing(each.body))) for each in branches))
+            case Recursion():
+                yield node
 
 
 def contiguous_dimension(array: Array) -> int:

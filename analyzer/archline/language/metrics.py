@@ -10,6 +10,9 @@ from enum import Enum, auto
 
 from archline.records import record
 
+WORD = 8
+"""Bytes of a word."""
+
 
 class Composition(Enum):
     """How a metric of two parts of a program gives that of both."""
@@ -60,7 +63,8 @@ class Metric:
 
     `declared`: `costs` and `ensures` may name it, `claimed`: claims may. `executed`: runs count it. `taken`: models of
     energy may take it. `whole`: it counts things, so that bounds at sizes are whole numbers too, unless it is declared.
-    `on_grid`: it is derived with every cost of an algorithm on a grid, and of no other.
+    `on_grid`: it is derived with every cost of an algorithm on a grid, and of no other. `of_cache`: it depends on the
+    cache, Z words in lines of L.
     """
 
     name: str
@@ -79,6 +83,7 @@ class Metric:
     taken: bool = False
     whole: bool = False
     on_grid: bool = False
+    of_cache: bool = False
 
 
 def _is_real(event: Event) -> bool:
@@ -125,9 +130,16 @@ METRICS = _registry(
     ),
     Metric(
         "io", "line", "cache misses: lines moved between slow and fast memory",
-        Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True,
+        Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True, of_cache=True,
     ),
-    Metric("writebacks", "line", "lines written back to slow memory", executed=True),
+    Metric(
+        "writebacks", "line", "lines written back to slow memory by a replacement with the fewest misses",
+        Derived.ON_REQUEST, executed=True, of_cache=True,
+    ),
+    Metric(
+        "bytes", "B", "bytes fetched and written back, in words of 8 B, by a replacement that moves the fewest",
+        Derived.ON_REQUEST, executed=True, taken=True, of_cache=True,
+    ),
     Metric("traffic", "B", "bytes moved between slow and fast memory", taken=True),
     Metric(
         "words", "word", "words moved between nodes along the critical path",
@@ -173,6 +185,7 @@ EXECUTED = names(lambda each: each.executed)
 DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
 ON_REQUEST = names(lambda each: each.derived is Derived.ON_REQUEST)
 WHOLE = names(lambda each: each.whole)
+OF_CACHE = names(lambda each: each.of_cache)
 ON_GRID = names(lambda each: each.on_grid)
 SET_APART = names(lambda each: each.declared and each.composition is None)
 """Those whose declared amounts are added up by themselves."""

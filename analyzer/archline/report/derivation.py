@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.derivation import Step
 from archline.ir.amounts import Unknown, map_known
-from archline.language.metrics import CALL, ITERATION, METRICS, Composition, Event
+from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.report import io, recursion
 from archline.report.layout import wrap
 from archline.report.view import CostView
@@ -16,7 +16,7 @@ from archline.report.view import CostView
 def text(view: CostView, metric: str, width: int) -> str:
     """The derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
-    if metric == "io" and row.lower is not None:
+    if metric in OF_CACHE and row.lower is not None:
         return "\n".join(io.text(view, row, width)) + "\n"
     recurrence = None if row.tell is None else row.tell()
     if recurrence is not None:

@@ -16,16 +16,24 @@ from archline.report.view import CostView, Row
 
 NEARLY = 1.05
 """Leading terms that are nearer than this are called the same."""
+COMPULSORY = {
+    "io": "the compulsory misses",
+    "writebacks": "each line that is written, once",
+    "bytes": "each line once, and twice if it is written",
+}
+"""What bounds a metric of the cache from below."""
 
 
 def text(view: CostView, row: Row, width: int) -> Iterator[str]:
     """Each upper bound with what is held and fetched for it, then the lower bounds."""
-    yield from wrap(f"derivation of the io of {view.algorithm}: which references keep lines of the cache", width)
+    yield from wrap(
+        f"derivation of the {row.metric} of {view.algorithm}: which references keep lines of the cache", width
+    )
     if not row.alternatives:
         yield from _accessed(view, row, width)
     for each in row.alternatives:
         yield ""
-        yield from wrap(f"where {each.when}: io <= {view.text(each.upper)}", width)
+        yield from wrap(f"where {each.when}: {row.metric} <= {view.text(each.upper)}", width)
         for kept in each.kept:
             yield from _indented(_told(view, kept), width)
     for found in () if row.reached is None else row.reached():
@@ -33,7 +41,7 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
         yield from _reached(view, found, width)
     assert row.lower is not None
     yield ""
-    yield from wrap(f"io >= {view.text(row.lower)}, the compulsory misses", width)
+    yield from wrap(f"{row.metric} >= {view.text(row.lower)}, {COMPULSORY[row.metric]}", width)
     for part in row.touched:
         yield from _indented(_in_full(view, part), width)
     if row.touched:
@@ -44,7 +52,9 @@ def text(view: CostView, row: Row, width: int) -> Iterator[str]:
     if row.orderless is not None:
         yield from _any_order(view, row.orderless, width)
     for looked, lower in row.lowers:
-        yield from wrap(f"io >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines", width)
+        yield from wrap(
+            f"{row.metric} >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines", width
+        )
     if row.published is not None:
         yield ""
         yield from _published(row.published, width)

@@ -21,7 +21,7 @@ from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.lower.hbl import AnyOrder, touches
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.lower.segments import lower_bound
+from archline.analysis.cache.lower.segments import compulsory, lower_bound
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.residency.base import Resident
@@ -34,7 +34,7 @@ from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cache.upper.plan import Plan
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cache.values import MissBounds
-from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at
+from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
@@ -99,7 +99,7 @@ def _followed(module: Module, algorithm: s.Algorithm) -> Cost:
         with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
             return _of_recursion(module, algorithm)
     with budget(MAX_TERM_PRODUCTS):
-        return _of_loops(module, algorithm)
+        return of_loops(module, algorithm)
 
 
 def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -155,9 +155,14 @@ def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
     return scope.facts.restore(sum((whole(view.array) for view in views.values()), ZERO))
 
 
-def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
+def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
+    """The io of a program without recursion; with `traffic` the lines that are moved: fetched, or written back.
+
+    A plan writes back each line that it changes as often as it fetches it. Raises UntracedError, UnboundedError,
+    TooComplexError.
+    """
     scope, nodes = Program(module).trace(algorithm)
-    found = references(accesses(nodes), scope.facts)
+    found = references(accesses(nodes), scope.facts, traffic)
     if not found:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     points = samples(algorithm, scope)
@@ -167,34 +172,46 @@ def _of_loops(module: Module, algorithm: s.Algorithm) -> Cost:
     if not upper.plans:
         raise UnboundedError
     all_ = everything(found, scope.facts)
+    changed = (each for each in accesses(nodes) if traffic and each[0].written)
+    written = compulsory(changed, scope.facts, points)
     count = partial(_within_budget, algorithm, partial(accesses_of, module, algorithm))
-    values = MissBounds(lower, upper, phases, all_, count)
+    values = MissBounds((lower, written), upper, phases, all_, partial(_moved, count) if traffic else count)
     lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
     plans = [_alternative(plan, ways.by[plan], plan in ways.told) for plan in (*ways.others, *ways.told)]
     alternatives = (*lean, *plans)
     if all_ is not None and _is_nearer(all_, upper.plans, ways.planner):
-        alternatives = (*alternatives, _fitting(all_.lines(scope.facts)))
+        fitting = _fitting(all_.lines(scope.facts))
+        alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
     known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
-    levels = tuple((name, _decided(value, scope.facts)) for name, value in lower.levels)
-    compulsory = levels[0][1] if levels else ZERO
+    more = sum((value for _, value in written.levels), ZERO)
+    levels = tuple((name, _decided(value + more, scope.facts)) for name, value in lower.levels)
+    once = levels[0][1] if levels else ZERO
     most = (known or alternatives[-1]).upper
 
     def least(point: Mapping[str, int | Fraction]) -> Fraction:
-        return max(evaluate(compulsory, point), Fraction(lower.orders.at(_integers(point))))
+        return max(evaluate(once, point), Fraction(lower.orders.at(_integers(point))))
 
-    orderless = Orderless(compulsory, _floors(lower.orders), touches(nodes), least)
+    orderless = Orderless(once, _floors(lower.orders), touches(nodes), least)
     cost = Cost(
         "io",
         "bounded",
-        compulsory,
+        once,
         most,
         alternatives=alternatives,
         lowers=levels[1:],
-        orderless=orderless,
+        orderless=None if traffic else orderless,
         ends=lambda point: values.at(_integers(point)),
     )
-    return cost if known else _withaccesses_of(cost, accesses_of(module, algorithm))
+    return cost if known else _withaccesses_of(cost, count() if not traffic else _moved(count))
+
+
+def _moved(count: Callable[[], Cost]) -> Cost:
+    """The lines that accesses move at most: each fetches one, and writes it back."""
+    found = count()
+    if found.upper is None:
+        return found
+    return mapped(found, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
 
 def _is_nearer(all_: Everything, plans: Sequence[Plan], planner: Planner) -> bool:
@@ -342,7 +359,7 @@ def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
     inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
     array = unit.references[0].array
     extents, along = tuple(map(restore, array.extents)), contiguous_dimension(array)
-    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.misses), inside)
+    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched), inside)
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

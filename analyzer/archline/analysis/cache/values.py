@@ -25,9 +25,12 @@ MAX_BITS = 256
 
 @record(eq=False)
 class MissBounds:
-    """The lines of all that is accessed bound io where they fit, and the number of accesses always."""
+    """The lines of all that is accessed bound io where they fit, and the number of accesses always.
 
-    lower: Lower
+    From below the bounds of `lower` are added up.
+    """
+
+    lower: tuple[Lower, ...]
     upper: Upper
     phases: Phases
     everything: Everything | None
@@ -42,14 +45,14 @@ class MissBounds:
             return Fraction(0), self._accessed(sizes)
 
     def _nearest(self, sizes: Sizes) -> Ends:
-        least = self.lower.at(sizes)
+        least = sum(each.at(sizes) for each in self.lower)
         if any(value >> MAX_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
         else:
             most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
         if self.everything is not None and most > least:
-            lines = self.everything.at(sizes)
-            most = min(most, Fraction(lines)) if lines <= sizes["Z"] // sizes["L"] else most
+            fits = self.everything.at(sizes) <= sizes["Z"] // sizes["L"]
+            most = min(most, Fraction(self.everything.at(sizes, moved=True))) if fits else most
         if most > FAR * least:
             # Of what stands under conditions, fewer may be accessed than plans count.
             with suppress(EvaluationError):

@@ -18,13 +18,14 @@ from archline.energy.model import Figure, Model
 
 _BETA = "(bandwidth/word)"
 _COMPUTING = "((span + work/cores)/core_rate)"
-_TRANSFER = f"(latency*latency_per_op*span + io*L/{_BETA})"
+_MOVED = "(bytes/(L*8*byte_per_word))"
+_TRANSFER = f"(latency*latency_per_op*span + {_MOVED}*L/{_BETA})"
 
 MODEL = Model(
     name="balance",
     title="balance principles",
     source="Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011, equations (1) to (6)",
-    inputs=("work", "span", "io"),
+    inputs=("work", "span", "bytes"),
     essential="time",
     definitions={"computing": _COMPUTING, "transferring": _TRANSFER},
     time="max(computing, transferring)",
@@ -35,19 +36,23 @@ MODEL = Model(
     sides={"computation": "computing", "memory": "transferring"},
     figures={
         "machine balance": Figure(f"cores*core_rate/{_BETA}", "op/word", "p*C0/beta, left side of (4)"),
-        "intensity": Figure("work/(io*L)", "op/word", "W/(Q*L), right side of (4)"),
+        "intensity": Figure(f"work/({_MOVED}*L)", "op/word", "W/(Q*L), right side of (4)"),
         "left side of (3)": Figure(
-            f"(cores*core_rate/{_BETA})*(1 + (latency*latency_per_op*{_BETA}/L)/(io/span))",
+            f"(cores*core_rate/{_BETA})*(1 + (latency*latency_per_op*{_BETA}/L)/({_MOVED}/span))",
             "op/word",
             "machine, with Little's law",
         ),
-        "right side of (3)": Figure("(work/(io*L))*(1 + cores/(work/span))", "op/word", "algorithm, with Amdahl's law"),
+        "right side of (3)": Figure(
+            f"(work/({_MOVED}*L))*(1 + cores/(work/span))", "op/word", "algorithm, with Amdahl's law"
+        ),
         "sqrt(Z/p)": Figure("sqrt(fast_memory/word*per_word/cores)", "1", "right side of (5): matrix products"),
         "log2(Z/p)": Figure("log2(fast_memory/word*per_word/cores)", "1", "right side of (6): sorting, FFT"),
     },
     letters={"W": "work", "D": "span", "Q": "io"},
+    conversions={"bytes": "io*L*8*byte_per_word"},
     processors="cores",
     error="none stated: the principles hold up to constants",
     leaves_out=("energy, unless `power_max` and `power_idle` are given", "contention", "data-dependent power"),
-    convention="an operation is one of work; each operation of the span waits for slow memory once",
+    convention="an operation is one of work; lines are fetched and written back; each operation of the span waits for "
+    "slow memory once",
 )

@@ -42,7 +42,12 @@ MODEL = Model(
         "of peak flop/J": Figure(f"flops*{_EPS_HAT}/energy", "1", "arch line, (5)"),
     },
     letters={"W": "flops", "Q": "traffic"},
-    conversions={"traffic": "io*L*word", "tau_flop": "1/peak", "tau_mem": "1/bandwidth"},
+    conversions={
+        "traffic": "bytes*word/(8*byte_per_word)",
+        "bytes": "io*L*8*byte_per_word",
+        "tau_flop": "1/peak",
+        "tau_mem": "1/bandwidth",
+    },
     options={
         "cap": Option(
             "the run is slowed down until its power is at most `power_limit` (section V-B)",
@@ -67,5 +72,5 @@ MODEL = Model(
         "latency, and what does not overlap: its time is a lower bound",
         "data-dependent power",
     ),
-    convention="flops are flops; traffic is io*L*word bytes; peak rates are the whole device's",
+    convention="flops are flops; traffic is what is fetched and written back; peak rates are the whole device's",
 )

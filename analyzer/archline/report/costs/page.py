@@ -13,6 +13,7 @@ from archline.algebra.asymptotic.leading_terms import grown
 from archline.algebra.asymptotic.simplify import quotient
 from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
+from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.records import record, replace
 from archline.report.contracts import tally
@@ -21,7 +22,7 @@ from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_
 from archline.report.costs.line import Line
 from archline.report.costs.regimes import bound, is_constant, point_of, what_fits, words
 from archline.report.documents.model import Formula, Phrase, conditions, plain, with_growths
-from archline.report.io import factors
+from archline.report.io import COMPULSORY, factors
 from archline.report.numbers import point_text, readable, short
 from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
 
@@ -31,6 +32,11 @@ REGIMES = 4
 ALIKE = 0.02
 """Regimes whose cache size, or cache misses, differ by at most this share are shown as one."""
 IO = "io (cache misses)"
+OF_REPLACEMENT = {
+    "writebacks": "writebacks: of a replacement with the fewest misses, which need not move the fewest bytes",
+    "bytes": "bytes: the fewest that any replacement fetches and writes back, in words of 8 B",
+}
+"""Which replacement a metric is about."""
 
 
 @record
@@ -61,7 +67,7 @@ def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
     lines = [line for row in rows for line in _metric(view, row)]
     if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
-    io = next((row for row in rows if row.metric == "io"), None)
+    io = next((row for row in rows if row.metric in OF_CACHE), None)
     regimes = () if io is None or view.at is not None else tuple(_regimes(view, io))
     bound = () if io is None else tuple(_bound(view, io))
     schedules = tuple((each.name, ": ", *with_growths(each.bound), f" ({each.source})") for each in view.schedules)
@@ -116,7 +122,7 @@ def _metric(view: CostView, row: Row) -> Iterator[Line]:
         yield Line("", (f"{row.reason}{f' ({row.place})' if row.place else ''}",))
         return
     status = ("exact" if row.exact else "bounds",)
-    if row.metric == "io" and row.alternatives:
+    if row.metric in OF_CACHE and row.alternatives:
         yield Line(label, ("by the size of the cache, at most",), status, growth)
     elif row.exact:
         yield Line(label, (_form(view, row.upper),), status, growth)
@@ -256,7 +262,7 @@ def _bound(view: CostView, row: Row) -> Iterator[Phrase]:
     found = row.attained
     least = _form(view, row.regimes[-1].lower if row.regimes else row.lower)
     if found is None or not found.floors:
-        yield "lower bound: ", least, ", the compulsory misses"
+        yield "lower bound: ", least, f", {COMPULSORY[row.metric]}"
     else:
         order = Formula(f"Omega({' + '.join(found.floors)})")
         yield "lower bound for any schedule: ", order, ", and the compulsory misses, ", least
@@ -287,6 +293,7 @@ def _notes(view: CostView) -> Iterator[Phrase]:
         yield from lower_bounds.sentences(view)
     elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
+    yield from ((OF_REPLACEMENT[row.metric],) for row in view.rows if row.metric in OF_REPLACEMENT)
     if view.assumptions:
         yield "assuming ", *[piece for each in view.assumptions for piece in (", ", *conditions(each))][1:]
     trusted = sorted({name for row in view.rows for name in row.declared})

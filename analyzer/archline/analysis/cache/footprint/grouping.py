@@ -13,8 +13,11 @@ MAX_APART = 8
 """References to one row in one loop body are one where their places differ by constants no larger than this."""
 
 
-def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Reference]:
-    """Accesses by array and loops; those whose places differ by small constants are one reference."""
+def references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: bool = False) -> list[Reference]:
+    """Accesses by array and loops; those whose places differ by small constants are one reference.
+
+    Of `traffic`, lines that are written move twice: they are fetched and written back.
+    """
     groups: list[tuple[Array, Chain, list[Access], list[int]]] = []
     for order, (access, chain) in enumerate(found):
         for array, loops, members, orders in groups:
@@ -25,7 +28,15 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts) -> list[Refe
         else:
             groups.append((access.array, chain, [access], [order]))
     return [
-        Reference(array, _joint(array, members), chain, facts, tuple(members), tuple(orders))
+        Reference(
+            array,
+            _joint(array, members),
+            chain,
+            facts,
+            tuple(members),
+            tuple(orders),
+            moves=2 if traffic and any(each.written for each in members) else 1,
+        )
         for array, chain, members, orders in groups
     ]
 

@@ -36,7 +36,8 @@ class Reference:
 
     Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
     move one way along a row, as `walk` tells. `order` has the numbers of the accesses in the text, calls written out.
-    Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors.
+    Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors. Each line that is fetched
+    counts `moves` times: twice where it is written back too, if that counts.
     """
 
     array: Array
@@ -46,6 +47,7 @@ class Reference:
     accesses: tuple[Access, ...] = field(repr=False)
     order: tuple[int, ...] = (0,)
     whole_lines: bool = True
+    moves: int = 1
     _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
     _hulls: dict[int, tuple[ClosedInterval, ...]] = field(default_factory=dict, repr=False)
 

@@ -28,7 +28,7 @@ from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_kn
 from archline.analysis.cache.lower.hbl import AnyOrder, any_order
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
-from archline.ir.tree import Array, Chain, Loop, Node, accesses
+from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses
 from archline.records import field, record
 
 GROUP, FROM, TO = "group ", "from ", "to "
@@ -336,6 +336,12 @@ def _tiled(inner: Loop, loop: Loop) -> bool:
 def lower_bound(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> Lower:
     """The lower bound of the accesses of a whole program; `points` are sizes at which alternatives are compared."""
     return Lower(windows_of(nodes, facts, points), any_order(nodes, facts))
+
+
+def compulsory(found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]) -> Lower:
+    """The lines that some accesses of a program surely touch: each of them moves once at least."""
+    family = _Builder(facts, points[::APART])._family(_Kind("the run", (), (), 0), spots(found), False)
+    return Lower(WindowTree(() if family is None else (family,), ()), AnyOrder(()))
 
 
 @record(eq=False)

@@ -95,15 +95,26 @@ class Resident:
         return self._measured[0]
 
     @property
-    def misses(self) -> Poly:
+    def moves(self) -> int:
+        """How often each line that it fetches counts."""
+        return max(each.moves for each in self.references)
+
+    @property
+    def fetched(self) -> Poly:
         """The lines that are fetched."""
         return self._measured[1]
+
+    @cached_property
+    def misses(self) -> Poly:
+        """The same, each line as often as it counts."""
+        return self.fetched * self.moves
 
     @cached_property
     def smooth(self) -> tuple[Product, Product]:
         """What it holds and fetches, or more, without rounding to whole lines."""
         twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
-        return self._of_sizes(twins)
+        space, misses = self._of_sizes(twins)
+        return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
 
     @property
     def name(self) -> str:

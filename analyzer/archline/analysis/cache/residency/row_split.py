@@ -65,7 +65,7 @@ class Splitter:
         except (UnboundedError, TooComplexError):
             return None
         known_of_sizes = not counters & (space.names | misses.names) and is_known(space) and is_known(misses)
-        return (space, misses) if known_of_sizes else None
+        return (space, misses * unit.moves) if known_of_sizes else None
 
     def part(self, reference: Reference) -> Reference | None:
         """What a reference accesses on this side; None where no loop picks its rows one by one."""

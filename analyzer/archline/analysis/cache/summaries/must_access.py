@@ -28,7 +28,7 @@ from archline.analysis.cost import InFull
 from archline.ir.layout import LINE, whole
 from archline.ir.must import Followed
 from archline.ir.recursive import TooManyWaysError, calls, ways
-from archline.ir.tree import Array, Node, accesses
+from archline.ir.tree import Array, Node, accesses, changing
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
@@ -57,16 +57,18 @@ class Filled:
             given += [(array, each) for each in in_rows_apart(array, telling, body.facts)]
         return (*given, *self.made[algorithm])
 
-    def lines(self, algorithm: s.Algorithm, *, plain: bool = False) -> Poly:
+    def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
         """At least so many lines are touched by one call, in its sizes and L; its arrays begin with lines.
 
-        `plain`: no more than that, and easier to compare.
+        `plain`: no more than that, and easier to compare; `of` names the arguments that count alone.
         """
         body = self.bodies.get(algorithm)
         if body is None:
             return ZERO
         found = ZERO
         for array, claim in self.touched(algorithm):
+            if of is not None and (array.local or array.name not in of):
+                continue
             # What has no closed form does not count.
             with suppress(UnresolvedError, TooComplexError):
                 found = found + _lines(array, claim, body.facts, plain)
@@ -86,13 +88,13 @@ class Filled:
         return tuple(found)
 
 
-def filled(module: Module, algorithm: s.Algorithm) -> Filled:
-    """What calls touch in full."""
+def filled(module: Module, algorithm: s.Algorithm, written: bool = False) -> Filled:
+    """What calls touch in full, or write to in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
     made: dict[s.Algorithm, Claimed] = {}
     for together in callees_first(module, algorithm):
-        found = {each: body for each in together if (body := _body(module, each)) is not None}
+        found = {each: body for each in together if (body := _body(module, each, written)) is not None}
         bodies |= found
         try:
             with budget(MAX_TERM_PRODUCTS, own=True):
@@ -287,12 +289,13 @@ class FollowedBody:
         return self._known[large, known]
 
 
-def _body(module: Module, algorithm: s.Algorithm) -> FollowedBody | None:
+def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:
     """None where it cannot be followed at all."""
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
             body = Followed(module).body(algorithm)
-        found = tuple((known or (), nodes) for known, nodes in ways(body.nodes))
+        nodes = tuple(changing(body.nodes)) if written else body.nodes
+        found = tuple((known or (), each) for known, each in ways(nodes))
     except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
         return None
     signature = module.signatures[algorithm]

@@ -362,7 +362,8 @@ class Planner:
             for classes in unit.classes:
                 yield Spending(cluster.references, (fetched, unit.misses, *classes), make)
         for pin in cluster.pins:
-            values = fetched, pin.lines * pin.windows, ONE, ZERO, pin.lines
+            moved = pin.lines * pin.windows * max(each.moves for each in cluster.references)
+            values = fetched, moved, ONE, ZERO, pin.lines
             yield Spending(cluster.references, values, partial(Mixed, regions=self._regions_of(pin.loop)))
 
     def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Spending]:

@@ -29,12 +29,16 @@ Box = tuple[range, ...]
 
 @record(eq=False)
 class Reached:
-    """The lines of an array, and what references reach of it: the first and the last entry in each dimension."""
+    """The lines of an array, and what references reach of it: the first and the last entry in each dimension.
+
+    Each line `moves` once, or twice where write-backs count.
+    """
 
     lines: Poly
     along: int
     extents: tuple[Poly, ...]
     boxes: tuple[tuple[ClosedInterval, ...], ...]
+    moves: int = 1
 
     def at(self, sizes: Sizes) -> int:
         """The lines of the boxes together, at sizes and L. Raises EvaluationError."""
@@ -74,18 +78,22 @@ class Everything:
 
     given: tuple[Reached, ...]
     tops: tuple[Poly, ...]
+    moves: int = 1
+    """Of the stack."""
 
-    def at(self, sizes: Sizes) -> int:
-        """The lines at sizes and L, at most. Raises EvaluationError."""
-        given = sum(each.at(sizes) for each in self.given)
-        return given + max((int(evaluate(each, sizes)) for each in self.tops), default=0)
+    def at(self, sizes: Sizes, moved: bool = False) -> int:
+        """The lines at sizes and L, at most; those that are `moved`, as often as they are. Raises EvaluationError."""
+        given = sum(each.at(sizes) * (each.moves if moved else 1) for each in self.given)
+        top = max((int(evaluate(each, sizes)) for each in self.tops), default=0)
+        return given + top * (self.moves if moved else 1)
 
-    def lines(self, facts: Facts) -> Poly:
-        """The lines of all arrays, in sizes and L."""
+    def lines(self, facts: Facts, moved: bool = False) -> Poly:
+        """The lines of all arrays, in sizes and L; those that are `moved`, as often as they are."""
         most = ZERO
         for each in self.tops:
             most = facts.maximum(most, each)
-        return total(each.lines for each in self.given) + most
+        given = total(each.lines * (each.moves if moved else 1) for each in self.given)
+        return given + most * (self.moves if moved else 1)
 
 
 def everything(references: Sequence[Reference], facts: Facts) -> Everything | None:
@@ -101,7 +109,8 @@ def everything(references: Sequence[Reference], facts: Facts) -> Everything | No
             except UnboundedError:
                 return None
     given = tuple(_reached(array, own, facts) for array, own in by_array.items() if not array.local)
-    return Everything(given, tuple(map(facts.restore, tops)))
+    stack = max((each.moves for array, own in by_array.items() if array.local for each in own), default=1)
+    return Everything(given, tuple(map(facts.restore, tops)), stack)
 
 
 def _reached(array: Array, references: Sequence[Reference], facts: Facts) -> Reached:
@@ -112,6 +121,7 @@ def _reached(array: Array, references: Sequence[Reference], facts: Facts) -> Rea
         contiguous_dimension(array),
         tuple(map(restore, array.extents)),
         tuple(tuple((restore(low), restore(high)) for low, high in box) for box in boxes),
+        max(each.moves for each in references),
     )
 
 

@@ -55,9 +55,7 @@ def _reference(reference: Reference, chain: Chain) -> Reference:
     if interval is not None:
         place[along] = _bound(interval[0], around, False), _bound(interval[1], around, True)
     accesses = tuple(replace(each, certain=False, shared=None) for each in reference.accesses)
-    return Reference(
-        reference.array, tuple(place), chain, reference.facts, accesses, reference.order, reference.whole_lines
-    )
+    return replace(reference, place=tuple(place), chain=chain, accesses=accesses, _lines={}, _hulls={})
 
 
 def _counters(chain: Chain) -> Counters:

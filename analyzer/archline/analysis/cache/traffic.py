@@ -1,0 +1,104 @@
+"""What moves between slow and fast memory: lines that are written back, and the bytes of all that is fetched or is.
+
+A line that was changed since it was fetched is written back when it leaves the cache, at the end of the run at the
+latest. Two questions have two answers:
+
+* `writebacks` are those of a replacement that fetches the fewest lines. Each line that is written leaves once at least.
+  From above, lines of arrays that are never written are fetched too: what is left of the misses can be changed at most.
+* `bytes` are the least that any replacement moves, in words of 8 B. A plan that keeps lines as those of io do bounds
+  them: it writes back each line that it changes as often as it fetches it. The replacement that fetches fewest lines
+  may write back more, and need not be the one that moves least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
+
+from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, io_cost, of_loops
+from archline.analysis.cache.lower.segments import compulsory
+from archline.analysis.cache.samples import samples
+from archline.analysis.cache.summaries.must_access import filled
+from archline.analysis.cost import Cost, mapped
+from archline.ir.factored import UnboundedError
+from archline.ir.layout import LINE
+from archline.ir.lower import Program
+from archline.ir.tree import accesses
+from archline.ir.unsupported import UntracedError, require_accesses
+from archline.language import syntax as s
+from archline.language.call_graph import recurses
+from archline.language.metrics import WORD
+from archline.language.model import Module
+from archline.records import replace
+
+Point = Mapping[str, int | Fraction]
+Ends = tuple[Fraction, Fraction]
+
+
+def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
+    """`writebacks` or `bytes` of one call. Never raises for a program that checks."""
+    return bytes_cost(module, algorithm) if metric == "bytes" else writebacks_cost(module, algorithm)
+
+
+def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+    """The lines that a replacement with the fewest misses writes back. Never raises for a program that checks."""
+    written, read = _once(module, algorithm)
+
+    def ends(point: Point, misses: Ends) -> Ends:
+        return _lines(written, point), misses[1] - _lines(read, point)
+
+    io = io_cost(module, algorithm)
+    return replace(mapped(io, lambda _: written, lambda most: most - read, ends), metric="writebacks")
+
+
+def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+    """The fewest bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
+
+    Never raises for a program that checks.
+    """
+
+    def ends(point: Point, lines: Ends) -> Ends:
+        return lines[0] * point["L"] * WORD, lines[1] * point["L"] * WORD
+
+    lines, unit = _moved(module, algorithm), LINE * WORD
+    return replace(mapped(lines, lambda least: least * unit, lambda most: most * unit, ends), metric="bytes")
+
+
+def _moved(module: Module, algorithm: s.Algorithm) -> Cost:
+    """The lines that are fetched and written back, by plans; else by the misses alone."""
+    if not recurses(module, algorithm):
+        with suppress(UntracedError, UnboundedError, TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
+            require_accesses(module, algorithm)
+            return of_loops(module, algorithm, traffic=True)
+    written, read = _once(module, algorithm)
+
+    def ends(point: Point, misses: Ends) -> Ends:
+        return misses[0] + _lines(written, point), misses[1] * 2 - _lines(read, point)
+
+    return mapped(io_cost(module, algorithm), lambda least: least + written, lambda most: most * 2 - read, ends)
+
+
+def _lines(count: Poly, point: Point) -> Fraction:
+    """A number of lines at sizes; where no loop is entered, what holds in all iterations may come to less than none."""
+    return max(evaluate(count, point), Fraction(0))
+
+
+def _once(module: Module, algorithm: s.Algorithm) -> tuple[Poly, Poly]:
+    """At least so many lines are written in each run, and are read of arrays that are never written."""
+    constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
+    with suppress(UntracedError, UnboundedError, TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
+        require_accesses(module, algorithm)
+        if recurses(module, algorithm):
+            changed = filled(module, algorithm, written=True).lines(algorithm)
+            return changed, filled(module, algorithm).lines(algorithm, of=constant)
+        scope, nodes = Program(module).trace(algorithm)
+        points, found = samples(algorithm, scope), list(accesses(nodes))
+        written = [each for each in found if each[0].written]
+        given = [each for each in found if not each[0].array.local and each[0].array.name in constant]
+        first, second = (compulsory(iter(some), scope.facts, points).levels for some in (written, given))
+        return sum((value for _, value in first), ZERO), sum((value for _, value in second), ZERO)
+    return ZERO, ZERO

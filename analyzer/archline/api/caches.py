@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from archline.api import rules
 from archline.api.settings import Point
+from archline.energy.machines import Machine
 from archline.execution.results import Cache
 from archline.language.diagnostics import error
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
+
+
+def cache_of(machine: Machine) -> Cache | None:
+    """The cache of a machine whose file has the size of its fast memory, of its lines and of its words."""
+    words, line, word = (machine.values.get(name, 0) for name in ("fast_memory", "line", "word"))
+    if not word or line < word or words < line:
+        return None
+    return Cache(int(words // word), int(line // word))
 
 
 def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:

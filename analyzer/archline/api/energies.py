@@ -277,6 +277,7 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
         else:
             settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
+    settings = settings.on(machine)
     procs = settings.procs if model.processors == "span" else None
     basis = chosen.basis(at, on.needed | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
     amounts = basis.amounts()
@@ -314,11 +315,9 @@ def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator
     limit, needed = on.machine.values.get("memory_max"), estimate.amounts.get("memory")
     if limit is not None and needed is not None and needed.lower > limit and "memory" in on.metrics:
         yield f"a processor needs {float(needed.lower):.4g} words of memory, the machine's has {float(limit):.4g}"
-    word, line, fast = (on.machine.values.get(name) for name in ("word", "line", "fast_memory"))
+    word, line = (on.machine.values.get(name) for name in ("word", "line"))
     if cache is not None and word and line and word * cache.line != line:
         yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
-    if cache is not None and not cache.chosen and word and fast:
-        yield f"the machine's fast memory has {fast} B: --cache Z={fast // word},L=..."
     limit, power = on.machine.values.get("power_limit"), estimate.power
     if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"

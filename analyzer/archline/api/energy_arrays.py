@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from archline.analysis.cost import Cost
 from archline.api import rules
-from archline.api.caches import DEFAULT_CACHE
+from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.costs import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject
@@ -53,7 +53,8 @@ def upper_at(
     formulas = {name: each for name, each in formulas.items() if not (names_in(each) & QUANTITIES.keys()) - known}
     values: dict[str, Any] = {**{name: float(each) for name, each in machine.values.items()}, **parameters}
     formulas = {name: each.upper for name, each in in_names(subject, formulas).items()}
-    words = {name: sizes.get(name, getattr(DEFAULT_CACHE, name)) for name in ("Z", "L")}
+    usual = cache_of(machine) or DEFAULT_CACHE
+    words = {name: sizes.get(name, getattr(usual, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
         own = {name: each for name, each in sizes.items() if name not in words}
         for name in frozenset().union(*map(names_in, formulas.values())) - words.keys():

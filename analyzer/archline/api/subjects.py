@@ -16,12 +16,13 @@ from archline.analysis.communication.extents import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
-from archline.api.caches import DEFAULT_CACHE, cache_at
+from archline.api.caches import DEFAULT_CACHE, cache_at, cache_of
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
 from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
+from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
@@ -58,6 +59,13 @@ class Settings:
     block: int | None = None
     compiled: bool | None = None
     option: str = ""
+    of_machine: bool = False
+    """Whether the cache is the machine's own."""
+
+    def on(self, machine: Machine) -> Settings:
+        """The same with the machine's own cache, where none is asked for."""
+        own = None if self.chosen_cache else cache_of(machine)
+        return self if own is None else replace(self, cache=replace(own, policy=self.cache.policy), of_machine=True)
 
     @property
     def runs(self) -> bool:
@@ -194,7 +202,7 @@ class AlgorithmSubject:
         cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
         assert cache is not None
         values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, metrics, settings.procs)
-        used = CacheUsed(cache.Z, cache.L, cache.policy, chosen)
+        used = CacheUsed(cache.Z, cache.L, cache.policy, chosen, settings.of_machine)
         return Basis(_sizes(point), {**values, **_of_cache(cache, metrics)}, used, NOT_RUN, unknown)
 
     def _derived_at(
@@ -249,7 +257,7 @@ class AlgorithmSubject:
         data = f"{view.matrix.path}; {ran.data}" if view.matrix is not None else ran.data
         if cache is None:
             return Basis(view.at, found, None, data)
-        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache)
+        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache, settings.of_machine)
         return Basis(_sizes(view.at), {**found, **_of_cache(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
@@ -308,9 +316,10 @@ class FormulaSubject:
         point = checked_point({**at, **held}, self.names, option=settings.option)
         amounts = self.target.amounts(point)
         cache = settings.cache
-        used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache) if "Z" in held or "L" in held else None
+        used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
         inputs = {name: Input(each, "declared") for name, each in amounts.items()}
-        return Basis(point, {**_of_cache(cache, metrics), **inputs}, used, BY_HAND)
+        read = {"Z", "L"} & held.keys()
+        return Basis(point, {**_of_cache(cache, metrics), **inputs}, used if read else None, BY_HAND)
 
     when: tuple[s.Fact, ...] = ()
     shorten = False

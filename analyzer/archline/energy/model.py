@@ -262,7 +262,7 @@ class Applied:
             raise self._unsuited(missing)
 
     def _unsuited(self, missing: Sequence[str]) -> ArchlineError:
-        units = ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in missing)
+        units = _with_units(missing)
         given = " ".join(f"--parameter {name}=..." for name in missing)
         message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}")
@@ -332,7 +332,12 @@ class Applied:
         given = {name: each for name, each in terms.items() if each is not None}
         energy = sum(given.values(), Interval.of(0)) if len(given) == len(terms) else None
         if energy is None:
-            reasons["energy"] = next(reasons[name] for name, each in terms.items() if each is None)
+            lacking = self._missing(*self.model.energy)
+            reasons["energy"] = (
+                f"machine `{self.machine.name}` lacks {_with_units(lacking)}"
+                if lacking
+                else next(reasons[name] for name, each in terms.items() if each is None)
+            )
         figures = {name: known(name) for name in self.model.figures}
         return Estimate(
             self.model,
@@ -446,6 +451,10 @@ class Estimate:
         rest = [each for name, each in self.sides.items() if name != self.binds]
         following = Interval(max(each.lower for each in rest), max(each.upper for each in rest))
         return _quotient(self.sides[self.binds], following)
+
+
+def _with_units(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in names)
 
 
 def _quotient(top: Interval | None, bottom: Interval | None) -> Interval | None:

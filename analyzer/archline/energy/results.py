@@ -21,12 +21,18 @@ class Input:
 
 @record
 class CacheUsed:
-    """The cache that io is of: Z and L in words, its replacement, whether it was asked for or assumed."""
+    """The cache that io is of: Z and L in words, its replacement; it was asked for, is the machine's, or is assumed."""
 
     words: int
     line: int
     policy: str
     chosen: bool
+    of_machine: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Where it is from: nothing where it was asked for."""
+        return "" if self.chosen else "the machine's" if self.of_machine else "assumed"
 
 
 @record

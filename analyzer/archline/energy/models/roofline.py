@@ -29,6 +29,7 @@ MODEL = Model(
     title="the energy roofline",
     source="Choi, Bedard, Fowler and Vuduc, IPDPS 2013, equations (1) to (8)",
     inputs=("flops", "traffic"),
+    essential="time",
     definitions={"dynamic_energy": "flops*eps_flop + traffic*eps_mem"},
     time="max(flops*tau_flop, traffic*tau_mem)",
     energy={"computation": "flops*eps_flop", "memory": "traffic*eps_mem", "constant": "pi0*time"},

@@ -51,7 +51,7 @@ def cache(used: CacheUsed | None) -> dict[str, Any] | None:
     """The cache that io is of."""
     if used is None:
         return None
-    return {"Z": used.words, "L": used.line, "policy": used.policy, "assumed": not used.chosen}
+    return {"Z": used.words, "L": used.line, "policy": used.policy, "assumed": used.origin == "assumed"}
 
 
 def _numbers(result: EnergyResult) -> dict[str, Any]:

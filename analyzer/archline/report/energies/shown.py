@@ -51,7 +51,7 @@ def cache_text(cache: CacheUsed | None) -> str:
     if cache is None:
         return ""
     policy = ", LRU replacement" if cache.policy == "lru" else ""
-    return f"Z = {cache.words}, L = {cache.line}{policy}{'' if cache.chosen else ' (assumed)'}"
+    return f"Z = {cache.words}, L = {cache.line}{policy}{cache.origin and f' ({cache.origin})'}"
 
 
 def heading(result: EnergyResult) -> str:

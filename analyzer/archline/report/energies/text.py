@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from archline.algebra.asymptotic.simplify import ONE, reduced
+from archline.energy.formulas import parsed
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS
 from archline.energy.results import EnergyResult, SymbolicMetric
+from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.substitution import substituted
 from archline.report.energies import shown
@@ -71,7 +73,11 @@ def _formula(result: EnergyResult, name: str) -> str:
 
 def _defined(model: Model) -> str:
     """The time, with definitions in place of their names, and without factors that only convert units."""
-    return format_expression(reduced(substituted(model.formula("time"), dict.fromkeys(CONSTANTS, ONE))))
+    return _without_constants(model.formula("time"))
+
+
+def _without_constants(formula: s.Expr) -> str:
+    return format_expression(reduced(substituted(formula, dict.fromkeys(CONSTANTS, ONE))))
 
 
 def _terms(estimate: Estimate) -> Iterable[list[str]]:
@@ -106,7 +112,7 @@ def _inputs(result: EnergyResult) -> list[list[str]]:
 
 
 def _converted(result: EnergyResult) -> list[list[str]]:
-    found = ", ".join(f"{name} = {text}" for name, text in result.converted.items())
+    found = ", ".join(f"{name} = {_without_constants(parsed(text))}" for name, text in result.converted.items())
     return [["where", found]] if found else []
 
 
@@ -196,10 +202,12 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
     ]
     known = [index for index, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"-"}]
     rows = [[row[index] for index in known] for row in rows]
-    caches = dict.fromkeys(shown.cache_text(each.cache) for each in results if each.cache is not None)
-    lines = wrap("; ".join([*filter(None, shared), *caches]), width)
+    caches = {each.machine.name: shown.cache_text(each.cache) for each in results if each.cache is not None}
+    common = dict.fromkeys(caches.values())
+    lines = wrap("; ".join([*filter(None, shared), *(common if len(common) == 1 else ())]), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
-    notes = dict.fromkeys([*(each.data for each in results), *_notes(results)])
+    own = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
+    notes = dict.fromkeys([*(each.data for each in results), *own, *_notes(results)])
     reasons = dict.fromkeys(f"-: {reason}" for each in results for reason in _reasons(each))
     lines += indented([line for each in (*reasons, *notes) for line in wrap(each, width - 2)])
     return "\n".join(lines) + "\n"
@@ -250,7 +258,7 @@ def _symbols(result: EnergyResult, width: int) -> str:
     lines += ["", *indented([*wrap(f"E = {model.expression}", width - 2, "      ")])]
     lines += indented(wrap(f"  = {symbolic.coefficients}", width - 2, "      "))
     lines += indented(wrap(f"T = {_defined(model)}", width - 2, "      "))
-    where = [f"{name} = {formula}" for name, formula in result.converted.items()]
+    where = [f"{name} = {_without_constants(parsed(formula))}" for name, formula in result.converted.items()]
     lines += indented(wrap(f"where {', '.join(where)}", width - 2)) if where else []
     rows = [row for each in symbolic.metrics for row in _metric(each)]
     lines += ["", *indented(table(rows, width - 2))]

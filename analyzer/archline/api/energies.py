@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
@@ -32,7 +33,7 @@ from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Estimate, Model, check_amounts
 from archline.energy.models import model as model_of
-from archline.energy.quantities import METRICS, QUANTITIES
+from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
@@ -424,7 +425,7 @@ def decimal(value: Fraction) -> str:
 
 def _with_units(expr: s.Expr, machine: Machine) -> str:
     """The formula with the machine's numbers and their units in place of their names, to be read."""
-    text = format_expression(expr)
+    text = format_expression(reduced(substituted(expr, dict.fromkeys(CONSTANTS, ONE))))
 
     def shown(found: re.Match[str]) -> str:
         quantity = machine.quantities.get(found[0])

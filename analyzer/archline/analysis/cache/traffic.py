@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 
-from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, io_cost, of_loops
 from archline.analysis.cache.lower.segments import compulsory
+from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cost import Cost, mapped
@@ -69,15 +70,20 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _moved(module: Module, algorithm: s.Algorithm) -> Cost:
-    """The lines that are fetched and written back, by plans; else by the misses alone."""
+    """The lines that are fetched and written back, by plans; else by the misses alone, and at sizes by calls."""
     if not recurses(module, algorithm):
         with suppress(UntracedError, UnboundedError, TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
             require_accesses(module, algorithm)
             return of_loops(module, algorithm, traffic=True)
     written, read = _once(module, algorithm)
+    recursions = Recursions(module, algorithm, traffic=True)
 
     def ends(point: Point, misses: Ends) -> Ends:
-        return misses[0] + _lines(written, point), misses[1] * 2 - _lines(read, point)
+        most = misses[1] * 2 - _lines(read, point)
+        if recurses(module, algorithm):
+            with suppress(EvaluationError, OutOfBudgetError, UntracedError, UnboundedError, TooComplexError):
+                most = min(most, Fraction(recursions.at({name: int(value) for name, value in point.items()})))
+        return misses[0] + _lines(written, point), most
 
     return mapped(io_cost(module, algorithm), lambda least: least + written, lambda most: most * 2 - read, ends)
 

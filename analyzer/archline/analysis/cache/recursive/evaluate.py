@@ -93,12 +93,16 @@ def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
 
 @dataclass(eq=False)
 class Solved:
-    """The parts of a body, and the lines of all that a call may touch but what its own calls make."""
+    """The parts of a body, and the lines of all that a call may touch but what its own calls make.
+
+    Lines of an array that is given move as often as `moves` tells.
+    """
 
     body: Body
     parts: tuple[Part, ...]
     given: Poly
     made: Poly
+    moves: Mapping[Array, int]
     _compiled: dict[Poly, tuple[tuple[str, ...], Compiler, Compute]] = field(default_factory=dict)
 
     @cached_property
@@ -120,11 +124,14 @@ class Solved:
         except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
             return None
 
-    def given_at(self, point: Point) -> int:
-        """The lines of all arrays that a call is given, or of where it gets in them. Raises EvaluationError."""
-        if not self.boxes:
+    def given_at(self, point: Point, moved: bool = False) -> int:
+        """The lines of all arrays that a call is given, or of where it gets in them; as often as they are `moved`.
+
+        Raises EvaluationError.
+        """
+        if not self.boxes and not moved:
             return self.value(self.given, point)
-        return sum(self._lines_at(array, point) for array in self.body.given)
+        return sum(self._lines_at(array, point) * (self.moves[array] if moved else 1) for array in self.body.given)
 
     def _lines_at(self, array: Array, point: Point) -> int:
         if array not in self.boxes:
@@ -158,13 +165,14 @@ class Solved:
 
 @dataclass(eq=False)
 class Recursions:
-    """Bounds on io of one recursive algorithm and all that it calls.
+    """Bounds on io of one recursive algorithm and all that it calls; of `traffic`, lines move again if written.
 
     Raises UntracedError where accesses cannot be followed, UnboundedError where nothing is found for a part.
     """
 
     module: Module
     algorithm: s.Algorithm
+    traffic: bool = False
     _solved: dict[s.Algorithm, Solved] = field(default_factory=dict)
 
     @cached_property
@@ -199,7 +207,9 @@ class Recursions:
             parts = tuple(self._parts(body, body.nodes, facts))
             given = sum((_lines(array, facts) for array in body.given), ZERO)
             made = sum((whole(array) for array in body.made), ZERO)
-            self._solved[algorithm] = Solved(body, parts, given, made)
+            constant = {each.name for each in algorithm.parameters if each.mode == "in"}
+            moves = {array: self.again if array.name not in constant else 1 for array in body.given}
+            self._solved[algorithm] = Solved(body, parts, given, made, moves)
         return self._solved[algorithm]
 
     def reached(self) -> tuple[Reached, ...]:
@@ -224,21 +234,23 @@ class Recursions:
         """Whether some call makes local arrays."""
         return any(self.solved(each).made for each in self._bodies)
 
+    @property
+    def again(self) -> int:
+        """How often a line that is written moves."""
+        return 2 if self.traffic else 1
+
     def at(self, point: Point) -> int:
-        """At most so many lines are fetched at sizes, Z and L. Raises EvaluationError, OutOfBudgetError in time."""
+        """At most so many lines are moved at sizes, Z and L. Raises EvaluationError, OutOfBudgetError in time."""
         solved, evaluation = self.solved(self.algorithm), _Evaluation(self, point["Z"], point["L"])
         try:
             most = evaluation.upper(solved, point)
             # Arrays of the outermost call begin with lines, whatever others are given.
-            touched = solved.value(self._outermost, point) + evaluation.made(solved, evaluation.within(point))
+            given = {array: solved.value(whole(array), point) for array in solved.body.given}
+            made = evaluation.made(solved, evaluation.within(point))
         except RecursionError:
             raise EvaluationError("the recursion has too many calls in each other to follow") from None
-        return min(most, touched) if touched <= evaluation.capacity else most
-
-    @cached_property
-    def _outermost(self) -> Poly:
-        """The lines of all that the outermost call is given."""
-        return sum((whole(array) for array in self.solved(self.algorithm).body.given), ZERO)
+        moved = sum(count * solved.moves[array] for array, count in given.items()) + made * self.again
+        return min(most, moved) if sum(given.values()) + made <= evaluation.capacity else most
 
     def _parts(self, body: Body, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
         plain: list[Node] = []
@@ -264,7 +276,7 @@ class Recursions:
                 raise AssertionError("an access is no part by itself")
 
     def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLinePart]:
-        found = references(accesses(tuple(nodes)), facts)
+        found = references(accesses(tuple(nodes)), facts, self.traffic)
         if not found:
             return
         planner = Planner(found, facts, samples(body.algorithm, body.scope))
@@ -296,7 +308,7 @@ class _Evaluation:
         return {**sizes, "Z": self.words, "L": self.line}
 
     def upper(self, solved: Solved, point: Point) -> int:
-        """What a call fetches at most."""
+        """What a call moves at most."""
         point = self.within(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
@@ -304,8 +316,9 @@ class _Evaluation:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             if late():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            touched = solved.given_at(point) + self.made(solved, point)
-            fits = touched <= self.capacity
+            made = self.made(solved, point)
+            fits = solved.given_at(point) + made <= self.capacity
+            touched = solved.given_at(point, moved=True) + made * self.recursions.again if fits else 0
             # By indices all calls are different ones, and those that fit far too many to be followed.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
@@ -333,7 +346,7 @@ class _Evaluation:
             held = self._held(solved, parts[first:end], {**point, "Z": (self.capacity - made) * self.line})
         except EvaluationError:
             return most
-        return min(most, made + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
+        return min(most, made * self.recursions.again + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
 
     def _stack(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int | None:
         """The most lines that calls make arrays in; None where they do not all begin at the same line."""
@@ -358,10 +371,9 @@ class _Evaluation:
                 return upper.at(point)
             case Called(call=call):
                 target, sizes = self._target(solved, call, point)
-                given = target.given_at(sizes)
-                if given > point["Z"] // point["L"]:
+                if target.given_at(sizes) > point["Z"] // point["L"]:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
-                return given
+                return target.given_at(sizes, moved=True)
             case Repeated(parts=inner):
                 each = (times * self._held(solved, inner, at) for at, times in self._iterations(solved, part, point))
                 return part.together(each)

@@ -127,7 +127,7 @@ def compare(
 ) -> Compared:
     """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
 
-    `by` is energy, time, power or energy_delay; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
+    `by` is energy, time, power, energy_delay or bytes; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
     the bounds leave open is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes those whose
     names are not free here. Raises ArchlineError for unknown names and wrong sizes.
     """
@@ -339,7 +339,9 @@ class _Work:
 
     def _numeric(self, index: int, machine: int, size: int) -> Estimate:
         chosen = self.subjects[index]
-        result = numeric(chosen, self._machine(machine), self.model, own(self._given(size), chosen), self.settings)
+        result = numeric(
+            chosen, self._machine(machine), self.model, own(self._given(size), chosen), self.settings, self._more
+        )
         self.cache = self.cache or result.cache
         self.sources.setdefault(result.data)
         assert result.estimate is not None
@@ -382,12 +384,17 @@ class _Work:
             self.executed = "where runs decide the verdict, their inputs are as counted under the cache above"
         return with_executions(verdict, ratios, decides)
 
+    @property
+    def _more(self) -> frozenset[str]:
+        """The metric that is compared, which no model need take."""
+        return frozenset({self.by} & METRICS.keys())
+
     def _of_run(self, index: int, machine: int, ran: Run) -> Estimate:
         chosen = self.subjects[index]
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self.settings, measured=True)
         on, used = applied(chosen, self._machine(machine), self.model, measured)
-        basis = chosen.executed(ran, on.needed | {"flops", "work"}, measured)
+        basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._more, measured)
         return on.model(used, basis.amounts())
 
     def _on_matrix(self) -> Iterator[ComparedPoint]:

@@ -264,8 +264,10 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
     return machine
 
 
-def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings) -> EnergyResult:
-    """The energy at sizes. Raises ArchlineError."""
+def numeric(
+    chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings, more: frozenset[str] = frozenset()
+) -> EnergyResult:
+    """The energy at sizes, and `more` metrics. Raises ArchlineError."""
     if (
         settings.procs is None
         and not isinstance(chosen, FormulaSubject)
@@ -280,7 +282,7 @@ def numeric(chosen: Subject, machine: Machine, model: Model, at: Given, settings
     on, machine = applied(chosen, machine, model, settings)
     settings = settings.on(machine)
     procs = settings.procs if model.processors == "span" else None
-    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on)}, _with_procs(settings, procs, chosen))
+    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, _with_procs(settings, procs, chosen))
     amounts = basis.amounts()
     check_amounts(amounts)
     # Of what is known now: sizes may give P, which no formula holds.

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),
-        choices=("energy", "time", "power", "energy_delay"),
+        choices=("energy", "time", "power", "energy_delay", "bytes"),
         default="energy",
         help="what is compared (default: energy)",
     )

@@ -14,7 +14,7 @@ from archline.energy.model import Applied, Estimate
 from archline.records import field, record, replace
 
 PROVED, THIN, DEPENDS, EXECUTED, OPEN = "proved", "proved, thin", "depends on the data", "executed", "open"
-QUANTITIES = ("energy", "time", "power", "energy_delay")
+QUANTITIES = ("energy", "time", "power", "energy_delay", "bytes")
 FIRST, SECOND = "A", "B"
 
 
@@ -77,6 +77,8 @@ def _less(one: Interval, other: Interval) -> str | None:
 
 
 def _parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
+    if by == "bytes":
+        return {by: estimate.amounts[by]} if by in estimate.amounts else {}
     return estimate.sides if by == "time" else estimate.terms
 
 
@@ -120,7 +122,7 @@ def _undecided(first: Estimate, second: Estimate, by: str) -> str:
 
 def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
     """Why a decided verdict is thin; empty where it is not."""
-    accuracy = first.model.accuracy
+    accuracy = None if by == "bytes" else first.model.accuracy
     if accuracy is not None and ratio is not None and less is not None:
         margin = 1 - ratio.upper if less == FIRST else 1 - 1 / ratio.lower
         if margin < accuracy:

@@ -426,9 +426,9 @@ class Estimate:
         return found if found > 1 else None
 
     def by(self, quantity: str) -> Interval | None:
-        """`energy`, `time`, `power` or `energy_delay`."""
+        """`energy`, `time`, `power`, `energy_delay`, or a metric that the answer was asked for with."""
         found = {"energy": self.energy, "time": self.time, "power": self.power, "energy_delay": self.energy_delay}
-        return found[quantity]
+        return found[quantity] if quantity in found else self.amounts.get(quantity)
 
     @property
     def binds(self) -> str:

@@ -47,7 +47,9 @@ def heading(found: Comparison) -> str:
     subject = named if len(found.algorithms) == 2 else f"{what} of {', '.join(found.algorithms)}"
     machines = list(dict.fromkeys(shown.machine_text(each.machine) for each in found.points))
     on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
-    return "; ".join(filter(None, (f"{subject}, model {found.model.name}, {on}", shown.cache_text(found.cache))))
+    model = "" if found.by == "bytes" else f"model {found.model.name}"
+    what = ", ".join(filter(None, (subject, model, on)))
+    return "; ".join(filter(None, (what, shown.cache_text(found.cache))))
 
 
 def _several(found: Comparison) -> tuple[bool, bool]:
@@ -103,16 +105,17 @@ def notes(found: Comparison) -> Iterable[str]:
         ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
         yield f"crossover {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
     yield found.data
-    yield f"convention: {found.model.convention}"
-    yield f"stated error of the model: {found.model.error}"
-    yield from beyond_peak(found)
+    if found.by != "bytes":
+        yield f"convention: {found.model.convention}"
+        yield f"stated error of the model: {found.model.error}"
+        yield from beyond_peak(found)
     if any(each.verdict.verdict == OPEN for each in found.points):
         yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
 
 
 def beyond_peak(found: Comparison) -> list[str]:
     """A warning where times that are compared are shorter than a machine's peak allows; energy depends on none."""
-    if found.by == "energy":
+    if found.by in ("energy", "bytes"):
         return []
     # Without what time is proportional to, it is not known.
     points = [each for each in found.points if each.machine.quantities.keys() >= set(found.model.scale)]

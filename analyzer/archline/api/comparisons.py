@@ -127,9 +127,9 @@ def compare(
 ) -> Compared:
     """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
 
-    `by` is energy, time, power, energy_delay or bytes; `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what
-    the bounds leave open is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes those whose
-    names are not free here. Raises ArchlineError for unknown names and wrong sizes.
+    `by` is energy, time, power, energy_delay or bytes; `sweep` is such as "n=m=p=64..8192", by doubling. With
+    `execute`, what the bounds leave open is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes
+    those whose names are not free here. Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]

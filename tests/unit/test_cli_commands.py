@@ -169,7 +169,7 @@ def test_run_as_json() -> None:
     assert found["outside"] == []
     assert found["at"] == {"n": "5", "m": "6"}
     counts = found["counts"]
-    assert set(counts) == {"flops", "work", "span", "accesses", "io", "writebacks", "memory"}
+    assert set(counts) == {"flops", "work", "span", "accesses", "io", "writebacks", "bytes", "memory"}
     # Two sorted halves and the result, one word an element.
     assert counts["memory"] == 22
     assert int(found["derived"]["flops"]["lower"]) <= counts["flops"] <= int(found["derived"]["flops"]["upper"])

@@ -425,7 +425,7 @@ def test_parameters_given_twice_or_missing() -> None:
     assert cli("energy", SUM, "--machine", "gtx-580", "--at", "n=9", *twice).refused("AL465")
     ran = cli("energy", SUM, "--machine", MACHINE, "--model", "roofline", "--at", "n=9")
     assert ran.refused("AL458")
-    assert "--parameter eps_flop=..." in ran.err
+    assert "--parameter bandwidth=... --parameter peak=..." in ran.err
     ran = cli(
         "energy",
         SUM,

@@ -760,9 +760,7 @@ def test_a_wrong_unit_is_found_at_its_place(name: str, changes: dict[str, Any], 
     ("name", "lacking", "amounts"),
     [
         ("ice", ("eps_op", "pi_io"), {"work": 3, "span": 2, "io": 1}),
-        ("roofline", ("eps_mem",), {"flops": 3, "traffic": 2}),
         ("roofline+cap", ("power_limit",), {"flops": 3, "traffic": 2}),
-        ("roofline+cache", ("eps_cache",), {"flops": 3, "traffic": 2, "accesses": 1}),
         ("linear", ("gamma_e",), {"flops": 3, "words": 2, "messages": 1, "memory": 1, "P": 1}),
         ("balance", ("core_rate", "latency"), {"work": 3, "span": 2, "io": 1, "L": 1}),
     ],
@@ -780,6 +778,18 @@ def test_missing_quantities_are_asked_for(name: str, lacking: tuple[str, ...], a
     )
     assert needed
     assert all(f"--parameter {each}=..." in (found.hint or "") for each in needed)
+
+
+def test_a_data_sheet_has_a_time_and_no_energy() -> None:
+    sheet = made({name: ROOFLINE.values[name] for name in ("tau_flop", "tau_mem")})
+    found = model("roofline+cache")(sheet, {"flops": 3, "traffic": 2, "accesses": 1})
+    assert found.time == Interval.of(max(3 * sheet.values["tau_flop"], 2 * sheet.values["tau_mem"]))
+    assert found.energy is None
+    lacking = ("`eps_cache` (J/B)", "`eps_flop` (J/flop)", "`eps_mem` (J/B)", "`pi0` (W)", "`word` (B/word)")
+    assert found.reasons["energy"] == f"machine `{sheet.name}` lacks {', '.join(lacking)}"
+    half = made({"tau_flop": ROOFLINE.values["tau_flop"]})
+    asked = refusal(lambda: model("roofline")(half, {"flops": 3, "traffic": 2}), "AL458")
+    assert asked.hint == "give --parameter bandwidth=..."
 
 
 def test_missing_amounts_are_named() -> None:

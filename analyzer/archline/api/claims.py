@@ -40,7 +40,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.format_statements import format_claim
 from archline.language.loader import load_path
-from archline.language.metrics import ON_MACHINE
+from archline.language.metrics import OF_CACHE, ON_MACHINE
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.language.source import exists, note_read
@@ -354,7 +354,7 @@ class ClaimOfCosts:
         every = [each for setting in settings for each in setting.facts()]
         for amount in self.amounts.values():
             ends = (each for each in (amount.cost.lower, amount.cost.upper) if each is not None)
-            free = frozenset(("Z", "L") if amount.cost.metric == "io" else ()).union(*(each.names for each in ends))
+            free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(each.names for each in ends))
             symbols = free - amount.sizes.keys() - held
             every += [fact(f"{name} >= 0") for name in sorted(symbols - {*MACHINE_SYMBOLS})]
             held |= symbols

@@ -13,7 +13,7 @@ from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
-from effort import drawn
+from effort import all_of
 from guard_programs import ALWAYS, NEVER, GuardedProgram, guarded_program_from_seed
 
 POINTS = ((1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 3, 2), (5, 5, 1), (6, 2, 3), (8, 7, 2), (7, 8, 2))
@@ -48,7 +48,7 @@ def check_guards(program: GuardedProgram) -> int:
     return compared
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=all_of(300, 75), deadline=None)
 @given(st.integers(0, 1_000_000))
 def test_guards_make_no_bound_worse(seed):
     assert check_guards(guarded_program_from_seed(seed))

@@ -12,7 +12,7 @@ from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.printer import format_fact
-from effort import drawn
+from effort import all_of, drawn
 
 HEADER = "algorithm f(x: inout real[n], y: inout real[m], z: out real[n], A: inout real[n, m], b: size):\n"
 HELPERS = """
@@ -161,7 +161,7 @@ def compared(text: str) -> None:
 
 
 @settings(
-    max_examples=drawn(290),
+    max_examples=all_of(200, 72),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline import energy
 from archline.energy.machine_files import documents, read_machine
 from archline.energy.machines import KINDS, Machine, Quantity, machine, machine_names, machines, read_parameters
 from archline.energy.quantities import NAMES, QUANTITIES
@@ -105,6 +106,26 @@ BALANCE = {
     "line": ("128", "B/line", "10.2", 256),
     "fast_memory": ("2.7", "MB", "2.0", 83),
     "cores": ("448", "1", "1.87", 18000),
+}
+
+# What the documents of processors of today print, or its product: Gflop/s and GB/s, and the bytes of a word.
+TODAY = {
+    "a100-sxm4-40gb": "9700 1555 8",
+    "a100-sxm4-40gb@single": "19500 1555 4",
+    "a100-sxm4-80gb": "9700 2039 8",
+    "a64fx": "3072 1024 8",
+    "a64fx@single": "6144 1024 4",
+    "apple-m1-gpu": "2617 68.25 4",
+    "epyc-7763": "2508.8 204.8 8",
+    "epyc-7763@single": "5017.6 204.8 4",
+    "epyc-9654": "3686.4 460.8 8",
+    "grace-superchip": "7100 1000 8",
+    "h100-sxm": "33500 3350 8",
+    "h200-sxm": "33500 4800 8",
+    "mi250x-gcd": "23900 1600 8",
+    "mi300x": "81700 5300 8",
+    "xeon-8480": "3584 307.2 8",
+    "xeon-8480@single": "7168 307.2 4",
 }
 
 # Printed numbers that do not follow from the others, and what their formula gives instead: the notes say why.
@@ -273,7 +294,7 @@ def test_trends_need_a_year() -> None:
 
 # Every file
 def test_every_machine_reads_in_every_variant() -> None:
-    assert len(machine_names()) == 27
+    assert len(machine_names()) == 39
     assert [found.name.partition("@")[0] for found in machines()] == [
         name.partition("/")[2] for name in machine_names()
     ]
@@ -317,6 +338,50 @@ def test_every_document_is_cited() -> None:
     cited = {each.source.document for name in every_variant() for each in machine(name).quantities.values()}
     assert cited - {""} == documents().keys() - {"keckler2011"}
     assert all("20" in citation for citation in documents().values())
+
+
+def test_every_number_has_a_document_and_a_place() -> None:
+    lacking = [
+        f"{name}: {each.name}"
+        for name in every_variant()
+        for each in machine(name).quantities.values()
+        if each.formula is None and not (each.source.document and each.source.place)
+    ]
+    assert lacking == []
+
+
+# Processors of today
+@pytest.mark.parametrize("name", TODAY)
+def test_a_processor_of_today_has_a_roofline_time(name: str) -> None:
+    peak, bandwidth, word = (Fraction(part) for part in TODAY[name].split())
+    found = energy("dense.matmul::matmul_basic", machine=name, model="roofline", n=64, m=64, p=64)
+    # Three matrices fit into every one of these caches: each is fetched once, and the product is written back.
+    assert found.time == max(2 * 64**3 / peak, 4 * 64**2 * word / bandwidth) / 10**9
+
+
+def test_every_processor_of_today_is_tried() -> None:
+    shipped = {name.partition("/")[2] for name in machine_names() if name.startswith("vendors/")}
+    assert shipped == {name.partition("@")[0] for name in TODAY}
+
+
+def test_energies_of_today_are_published_ones() -> None:
+    vendors = [name for name in every_variant() if name.startswith("vendors/")]
+    energies = {
+        (name.partition("/")[2], each.source.document, each.kind)
+        for name in vendors
+        for each in machine(name).quantities.values()
+        if "J" in QUANTITIES[each.name].unit
+    }
+    cards = ("a100-sxm4-40gb@single", "a100-sxm4-40gb@double", "mi250x-gcd")
+    assert energies == {(card, "antepara2025", "fitted") for card in cards}
+    # Table 3 is in pJ/bit.
+    card = machine("a100-sxm4-40gb")
+    assert in_unit(card, "eps_mem", "pJ/B") == 8 * Fraction("13.11")
+    assert in_unit(card, "eps_cache", "pJ/B") == 8 * (Fraction("4.71") + Fraction("1.59"))
+    die = machine("mi250x-gcd")
+    assert in_unit(die, "eps_mem", "pJ/B") == 8 * Fraction("13.64")
+    assert in_unit(die, "eps_cache", "pJ/B") == 8 * (Fraction("2.82") + Fraction("1.54"))
+    assert "pi0" not in die.quantities
 
 
 # Names

@@ -13,14 +13,14 @@ from archline.report.numbers import exact
 
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
-    """One line a machine, with the models that it feeds."""
-    rows = [["machine", "source", "title", "models"]]
-    rows += [[each.name, each.collection, each.title, ", ".join(fed(each, models)) or "-"] for each in machines]
+    """One line a machine, with the models that it feeds; those that feed none by their names alone."""
+    rows = [[each.name, each.collection, each.title, ", ".join(fed(each, models))] for each in machines]
+    shown = [["machine", "source", "title", "models"], *(row for row in rows if row[-1])]
     notes = (
         "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives what a "
-        "model needs and a machine lacks."
+        f"model needs and a machine lacks. These feed none alone: {', '.join(row[0] for row in rows if not row[-1])}."
     )
-    return "\n".join([*table(rows, width), "", *wrap(notes, width)]) + "\n"
+    return "\n".join([*table(shown, width), "", *wrap(notes, width)]) + "\n"
 
 
 def fed(machine: Machine, models: Sequence[Model]) -> list[str]:
@@ -43,8 +43,8 @@ def one(machine: Machine, models: Sequence[Model], width: int) -> str:
     checks = [_check(machine.quantities[name], value) for name, value in machine.checked().items()]
     if checks:
         lines += ["", "  printed numbers that also follow from others", *indented(table(checks, width - 4), 4)]
-    lines += ["", "  sources"]
-    lines += indented([line for source in sources for line in wrap(f"{numbers[source]} {source}", width - 4)], 4)
+    cited = [line for source in sources for line in wrap(f"{numbers[source]} {source}", width - 4)]
+    lines += ["", "  sources", *indented(cited, 4)]
     if machine.notes:
         lines += ["", "  notes", *indented([line for note in machine.notes for line in wrap(note, width - 4)], 4)]
     return "\n".join(lines) + "\n"

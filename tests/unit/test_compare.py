@@ -8,6 +8,7 @@ import json
 import math
 import random
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,7 +182,7 @@ def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject
     intervals, points = [], []
     for _ in range(2):
         wide, inside = {}, {}
-        for name in ("flops", "io", "work", "span"):
+        for name in ("flops", "io", "work", "span", "bytes"):
             ends = sorted(data.draw(st.tuples(positive, positive)))
             ends[1] = ends[0] + (ends[1] - ends[0]) / data.draw(st.sampled_from([1, 30, 1000]))
             if name == "span":
@@ -444,11 +445,57 @@ def test_each_quantity_is_compared(by: str) -> None:
     known, lacking = document(cli(*arguments, "--format", "json"))["points"]
     one, other = (al.energy(target, machine="gtx-580", at={"n": 30, "m": 20, "p": 10}) for target in (BASIC, IJK))
     name = {"energy": "total"}.get(by, by)
-    values = [each if isinstance(each, tuple) else (each, each) for each in (getattr(one, name), getattr(other, name))]
+    # Rows of 20 and of 10 words are 3 and 2 lines of 64 B; A and B are read once, C is read and written back.
+    bytes_ = 64 * (30 * 3 + 20 * 2 + 2 * 30 * 2)
+    amounts = [bytes_, bytes_] if by == "bytes" else [getattr(one, name), getattr(other, name)]
+    values = [each if isinstance(each, tuple) else (each, each) for each in amounts]
     assert [(F(v["lower"]), F(v["upper"])) for v in known["values"]] == values
     # Where the static power is not known the ratio is, and numbers of it are not.
     assert lacking["ratio"] is not None
-    assert (lacking["values"] == [None, None]) == (by != "energy")
+    assert (lacking["values"] == [None, None]) == (by not in ("energy", "bytes"))
+
+
+def test_without_an_energy_times_are_compared(tmp_path: Path) -> None:
+    sheet = "".join(
+        f'[quantity.{name}]\nvalue = "{value}"\nunit = "{unit}"\nkind = "peak"\nsource = "data sheet"\n'
+        for name, value, unit in [("peak", "100", "Gflop/s"), ("bandwidth", "10", "GB/s"), ("word", "8", "B/word")]
+    )
+    (tmp_path / "mine.toml").write_text('title = "Mine"\n' + sheet)
+    mine = ["--machine", str(tmp_path / "mine.toml")]
+    command = ["compare", BASIC, IJK, "--model", "roofline", "--at", "n=30,m=20,p=10"]
+    ran = cli(*command, *mine)
+    assert ran.out.startswith("time(matmul_basic)/time(matmul_ijk), model roofline, Mine")
+    assert ran.out.count("by time: machine `mine` lacks `eps_flop` (J/flop), `eps_mem` (J/B), `pi0` (W)") == 1
+    assert document(cli(*command, *mine, "--format", "json"))["by"] == "time"
+    # Another machine that has one does not change it; what is asked for is what is answered.
+    assert document(cli(*command, *mine, "--machine", "gtx-580", "--format", "json"))["by"] == "time"
+    assert document(cli(*command, "--machine", "gtx-580", "--format", "json"))["by"] == "energy"
+    asked = cli(*command, *mine, "--by", "energy")
+    assert asked.out.startswith("energy(")
+    assert "by time" not in asked.out
+    # A model that needs an energy says which others the machine can feed.
+    refused = cli("energy", BASIC, *mine, "--at", "n=30,m=20,p=10")
+    assert refused.refused("AL458")
+    assert "or --model roofline, which it can feed" in refused.err
+    assert "which it can feed" not in cli("energy", "ice:work=9,span=1,io=1", *mine).err
+
+
+def test_processors_stand_in_each_row() -> None:
+    grids = ["compare", "distributed.matmul::cannon", "distributed.matmul::summa", "--machine", "jaketown"]
+    at = ["--sweep", "n=m=p=64..128", "--at", "g=4,h=2,w=4"]
+    rows = [line.split() for line in cli(*grids, *at).out.splitlines()[2:5]]
+    assert [row[:4] for row in rows[1:]] == [[n, "16", "/", "8"] for n in ("64", "128")]
+    assert rows[0][:6] == ["n", "=", "m", "=", "p", "P"]
+    assert [each["processors"] for each in document(cli(*grids, *at, "--format", "json"))["points"]] == [
+        ["16", "8"]
+    ] * 2
+    lines = list(csv.DictReader(io.StringIO(cli(*grids, *at, "--format", "csv").out)))
+    assert [(float(each["first_P"]), float(each["second_P"])) for each in lines] == [(16, 8)] * 2
+    # Where the sizes say it, it is said once; programs of shared memory have none.
+    both = [f"linear:F=n/P,W=n/P,S={messages}" for messages in (1, 2)]
+    assert cli("compare", *both, "--machine", "jaketown", "--at", "n=64,P=4").out.count("P = 4") == 1
+    assert cli("compare", *both, "--machine", "jaketown", "--at", "n=64", "--sweep", "P=4..8").out.count(" P ") == 1
+    assert " P " not in cli("compare", BASIC, IJK, "--machine", XEON, "--at", "n=3,m=3,p=3").out
 
 
 def test_a_ratio_does_not_depend_on_the_static_power() -> None:

@@ -430,9 +430,36 @@ def test_letters_that_are_held_are_known() -> None:
     }  # fmt: skip
 
 
+def test_metrics_that_formulas_hold_are_their_formulas() -> None:
+    """S = W/m, as Demmel et al. write the messages: words over the size of a message."""
+    target, plain = (read_target(f"linear:F=f*n^2/P,W=n^2/(P*M),S={s}") for s in ("W/m", "n^2/(P*M*m)"))
+    assert set(target.sizes) == set(plain.sizes)
+    point = {"f": 20, "n": 10**6, "P": 64, "M": 10**5, "m": 1000}
+    assert {name: exact(each) for name, each in target.amounts(point).items()} == {
+        name: exact(each) for name, each in plain.amounts(point).items()
+    }
+    # Through two of them, by the metric's own name, and the number of processors.
+    assert read_target("linear:S=words/8,F=3*W,W=n/P,P=4").amounts({"n": 32})["messages"] == Interval.of(1)
+    assert read_target("linear:S=words/8,F=3*W,W=n/P,P=4").amounts({"n": 32})["flops"] == Interval.of(24)
+    # A metric that is its own letter is a size.
+    assert read_target("linear:F=F,W=W,S=W").sizes == ("F", "W")
+
+
+def test_formulas_of_numbers_alone_have_a_value() -> None:
+    found = al.energy("roofline:W=1e9,Q=1e6", machine="gtx-580@double")
+    # 1e9 flops at 197.63 Gflop/s, 212 pJ each; 1e6 B at 513 pJ; 122 W all the time.
+    seconds = F(10**9) / F("197.63e9")
+    assert (found.time, found.total) == (seconds, F("0.212") + F("513e-6") + 122 * seconds)
+    assert al.energy("roofline:W=n,Q=1e6", machine="gtx-580@double").total is None
+    (point,) = al.compare("roofline:W=1e9,Q=1e6", "roofline:W=1e9,Q=1e7", machine="gtx-580").points
+    assert point.verdict.less == "A"
+
+
 @pytest.mark.parametrize(
     ("text", "code", "culprit"),
     [
+        ("linear:F=W,W=2*S,S=W/m", "AL466", "2*S"),
+        ("linear:F=1,W=2*W,S=1", "AL466", "2*W"),
         ("linear:F=n^2,Q=3", "AL466", "Q"),
         ("linear:F=n^2,W=3,F=4", "AL466", "F"),
         ("linear:F=n^2,flops=4", "AL466", "flops"),

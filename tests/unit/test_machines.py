@@ -778,9 +778,11 @@ def test_parameters_of_the_command_line() -> None:
     )
 
 
-def test_a_parameter_that_takes_a_formulas_value_away() -> None:
+def test_a_parameter_that_takes_a_formulas_value_away(tmp_path: Path) -> None:
+    text = GOOD.replace('value = "100"', 'from = "1/tau_flop"').replace('from = "1/peak"', 'value = "1"\nkind = "peak"')
+    found = read_machine(written(tmp_path, text + 'source = "data sheet"\n'))
     with pytest.raises(ArchlineError) as problem:
-        machine("gtx-580").with_parameters(read_parameters(["peak=0"]))
+        found.with_parameters(read_parameters(["tau_flop=0"]))
     assert codes(problem) == ["AL462"]
 
 

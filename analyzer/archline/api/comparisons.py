@@ -23,6 +23,7 @@ from archline.api.subjects import (
     Subject,
     check_facts,
     model_for,
+    of_numbers,
     own,
     subject,
 )
@@ -116,7 +117,7 @@ def compare(
     *targets: str | Algorithm,
     machine: str | Machine | Sequence[str | Machine] = (),
     model: str | None = None,
-    by: str = "energy",
+    by: str | None = None,
     at: Mapping[str, Number] | None = None,
     sweep: str | None = None,
     where: str | None = None,
@@ -127,7 +128,8 @@ def compare(
 ) -> Compared:
     """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
 
-    `by` is energy, time, power, energy_delay or bytes; `sweep` is such as "n=m=p=64..8192", by doubling. With
+    `by` is energy, time, power, energy_delay or bytes: energy if it is not given, or time where a machine has none
+    for the model; `sweep` is such as "n=m=p=64..8192", by doubling. With
     `execute`, what the bounds leave open is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes
     those whose names are not free here. Raises ArchlineError for unknown names and wrong sizes.
     """
@@ -148,7 +150,7 @@ def comparison(
     subjects: Sequence[Subject],
     machines: Sequence[Machine],
     given_model: Model | None,
-    by: str,
+    given_by: str | None,
     at: Given | None,
     sweep: Sweep | None,
     settings: Settings,
@@ -162,9 +164,13 @@ def comparison(
     The growth of what runs on a grid is that with several processors along each axis, unless `everywhere`. Raises
     ArchlineError (AL411 for fewer than two, or numbers without a machine).
     """
-    _check(subjects, machines, by, at, sweep, settings)
+    if at is None and machines and of_numbers(subjects):
+        at = {}
+    _check(subjects, machines, given_by, at, sweep, settings)
     check_facts(where, subjects)
     model = given_model or _model_of(subjects)
+    without = "" if given_by else _without_energy(subjects, machines, model)
+    by = given_by or ("time" if without else "energy")
     names = _names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
     known = [each.in_sizes(everywhere=everywhere) for each in subjects]
@@ -205,20 +211,21 @@ def comparison(
         cache=work.cache,
         variable="" if sweep is None else sweep.variable,
         data="; ".join(filter(None, (*work.sources, work.executed))),
+        without=without,
     )
 
 
 def _check(
     subjects: Sequence[Subject],
     machines: Sequence[Machine],
-    by: str,
+    by: str | None,
     at: Given | None,
     sweep: Sweep | None,
     settings: Settings,
 ) -> None:
     if len(subjects) < 2:
         raise error(rules.OPTIONS_CLASH, "a comparison takes two algorithms or more", hint="archline compare A B ...")
-    if by not in QUANTITIES:
+    if by is not None and by not in QUANTITIES:
         raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
     if not machines and (at is not None or sweep is not None or settings.matrix is not None):
         raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
@@ -231,6 +238,12 @@ def _model_of(subjects: Sequence[Subject]) -> Model:
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")
     return next(iter(models.values()), None) or model_of("ice")
+
+
+def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
+    """Why energies cannot be compared, though times can; empty where they can, or where neither can."""
+    lacks = (Applied(model, each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
+    return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
 def _names(subjects: Sequence[Subject]) -> list[str]:

@@ -23,6 +23,7 @@ from archline.api.subjects import (
     Subject,
     check_facts,
     model_for,
+    of_numbers,
     own,
     subject,
 )
@@ -218,10 +219,11 @@ def energies(
     for each in subjects:
         chosen = model_for(each, model or model_of("ice"), model is not None)
         for machine in machines:
+            point = {} if at is None and of_numbers([each]) else at
             result = (
                 symbolic(each, machine, chosen, everywhere=everywhere)
-                if at is None
-                else numeric(each, machine, chosen, own(at, each), settings)
+                if point is None
+                else numeric(each, machine, chosen, own(point, each), settings)
             )
             found.append(Energy(result, each))
     return found

@@ -359,6 +359,11 @@ def subject(target: str | Algorithm, where: str | None = None) -> Subject:
     return AlgorithmSubject(found.assuming(own_facts(found, where)))
 
 
+def of_numbers(subjects: Iterable[Subject]) -> bool:
+    """Whether all are formulas of numbers alone, which have a value without sizes."""
+    return all(isinstance(each, FormulaSubject) and not each.target.sizes for each in subjects)
+
+
 def own_facts(found: Algorithm, where: str | None) -> str | None:
     """Of comma-separated facts those that an algorithm has the sizes for."""
     if not where:

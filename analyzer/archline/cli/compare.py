@@ -26,8 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         type=lambda text: text.replace("-", "_"),
         choices=("energy", "time", "power", "energy_delay", "bytes"),
-        default="energy",
-        help="what is compared (default: energy)",
+        help="what is compared (default: energy; time where a machine has no energy for the model)",
     )
     shared.add_at(parser)
     parser.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from archline.compare.growth import Relation
 from archline.compare.verdicts import Crossover, Verdict
@@ -31,11 +32,18 @@ class ComparedPoint:
         """The name of the one that takes less."""
         return {"A": self.pair[0], "B": self.pair[1], None: None}[self.verdict.less]
 
+    @property
+    def processors(self) -> tuple[Fraction, ...]:
+        """How many processors each has, where a grid or a formula says so; a program of shared memory has 1 here."""
+        amounts = [each.amounts.get("P") for each in (self.first, self.second) if each is not None]
+        return tuple(Fraction(1) if each is None else each.lower for each in amounts) if any(amounts) else ()
+
     def amounts(self, by: str) -> tuple[Interval | None, Interval | None]:
         """What is compared; None where it depends on a quantity that was assumed, as ratios do not depend on it."""
         first, second = (
             None
-            if each is None or (by != "energy" and not self.machine.quantities.keys() >= set(each.model.scale))
+            if each is None
+            or (by not in ("energy", "bytes") and not self.machine.quantities.keys() >= set(each.model.scale))
             else each.by(by)
             for each in (self.first, self.second)
         )
@@ -48,7 +56,7 @@ class Comparison:
 
     Growth was derived under the assumptions and the facts `when`: at least two processors along each axis of a grid.
     `implied` are facts that follow from the assumptions, `processors` how many each of the grids has.
-    With `shorten`, long growths are not shown.
+    `without` says why it is by time, where energy would be meant. With `shorten`, long growths are not shown.
     """
 
     algorithms: tuple[str, ...]
@@ -65,3 +73,4 @@ class Comparison:
     shorten: bool = False
     variable: str = ""
     data: str = ""
+    without: str = ""

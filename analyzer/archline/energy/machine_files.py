@@ -10,24 +10,27 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from archline.energy import machines, rules
-from archline.energy.machines import DERIVED, KINDS, Machine, Provenance, Quantity, resolved
+from archline.energy.hints import NUMERAL, number_hint, quantity_meant, unit_hint
+from archline.energy.machines import DERIVED, KINDS, Machine, Provenance, Quantity, impossible, resolved
 from archline.energy.quantities import QUANTITIES
 from archline.energy.units import Unit, parse_unit
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, closest, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.language.source import Source, Span, read_source
 from archline.language.toml import Places, parsed
 from archline.resources import resource
 
-_NUMERAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_NUMERAL = re.compile(NUMERAL)
 _KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "variant")
 _QUANTITY_KEYS = (
     "value", "unit", "kind", "source", "from", "check", "error", "scope", "doubling_years", "halving_years",
 )  # fmt: skip
+_QUANTITY = "`value`, `unit`, `kind` and `source`"
 _SOURCE_KEYS = ("document", "place", "quote", "note")
 Path_ = tuple[str, ...]
 
@@ -46,7 +49,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
         raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown, hint=hint)
     source = read_source(path)
     reader = _Reader(source, Places(source))
-    data = parsed(source, rules.NOT_TOML, "`archline explain AL452` shows an example")
+    data = parsed(source, rules.NOT_TOML, 'values are in quotes, as in `value = "9.7"`: see `archline explain AL452`')
     base = _extended(reader, data, (*above, path.resolve()))
     result = reader.machine(path.stem, collection, data, variant, base)
     if reader.findings:
@@ -67,7 +70,9 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
     if not plain.endswith(".toml"):
         found = [each for each in machines.machine_names() if plain in (each, each.partition("/")[2])]
         if len(found) != 1:
-            hint = did_you_mean(plain, machines.machine_names()) or "`archline machines` lists the machines"
+            hint = (
+                machines.candidates(plain.lower(), machines.machine_names()) or "`archline machines` lists the machines"
+            )
             raise error(rules.UNKNOWN_MACHINE, f"there is no one machine `{plain}` to extend", span=span, hint=hint)
         path, collection = resource("machines") / f"{found[0]}.toml", found[0].partition("/")[0]
     else:
@@ -102,7 +107,7 @@ class _Reader:
     ) -> Machine | None:
         self.check_keys(data, _KEYS, "the machine", ())
         if "title" not in data and base is None:
-            self.report(rules.MACHINE_FORM, "the machine has no `title`", ())
+            self.report(rules.MACHINE_FORM, "the machine has no `title`", (), 'begin with a line `title = "..."`')
         if base is None and "quantity" not in data and "variant" not in data:
             self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`", ())
         quantities = self.quantities(data.get("quantity", {}), ("quantity",))
@@ -127,15 +132,18 @@ class _Reader:
             self.report(rules.MACHINE_FORM, "`year` is not a whole number", ("year",))
             year = None
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
+        self.findings += impossible({name: each for name, each in quantities.items() if each.formula is None})
         if self.findings:
             return None
+        quantities = dict(resolved(quantities))
+        self.findings += impossible(quantities)
         return Machine(
             f"{name}@{chosen}" if chosen else name,
             collection,
             title or (base.title if base else ""),
             processor or (base.processor if base else ""),
             (*(base.notes if base else ()), *notes),
-            resolved(quantities),
+            MappingProxyType(quantities),
             tuple(variants),
             year,
         )
@@ -163,11 +171,12 @@ class _Reader:
     def quantity(self, name: str, table: Any, path: Path_) -> Quantity | None:
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
-            hint = f"write a table `[quantity.{name}]` with `value`, `unit`, `kind` and `source`"
+            hint = f"write a table `[quantity.{name}]` with {_QUANTITY}"
             self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
             return None
         if name not in QUANTITIES:
-            hint = did_you_mean(name, QUANTITIES) or "docs/reference/machines.md lists the quantities"
+            meant = quantity_meant(name)
+            hint = f"did you mean `{meant}`?" if meant else "docs/reference/machines.md lists the quantities"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
         before = len(self.findings)
@@ -198,13 +207,13 @@ class _Reader:
         written = self.text(table, "unit", where, path)
         unit = parse_unit(written)
         base = QUANTITIES[name].unit
+        hint = unit_hint(written, base)
         if unit is None:
             problem = f"has the unknown unit `{written}`" if "unit" in table else "has no unit"
-            hint = f"its unit is {base}" + ("" if base == "1" else f", or n{base}, ...")
             self.report(rules.UNKNOWN_UNIT, f"{where} {problem}", (*path, "unit"), hint)
         elif unit.dimension != QUANTITIES[name].dimension:
             message = f"{where} is in {base}, and `{written}` is no unit of that dimension"
-            self.report(rules.DIMENSION, message, (*path, "unit"), f"write its value in {base}, or with a prefix")
+            self.report(rules.DIMENSION, message, (*path, "unit"), hint)
             return None
         return unit
 
@@ -230,7 +239,8 @@ class _Reader:
         kind = self.text(table, "kind", where, path)
         if kind not in KINDS:
             problem = f"has the unknown kind `{kind}`" if "kind" in table else "has no `kind`"
-            self.report(rules.MACHINE_FORM, f"{where} {problem}", (*path, "kind"), "kinds are " + ", ".join(KINDS))
+            hint = f"kinds are {', '.join(KINDS)}; a number of a data sheet is `peak`, a power `rated`"
+            self.report(rules.MACHINE_FORM, f"{where} {problem}", (*path, "kind"), hint)
         return kind
 
     def provenance(self, table: Mapping[str, Any], where: str, path: Path_, derived: bool) -> Provenance:
@@ -247,7 +257,8 @@ class _Reader:
             hint = did_you_mean(key, documents()) or "documents are " + ", ".join(documents())
             self.report(rules.MACHINE_FORM, f"there is no document `{key}`", (*path, "source"), hint)
         if not derived and not key and not texts["note"].strip():
-            self.report(rules.MISSING_SOURCE, f"{where} has no source", path, "say where the number is from")
+            hint = 'say where the number is from: `source = "data sheet, page 3"`'
+            self.report(rules.MISSING_SOURCE, f"{where} has no source", path, hint)
         return Provenance(citation=documents().get(key, ""), **texts)
 
     def doubling(self, table: Mapping[str, Any], where: str, path: Path_) -> Fraction | None:
@@ -265,15 +276,16 @@ class _Reader:
         if value is None:
             self.report(rules.NOT_A_NUMBER, f"{where} has no `{key}`", path, 'write a numeral in quotes, `"1.5e-9"`')
         elif not isinstance(value, str):
-            hint = "write the numeral in quotes, so that it is read exactly"
+            plain = isinstance(value, int | float) and not isinstance(value, bool)
+            hint = f'write it in quotes, so that it is read exactly: `{key} = "{value if plain else 1.5}"`'
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a text", place, hint)
         elif not _NUMERAL.fullmatch(value.strip()):
             shown = value if len(value) <= 40 else value[:40] + "..."
-            hint = "at most 40 digits on either side of the point, and two in the exponent"
+            hint = number_hint(value.strip()) or "at most 40 digits on either side of the point, two in the exponent"
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where}, `{shown}`, is not a decimal number", place, hint)
         elif (number := Fraction(value.strip())) < 0:
             message = f"the `{key}` of {where}, {value.strip()}, is negative"
-            self.report(rules.NEGATIVE_NUMBER, message, place, "quantities of a machine are 0 or more")
+            self.report(rules.IMPOSSIBLE_NUMBER, message, place, "quantities of a machine are 0 or more")
         else:
             return number
         return None
@@ -288,8 +300,17 @@ class _Reader:
     def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: Path_) -> None:
         for key in table:
             if key not in allowed:
-                hint = did_you_mean(key, allowed) or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
+                hint = (
+                    self.table_meant(key, path)
+                    or did_you_mean(key, allowed)
+                    or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
+                )
                 self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", (*path, key), hint)
+
+    def table_meant(self, key: str, path: Path_) -> str | None:
+        """The table of a quantity that stands at the top of the file without `quantity.`."""
+        name = key if key in QUANTITIES else None if closest(key, _KEYS) else quantity_meant(key)
+        return f"write `[quantity.{name}]` with {_QUANTITY}" if name and not path else None
 
     def report(self, rule: Rule, message: str, path: Path_, hint: str | None = None) -> None:
         span = self.places.span(path) or Span(self.source, 1, 1, 1, len(self.source.lines[0]) + 1)

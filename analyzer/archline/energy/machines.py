@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
+from archline.energy.hints import AMOUNT, number_hint, quantity_meant, unit_hint
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.energy.units import format_si, parse_unit
@@ -105,7 +106,10 @@ class Machine:
 
     def with_parameters(self, given: Mapping[str, Quantity]) -> Machine:
         """The machine with these quantities set, and those that follow from them computed anew."""
-        return replace(self, quantities=resolved({**self.quantities, **given})) if given else self
+        found = resolved({**self.quantities, **given})
+        if problems := impossible(found, given):
+            raise ArchlineError(problems)
+        return replace(self, quantities=found) if given else self
 
     def in_year(self, year: int) -> Machine:
         """The machine with every quantity that has a doubling time carried on to a year (Czechowski et al. 2011,
@@ -184,12 +188,43 @@ def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
         if result < 0:
             message = f"the formula of `{each.name}`, `{format_expression(each.formula)}`, gives a number below 0"
             hint = "quantities of a machine are 0 or more"
-            raise error(rules.NEGATIVE_NUMBER, message, span=each.span, hint=hint)
+            raise error(rules.IMPOSSIBLE_NUMBER, message, span=each.span, hint=hint)
         return replace(each, value=result)
 
     for name in quantities:
         value(name, ())
     return MappingProxyType({name: done[name] for name in quantities})
+
+
+_WHOLE = ("word", "line", "cores", "simd", "dimms")
+
+
+def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
+    """What is wrong (AL457) with some quantities: a rate of 0, half a core, a line that is not made of words."""
+    problems = [(name, *problem) for name in quantities if name in of and (problem := _problem(quantities[name]))]
+    if not problems:
+        word, line, fast = (quantities.get(name) for name in ("word", "line", "fast_memory"))
+        if word and line and line.value % word.value and {"word", "line"} & set(of):
+            message = f"a line of {line.as_written} is not a whole number of words of {word.as_written}"
+            problems.append(
+                ("line", message, "a double has 8 B, a single 4; lines have 32, 64 or 128 B on most machines")
+            )
+        if fast and line and fast.value < line.value and {"fast_memory", "line"} & set(of):
+            message = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
+            problems.append(("fast_memory", message, "its unit is B, or kB, MiB, ..."))
+    return [
+        Diagnostic(rules.IMPOSSIBLE_NUMBER, message, quantities[name].span, hint=hint)
+        for name, message, hint in problems
+    ]
+
+
+def _problem(each: Quantity) -> tuple[str, str] | None:
+    """What is wrong with a number by itself, and what to do."""
+    if each.value == 0 and not QUANTITIES[each.name].may_vanish:
+        return f"`{each.name}` is 0", "times, energies and powers may be 0; leave out what is not known"
+    if each.name in _WHOLE and each.value.denominator != 1:
+        return f"`{each.name}`, {each.as_written}, is not a whole number", f"it is a whole number of {each.unit}"
+    return None
 
 
 def machine_names() -> tuple[str, ...]:
@@ -230,14 +265,14 @@ def machine(name: str) -> Machine:
             message = f"`{plain}` is a folder; a machine is a name or a `.toml` file"
             raise error(rules.UNKNOWN_MACHINE, message, hint="name a file in it; `archline machines` lists the names")
         case []:
-            hint = _candidates(plain.lower(), known) or "`archline machines` lists the machines"
+            hint = candidates(plain.lower(), known) or "`archline machines` lists the machines"
             raise error(rules.UNKNOWN_MACHINE, f"there is no machine `{plain}`", hint=hint)
         case _:
             hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
             raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{plain}`", hint=hint)
 
 
-def _candidates(name: str, known: Sequence[str]) -> str | None:
+def candidates(name: str, known: Sequence[str]) -> str | None:
     """The machines whose names hold a name that is none, else one that is spelt like it."""
     holding = [f"`{entry.partition('/')[2]}`" for entry in known if name and name in entry]
     if not holding:
@@ -270,28 +305,33 @@ def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
 def parameter(name: str, value: str) -> Quantity:
     """A quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
     if name not in QUANTITIES:
-        hint = did_you_mean(name, QUANTITIES) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
+        meant = quantity_meant(name)
+        hint = (
+            f"did you mean `{meant}`?"
+            if meant
+            else "write NAME=VALUE with a quantity that `archline machines NAME` shows"
+        )
         raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)
     base = QUANTITIES[name].unit
-    number, _, written = value.partition(" ")
-    unit = parse_unit(written.strip() or base)
+    with_unit = AMOUNT.fullmatch(value)
+    number, written = with_unit.groups() if with_unit else (value, base)
+    unit = parse_unit(written)
     if unit is None or unit.dimension != QUANTITIES[name].dimension:
-        message = f"`{name}` is in {base}, and `{written.strip()}` is no unit of that dimension"
-        raise error(rules.PARAMETER, message, hint=f"write --parameter {name}={number or 1} for {base}")
+        message = f"`{name}` is in {base}, and `{written}` is no unit of that dimension"
+        raise error(rules.PARAMETER, message, hint=unit_hint(written, base))
     try:
         amount = evaluate(parse_expression(number, f"--parameter {name}"), {})
     except (UndefinedValueError, ArchlineError):
         amount = None
     if amount is None or isinstance(amount, Enclosure) or amount < 0:
         shown = value if len(value) <= 40 else value[:40] + "..."
-        raise error(rules.PARAMETER, f"`{shown}` is not a number of {base}, 0 or more", hint="write NAME=1.5e-9")
-    return Quantity(
-        name,
-        Fraction(amount) * unit.factor,
-        f"{number} {written.strip() or base}",
-        GIVEN,
-        Provenance(note="given by --parameter"),
-    )
+        message = f"`{shown}` is not a number of {base}, 0 or more"
+        raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")
+    source = Provenance(note="given by --parameter")
+    found = Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)
+    if problem := _problem(found):
+        raise error(rules.PARAMETER, problem[0], hint=problem[1])
+    return found
 
 
 def check_formula(expr: s.Expr, name: str) -> None:

@@ -246,15 +246,25 @@ class Applied:
         held = frozenset().union(*(names_in(self.formula(name)) for name in names))
         return tuple(sorted((held & QUANTITIES.keys()) - self._known))
 
+    @property
+    def _missing_metrics(self) -> list[str]:
+        held = frozenset().union(*(names_in(self.formula(name)) for name in ("time", *self.model.energy)))
+        return sorted((held & METRICS.keys()) - self._known)
+
     def require(self) -> None:
         """Raise ArchlineError where a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing:
             raise self._unsuited(self.missing)
         self._require_positive()
-        for name in ("time", *self.model.energy):
-            for held in sorted((names_in(self.formula(name)) & METRICS.keys()) - self._known):
-                hint = did_you_mean(held, self.metrics)
-                raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+        for held in self._missing_metrics:
+            hint = did_you_mean(held, self.metrics)
+            raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+
+    @property
+    def without_energy(self) -> str:
+        """Which quantities the machine lacks for an energy; empty where it has them."""
+        lacking = self._missing(*self.model.energy)
+        return f"machine `{self.machine.name}` lacks {_with_units(lacking)}" if lacking else ""
 
     def require_time(self) -> None:
         """Raise ArchlineError (AL458) where a quantity is missing that the time takes."""
@@ -263,9 +273,17 @@ class Applied:
 
     def _unsuited(self, missing: Sequence[str]) -> ArchlineError:
         units = _with_units(missing)
-        given = " ".join(f"--parameter {name}=..." for name in missing)
+        from archline.energy.models import models
+
+        given = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
-        return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}")
+        fed = [
+            each.name
+            for each in models()
+            if not ((on := Applied(each, self.machine, self.metrics)).missing or on._missing_metrics)
+        ]
+        models_ = f", or --model {' or '.join(fed)}, which it can feed" if fed else ""
+        return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}{models_}")
 
     def _require_positive(self) -> None:
         for text in self.model.positive:
@@ -332,12 +350,8 @@ class Applied:
         given = {name: each for name, each in terms.items() if each is not None}
         energy = sum(given.values(), Interval.of(0)) if len(given) == len(terms) else None
         if energy is None:
-            lacking = self._missing(*self.model.energy)
-            reasons["energy"] = (
-                f"machine `{self.machine.name}` lacks {_with_units(lacking)}"
-                if lacking
-                else next(reasons[name] for name, each in terms.items() if each is None)
-            )
+            undefined = (reasons[name] for name, each in terms.items() if each is None)
+            reasons["energy"] = self.without_energy or next(undefined)
         figures = {name: known(name) for name in self.model.figures}
         return Estimate(
             self.model,

@@ -50,7 +50,8 @@ UNKNOWN_UNIT = Rule(
     """
     A unit is a base unit (`J`, `s`, `W`, `Hz`, `B`, `flop`, `op`, `word`, `line`, `message`, or `1` for a
     count), with a prefix from `f` to `P` if you like (`nJ`, `GHz`, `MB`; powers of 1000, and `KiB`, `MiB`,
-    `GiB` of 1024), multiplied with or divided by others: `pJ/B`, `Gflop/s`, `nJ/word/s`.
+    `GiB`, `TiB` of 1024), multiplied with or divided by others: `pJ/B`, `Gflop/s`, `nJ/word/s`. What data sheets call
+    GFLOPS is Gflop/s.
     """,
 )
 MISSING_SOURCE = Rule(
@@ -71,10 +72,13 @@ NOT_A_NUMBER = Rule(
     and its exponent at most two.
     """,
 )
-NEGATIVE_NUMBER = Rule(
+IMPOSSIBLE_NUMBER = Rule(
     "AL457",
-    "negative number",
-    "Times, energies, powers, sizes and rates of a machine are zero or more.",
+    "number that no machine has",
+    """
+    Times, energies and powers of a machine are 0 or more; rates and sizes are above 0. A word, a line and the number of
+    cores are whole, a line is a whole number of words, and the fast memory holds a line at least.
+    """,
 )
 UNSUITED_MACHINE = Rule(
     "AL458",
@@ -131,7 +135,8 @@ PARAMETER = Rule(
     "wrong parameter",
     """
     `--parameter NAME=VALUE` sets or overrides a quantity of the machine: `gamma_t=2.5e-12` in the quantity's base unit,
-    or with a unit of its own, `"gamma_t=2.5 ps/flop"`. Quantities that the machine file computes from it follow.
+    or with a unit of its own, `"gamma_t=2.5 ps/flop"` or `gamma_t=2.5ps/flop`. Quantities that the machine file
+    computes from it follow.
     """,
 )
 TARGET = Rule(

@@ -17,6 +17,7 @@ from archline.language.diagnostics import did_you_mean, error
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_settings
 from archline.language.source import Source, Span
+from archline.language.substitution import substituted
 from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
@@ -81,9 +82,30 @@ def read_target(text: str) -> FormulaTarget:
         # What is no formula is refused here, whether or not sizes follow.
         check_units(expr, NUMBER, dict.fromkeys(names_in(expr), NUMBER))
         formulas[metric] = expr
-    held = frozenset().union(*map(names_in, formulas.values()))
     letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
+    formulas = _replaced(formulas, letters)
+    held = frozenset().union(*map(names_in, formulas.values()))
     for letter, metric in letters.items():
         if letter in held and metric not in formulas:
             formulas[metric] = s.Name(letter, span=Span(Source("target", text), 1, 1, 1, 2))
     return FormulaTarget(found[1] or text.strip(), chosen, formulas)
+
+
+def _replaced(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dict[str, s.Expr]:
+    """The formulas with metrics that they hold replaced by theirs: `W` in `S=W/m`. Raises ArchlineError (AL466).
+
+    A metric that is its own letter, `W=W`, is a size.
+    """
+
+    def whole(metric: str, path: tuple[str, ...]) -> s.Expr:
+        expr = formulas[metric]
+        held = {name: letters.get(name, name) for name in sorted(names_in(expr))}
+        if isinstance(expr, s.Name) and held[expr.id] == metric:
+            return expr
+        if metric in path:
+            circle = " -> ".join((*path[path.index(metric) :], metric))
+            raise error(rules.TARGET, f"formulas go round in a circle: {circle}", span=expr.span)
+        known = {name: whole(each, (*path, metric)) for name, each in held.items() if each in formulas}
+        return substituted(expr, known)
+
+    return {metric: whole(metric, ()) for metric in formulas}

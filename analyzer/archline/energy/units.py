@@ -13,7 +13,7 @@ _PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 
 _WRITTEN = {exponent: prefix for prefix, exponent in _PREFIXES.items()}
 _READ = {**_PREFIXES, "µ": -6, "μ": -6}
 BASES = ("J", "s", "B", "flop", "op", "word", "line", "message")
-_BINARY = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+_BINARY = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 
 
 @record(slots=True)
@@ -74,7 +74,7 @@ def parse_unit(text: str) -> Unit | None:
     """Read a unit such as `nJ`, `Gflop/s` or `pJ/word/s`; None where it is not one."""
     unit = Unit(Fraction(1), NUMBER)
     sign = 1
-    for position, part in enumerate(re.split(r"([*/])", text.strip())):
+    for position, part in enumerate(re.split(r"\s*([*/])\s*", text.strip())):
         if position % 2:
             sign = 1 if part == "*" else -1
             continue
@@ -83,6 +83,37 @@ def parse_unit(text: str) -> Unit | None:
             return None
         unit = Unit(unit.factor * single.factor**sign, unit.dimension.times(single.dimension, sign))
     return unit
+
+
+_SPELT = {name.lower(): name for name in (*_NAMED, *_BINARY) if name != "1"} | {
+    **{f"{name}s": name for name in ("op", "word", "line", "message")},
+    **dict.fromkeys(("byte", "bytes"), "B"),
+    **dict.fromkeys(("joule", "joules"), "J"),
+    **dict.fromkeys(("watt", "watts"), "W"),
+    **dict.fromkeys(("sec", "second", "seconds"), "s"),
+    "flops": "flop/s",
+}
+
+
+def respelt(text: str) -> str:
+    """A unit as it is written here: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop; else the text itself.
+
+    A small b is left alone, since it means bits.
+    """
+    whole = re.sub(r"flops?\s*/\s*s(?!\w)", "flop/s", re.sub(r"\s+per\s+", "/", text.strip()), flags=re.IGNORECASE)
+    found = "".join(_respelt(part) for part in re.split(r"\s*([*/])\s*", whole))
+    return found if parse_unit(found) is not None else text
+
+
+def _respelt(part: str) -> str:
+    if part.endswith("b") and not part.endswith("ib"):
+        return part
+    for prefix in ("", part[:1]):
+        name = _SPELT.get(part[len(prefix) :].lower())
+        if name is not None:
+            # A small m is milli and a large one mega: the others are clear in either case.
+            return (prefix if prefix in _READ else prefix.swapcase()) + name
+    return part
 
 
 def unit_names() -> list[str]:

@@ -125,11 +125,11 @@ def error(
     return ArchlineError([Diagnostic(rule, message, span, path, line, hint)])
 
 
-def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """The closest of the candidates, if one is close."""
+def closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The closest of the candidates, if one is close: 1 is the same text, 0 one that has nothing in common."""
     known = list(candidates)
     matches = [each for each in known if each.lower() == name.lower()]
-    return next(iter(matches or difflib.get_close_matches(name, known, n=1, cutoff=0.6)), None)
+    return next(iter(matches or difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), None)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:

@@ -20,8 +20,11 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
                 writer.writerow([*pair, name, relation.relation, relation.ratio or ""])
         return target.getvalue()
     sizes = list(dict.fromkeys(name for each in found.points for name in each.at))
+    processors = ["first_P", "second_P"] if any(each.processors for each in found.points) else []
     values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
-    writer.writerow([*sizes, "machine", "model", "by", "first", "second", *values, "less", "verdict", "decides"])
+    writer.writerow(
+        [*sizes, "machine", "model", "by", "first", "second", *processors, *values, "less", "verdict", "decides"]
+    )
     for each in found.points:
         amounts = each.amounts(found.by)
         numbers = [
@@ -31,5 +34,6 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
         ]
         at = [str(each.at.get(name, "")) for name in sizes]
         head = [*at, each.machine.name, found.model.name, found.by, *each.pair]
+        head += [decimal(one) for one in each.processors] or [""] * len(processors)
         writer.writerow([*head, *numbers, each.winner or "", each.verdict.verdict, each.verdict.decides])
     return target.getvalue()

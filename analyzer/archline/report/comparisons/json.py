@@ -41,7 +41,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
         "growth_when": list(found.when),
         "convention": found.model.convention,
         "stated_error": found.model.error,
-        "notes": beyond_peak(found),
+        "notes": [*filter(None, [found.without]), *beyond_peak(found)],
         "data": found.data,
     }  # fmt: skip
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -66,6 +66,7 @@ def _point(found: Comparison, point: ComparedPoint) -> Mapping[str, Any]:
     values = point.amounts(found.by)
     return {
         "at": {name: exact(value) for name, value in point.at.items()},
+        "processors": [exact(each) for each in point.processors],
         "machine": point.machine.name,
         "model": found.model.name,
         "pair": list(point.pair),

@@ -52,24 +52,30 @@ def heading(found: Comparison) -> str:
     return "; ".join(filter(None, (what, shown.cache_text(found.cache))))
 
 
-def _several(found: Comparison) -> tuple[bool, bool]:
-    """Whether there are several machines, and several pairs."""
-    return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1
+def _several(found: Comparison) -> tuple[bool, bool, bool]:
+    """Whether there are several machines, several pairs, and processors that the sizes shown do not say."""
+    names = found.variable.split("=")
+    counted = any(
+        {*each.processors} - {each.at.get("P") if not found.variable or "P" in names else 0} for each in found.points
+    )
+    return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1, counted
 
 
 def head(found: Comparison) -> list[str]:
     """The heads of the columns of points."""
-    machines, pairs = _several(found)
+    machines, pairs, processors = _several(found)
     size = found.variable.replace("=", " = ") or "sizes"
-    return [size, *(["machine"] * machines), *(["pair"] * pairs), "ratio", "verdict", "deciding term"]
+    what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
+    return [*what, "ratio", "verdict", "deciding term"]
 
 
 def row(found: Comparison, point: ComparedPoint) -> list[str]:
     """The cells of a point."""
-    machines, pairs = _several(found)
+    machines, pairs, processors = _several(found)
     names = found.variable.split("=")
     size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
-    what = [size, *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
+    count = " / ".join(dict.fromkeys(map(shown.readable, point.processors)))
+    what = [size, *([count] * processors), *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
     return [*what, _ratio(point.verdict.ratio), _verdict(point), point.verdict.decides]
 
 
@@ -105,6 +111,8 @@ def notes(found: Comparison) -> Iterable[str]:
         ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
         yield f"crossover {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
     yield found.data
+    if found.without:
+        yield f"by time: {found.without} for an energy"
     if found.by != "bytes":
         yield f"convention: {found.model.convention}"
         yield f"stated error of the model: {found.model.error}"

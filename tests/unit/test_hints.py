@@ -53,7 +53,7 @@ def test_other_commands_say_what_to_do_with_a_folder(folder: Path, command: list
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("xeon", "did you mean `xeon-e5-2650l-v3`, `xeon-phi-31s1p` or `xeon-phi-knc-5110p`?"),
+        ("xeon", "did you mean `xeon-e5-2650l-v3`, `xeon-phi-31s1p`, `xeon-phi-knc-5110p` or `xeon-8480`?"),
         ("XEON-PHI-K", "did you mean `xeon-phi-knc-5110p`?"),
         ("bobcat-e2-1700", "did you mean `bobcat-e2-1800`?"),
         ("zzz", "`archline machines` lists the machines"),

@@ -13,6 +13,7 @@ from archline.report.costs.forms import short_growth
 from archline.report.energies import shown
 from archline.report.growth import proof_text
 from archline.report.layout import indented, table, wrap
+from archline.report.numbers import readable
 
 
 def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
@@ -74,7 +75,7 @@ def row(found: Comparison, point: ComparedPoint) -> list[str]:
     machines, pairs, processors = _several(found)
     names = found.variable.split("=")
     size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
-    count = " / ".join(dict.fromkeys(map(shown.readable, point.processors)))
+    count = " / ".join(dict.fromkeys(map(readable, point.processors)))
     what = [size, *([count] * processors), *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
     return [*what, _ratio(point.verdict.ratio), _verdict(point), point.verdict.decides]
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from archline.energy import machines, rules
-from archline.energy.hints import NUMERAL, number_hint, quantity_meant, unit_hint
+from archline.energy.hints import NUMERAL, number_hint, quantity_hint, quantity_meant, unit_hint
 from archline.energy.machines import DERIVED, KINDS, Machine, Provenance, Quantity, impossible, resolved
 from archline.energy.quantities import QUANTITIES
 from archline.energy.units import Unit, parse_unit
@@ -68,13 +68,7 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
     span = reader.places.span(("extends",))
     plain, variant = machines.without_variant(name)
     if not plain.endswith(".toml"):
-        found = [each for each in machines.machine_names() if plain in (each, each.partition("/")[2])]
-        if len(found) != 1:
-            hint = (
-                machines.candidates(plain.lower(), machines.machine_names()) or "`archline machines` lists the machines"
-            )
-            raise error(rules.UNKNOWN_MACHINE, f"there is no one machine `{plain}` to extend", span=span, hint=hint)
-        path, collection = resource("machines") / f"{found[0]}.toml", found[0].partition("/")[0]
+        path, collection = machines.shipped(plain, span)
     else:
         path, collection = above[-1].parent / plain, ""
     if not os.path.isfile(path):
@@ -175,8 +169,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
             return None
         if name not in QUANTITIES:
-            meant = quantity_meant(name)
-            hint = f"did you mean `{meant}`?" if meant else "docs/reference/machines.md lists the quantities"
+            hint = quantity_hint(name) or "docs/reference/machines.md lists the quantities"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
         before = len(self.findings)
@@ -207,15 +200,13 @@ class _Reader:
         written = self.text(table, "unit", where, path)
         unit = parse_unit(written)
         base = QUANTITIES[name].unit
-        hint = unit_hint(written, base)
-        if unit is None:
-            problem = f"has the unknown unit `{written}`" if "unit" in table else "has no unit"
-            self.report(rules.UNKNOWN_UNIT, f"{where} {problem}", (*path, "unit"), hint)
-        elif unit.dimension != QUANTITIES[name].dimension:
-            message = f"{where} is in {base}, and `{written}` is no unit of that dimension"
-            self.report(rules.DIMENSION, message, (*path, "unit"), hint)
-            return None
-        return unit
+        if unit is not None and unit.dimension == QUANTITIES[name].dimension:
+            return unit
+        rule, problem = rules.UNKNOWN_UNIT, f"has the unknown unit `{written}`" if "unit" in table else "has no unit"
+        if unit is not None:
+            rule, problem = rules.DIMENSION, f"is in {base}, and `{written}` is no unit of that dimension"
+        self.report(rule, f"{where} {problem}", (*path, "unit"), unit_hint(written, base))
+        return None
 
     def formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: Path_) -> s.Expr | None:
         text = table[key]
@@ -300,17 +291,11 @@ class _Reader:
     def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: Path_) -> None:
         for key in table:
             if key not in allowed:
-                hint = (
-                    self.table_meant(key, path)
-                    or did_you_mean(key, allowed)
-                    or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
-                )
+                # A table of a quantity without `quantity.`
+                meant = None if path or closest(key, allowed, 0.75) else quantity_meant(key)
+                hint = f"write `[quantity.{meant}]` with {_QUANTITY}" if meant else did_you_mean(key, allowed)
+                hint = hint or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
                 self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", (*path, key), hint)
-
-    def table_meant(self, key: str, path: Path_) -> str | None:
-        """The table of a quantity that stands at the top of the file without `quantity.`."""
-        name = key if key in QUANTITIES else None if closest(key, _KEYS) else quantity_meant(key)
-        return f"write `[quantity.{name}]` with {_QUANTITY}" if name and not path else None
 
     def report(self, rule: Rule, message: str, path: Path_, hint: str | None = None) -> None:
         span = self.places.span(path) or Span(self.source, 1, 1, 1, len(self.source.lines[0]) + 1)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
-from archline.energy.hints import AMOUNT, number_hint, quantity_meant, unit_hint
+from archline.energy.hints import AMOUNT, number_hint, quantity_hint, unit_hint
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.energy.units import format_si, parse_unit
@@ -106,10 +106,10 @@ class Machine:
 
     def with_parameters(self, given: Mapping[str, Quantity]) -> Machine:
         """The machine with these quantities set, and those that follow from them computed anew."""
-        found = resolved({**self.quantities, **given})
+        found = {**self.quantities, **given}
         if problems := impossible(found, given):
             raise ArchlineError(problems)
-        return replace(self, quantities=found) if given else self
+        return replace(self, quantities=resolved(found)) if given else self
 
     def in_year(self, year: int) -> Machine:
         """The machine with every quantity that has a doubling time carried on to a year (Czechowski et al. 2011,
@@ -201,30 +201,20 @@ _WHOLE = ("word", "line", "cores", "simd", "dimms")
 
 def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
     """What is wrong (AL457) with some quantities: a rate of 0, half a core, a line that is not made of words."""
-    problems = [(name, *problem) for name in quantities if name in of and (problem := _problem(quantities[name]))]
-    if not problems:
-        word, line, fast = (quantities.get(name) for name in ("word", "line", "fast_memory"))
-        if word and line and line.value % word.value and {"word", "line"} & set(of):
-            message = f"a line of {line.as_written} is not a whole number of words of {word.as_written}"
-            problems.append(
-                ("line", message, "a double has 8 B, a single 4; lines have 32, 64 or 128 B on most machines")
-            )
-        if fast and line and fast.value < line.value and {"fast_memory", "line"} & set(of):
-            message = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
-            problems.append(("fast_memory", message, "its unit is B, or kB, MiB, ..."))
-    return [
-        Diagnostic(rules.IMPOSSIBLE_NUMBER, message, quantities[name].span, hint=hint)
-        for name, message, hint in problems
-    ]
-
-
-def _problem(each: Quantity) -> tuple[str, str] | None:
-    """What is wrong with a number by itself, and what to do."""
-    if each.value == 0 and not QUANTITIES[each.name].may_vanish:
-        return f"`{each.name}` is 0", "times, energies and powers may be 0; leave out what is not known"
-    if each.name in _WHOLE and each.value.denominator != 1:
-        return f"`{each.name}`, {each.as_written}, is not a whole number", f"it is a whole number of {each.unit}"
-    return None
+    wrong: dict[str, str] = {}
+    for name in (each for each in quantities if each in of):
+        # Times, energies and powers may be 0.
+        if quantities[name].value == 0 and QUANTITIES[name].unit[0] not in "JsW":
+            wrong[name] = f"`{name}` is 0"
+        elif name in _WHOLE and quantities[name].value.denominator != 1:
+            wrong[name] = f"`{name}`, {quantities[name].as_written}, is not a whole number"
+    word, line, fast = (quantities.get(name) for name in ("word", "line", "fast_memory"))
+    if line and word and word.value and line.value % word.value and {"word", "line"} & set(of):
+        wrong["line"] = f"a line of {line.as_written} is not a whole number of words of {word.as_written}"
+    if line and fast and 0 < fast.value < line.value and {"fast_memory", "line"} & set(of):
+        wrong["fast_memory"] = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
+    hint = "rates and sizes are above 0, a word of 8 B, a line of 64 B, say; leave out what is not known"
+    return [Diagnostic(rules.IMPOSSIBLE_NUMBER, each, quantities[name].span, hint=hint) for name, each in wrong.items()]
 
 
 def machine_names() -> tuple[str, ...]:
@@ -256,23 +246,30 @@ def machine(name: str) -> Machine:
     plain, variant = without_variant(name)
     if plain.endswith(".toml"):
         return read_machine(Path(plain), variant=variant)
+    path, collection = shipped(plain)
+    return read_machine(path, collection, variant)
+
+
+def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
+    """The file and the collection of one of archline's own machines. Raises ArchlineError (AL450, AL451)."""
     known = machine_names()
-    found = [entry for entry in known if plain in (entry, entry.partition("/")[2])]
+    found = [entry for entry in known if name in (entry, entry.partition("/")[2])]
     match found:
         case [entry]:
-            return read_machine(resource("machines") / f"{entry}.toml", entry.partition("/")[0], variant)
-        case [] if os.path.isdir(plain):
-            message = f"`{plain}` is a folder; a machine is a name or a `.toml` file"
-            raise error(rules.UNKNOWN_MACHINE, message, hint="name a file in it; `archline machines` lists the names")
+            return resource("machines") / f"{entry}.toml", entry.partition("/")[0]
+        case [] if os.path.isdir(name):
+            message = f"`{name}` is a folder; a machine is a name or a `.toml` file"
+            hint = "name a file in it; `archline machines` lists the names"
         case []:
-            hint = candidates(plain.lower(), known) or "`archline machines` lists the machines"
-            raise error(rules.UNKNOWN_MACHINE, f"there is no machine `{plain}`", hint=hint)
+            message = f"there is no machine `{name}`"
+            hint = _candidates(name.lower(), known) or "`archline machines` lists the machines"
         case _:
             hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
-            raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{plain}`", hint=hint)
+            raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{name}`", span=span, hint=hint)
+    raise error(rules.UNKNOWN_MACHINE, message, span=span, hint=hint)
 
 
-def candidates(name: str, known: Sequence[str]) -> str | None:
+def _candidates(name: str, known: Sequence[str]) -> str | None:
     """The machines whose names hold a name that is none, else one that is spelt like it."""
     holding = [f"`{entry.partition('/')[2]}`" for entry in known if name and name in entry]
     if not holding:
@@ -305,12 +302,7 @@ def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
 def parameter(name: str, value: str) -> Quantity:
     """A quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
     if name not in QUANTITIES:
-        meant = quantity_meant(name)
-        hint = (
-            f"did you mean `{meant}`?"
-            if meant
-            else "write NAME=VALUE with a quantity that `archline machines NAME` shows"
-        )
+        hint = quantity_hint(name) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
         raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)
     base = QUANTITIES[name].unit
     with_unit = AMOUNT.fullmatch(value)
@@ -328,10 +320,7 @@ def parameter(name: str, value: str) -> Quantity:
         message = f"`{shown}` is not a number of {base}, 0 or more"
         raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")
     source = Provenance(note="given by --parameter")
-    found = Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)
-    if problem := _problem(found):
-        raise error(rules.PARAMETER, problem[0], hint=problem[1])
-    return found
+    return Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)
 
 
 def check_formula(expr: s.Expr, name: str) -> None:

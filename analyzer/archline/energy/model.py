@@ -277,11 +277,8 @@ class Applied:
 
         given = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
-        fed = [
-            each.name
-            for each in models()
-            if not ((on := Applied(each, self.machine, self.metrics)).missing or on._missing_metrics)
-        ]
+        others = (Applied(each, self.machine, self.metrics) for each in models())
+        fed = [each.model.name for each in others if not (each.missing or each._missing_metrics)]
         models_ = f", or --model {' or '.join(fed)}, which it can feed" if fed else ""
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}{models_}")
 

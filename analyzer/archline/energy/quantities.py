@@ -25,11 +25,6 @@ class Definition:
         """The dimension of its unit."""
         return dimension(self.unit)
 
-    @property
-    def may_vanish(self) -> bool:
-        """Whether it may be 0: a time, an energy or a power, not a rate or a size."""
-        return self.unit[0] in "JsW"
-
 
 def _registry(*rows: tuple[str, str, str]) -> Mapping[str, Definition]:
     return MappingProxyType({name: Definition(name, unit, meaning) for name, unit, meaning in rows})

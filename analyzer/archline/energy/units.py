@@ -85,43 +85,6 @@ def parse_unit(text: str) -> Unit | None:
     return unit
 
 
-_SPELT = {name.lower(): name for name in (*_NAMED, *_BINARY) if name != "1"} | {
-    **{f"{name}s": name for name in ("op", "word", "line", "message")},
-    **dict.fromkeys(("byte", "bytes"), "B"),
-    **dict.fromkeys(("joule", "joules"), "J"),
-    **dict.fromkeys(("watt", "watts"), "W"),
-    **dict.fromkeys(("sec", "second", "seconds"), "s"),
-    "flops": "flop/s",
-}
-
-
-def respelt(text: str) -> str:
-    """A unit as it is written here: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop; else the text itself.
-
-    A small b is left alone, since it means bits.
-    """
-    whole = re.sub(r"flops?\s*/\s*s(?!\w)", "flop/s", re.sub(r"\s+per\s+", "/", text.strip()), flags=re.IGNORECASE)
-    found = "".join(_respelt(part) for part in re.split(r"\s*([*/])\s*", whole))
-    return found if parse_unit(found) is not None else text
-
-
-def _respelt(part: str) -> str:
-    if part.endswith("b") and not part.endswith("ib"):
-        return part
-    for prefix in ("", part[:1]):
-        name = _SPELT.get(part[len(prefix) :].lower())
-        if name is not None:
-            # A small m is milli and a large one mega: the others are clear in either case.
-            return (prefix if prefix in _READ else prefix.swapcase()) + name
-    return part
-
-
-def unit_names() -> list[str]:
-    """The units that are not products of others, with their prefixes."""
-    prefixed = (f"{prefix}{name}" for name in _NAMED if name != "1" for prefix in _PREFIXES)
-    return [*prefixed, *_BINARY]
-
-
 def dimension(text: str) -> Dimension:
     """The dimension of a unit that is known to be one."""
     unit = parse_unit(text)

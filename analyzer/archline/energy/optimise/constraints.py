@@ -8,13 +8,14 @@ from fractions import Fraction
 
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, parsed, same_units, unknown_name
+from archline.energy.hints import respelt
 from archline.energy.model import Applied
 from archline.energy.optimise.problem import Constraint
 from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE
-from archline.energy.units import NUMBER, Dimension, dimension, parse_unit, unit_names
+from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error
 from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
@@ -72,7 +73,8 @@ class Reading:
             hint = "--subject may be repeated, with a bound each"
             raise error(rules.CONSTRAINT, f"`{text}` has more than one bound, and a unit", hint=hint)
         if found is not None and unit is None and found[4]:
-            hint = did_you_mean(found[5], unit_names()) or 'a unit is written as in "time <= 2 ms"'
+            meant = respelt(found[5])
+            hint = f"did you mean `{meant}`?" if parse_unit(meant) else 'a unit is written as in "time <= 2 ms"'
             raise error(rules.CONSTRAINT, f"`{found[5]}` is no unit", hint=hint)
         if found is not None and unit is not None:
             left = parse_expression(found[1].strip(), "--subject")

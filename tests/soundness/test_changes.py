@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import re
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 import archline as al
+from archline.api.baselines import baseline, compared_with
 from archline.changes import results as r
-from changed_programs import Nests, library, unchanged
-from effort import EFFORT
+from archline.report.findings import CheckReport
+from changed_programs import Nests, library, one_more_flop, unchanged
+from effort import EFFORT, all_of
 
 ROUNDS, FILES, EDITS = (1, 12, 12) if EFFORT == "quick" else (6, 72, 200)
 """In full, every algorithm of the library is edited six times, which is more than a thousand edits."""
 SIZES = [*product(range(1, 5), range(1, 5)), (9, 2), (2, 9)]
+
+
+DIVIDED = """algorithm row(X: real[n, n], Y: out real[n, n], p: size) on grid(r: p, c: p):
+    where p divides n
+    let s = n/p
+    local x: real[s, s] = X[r*s ..+ s, c*s ..+ s]
+    parallel for i in 0..s:
+        x[i, 0] *= 2.0
+    shift x along c by 1
+    output Y[r*s ..+ s, c*s ..+ s] = x
+
+algorithm tiles(x: inout real[n], b: size):
+    where b divides n
+    parallel for i in 0..n/b:
+        for j in 0..b:
+            x[i*b + j] *= 2.0
+
+algorithm halves(x: inout real[n]):
+    where n is power of 2
+    if n > 1:
+        halves(x[0..n//2])
+    x[0] *= 2.0
+"""
+"""Costs in quotients and logarithms, on a grid and off it."""
 
 
 def put(folder: Path, **programs: str) -> Path:
@@ -80,3 +108,27 @@ def _check(row: r.CostChange, before: Nests, after: Nests, metric: str, values: 
     if row.extent != r.SHOWN:
         least = 1 if row.extent == r.EVERYWHERE else 0
         assert all(sign * (other - one) >= least for one, other in values)
+
+
+def test_one_more_flop_is_found_by_a_baseline(tmp_path: Path) -> None:
+    """On grids and off them, in every algorithm whose flops were written as exact; no line goes without a verdict."""
+    files = random.Random(2).sample(library(), all_of(30, 0))
+    texts = {f"{path.parent.name}_{path.stem}": path.read_text(encoding="utf-8") for path in files}
+    texts["divided"] = DIVIDED
+    put(tmp_path, **texts)
+    with contextlib.chdir(tmp_path):
+        targets = sorted(f"{name}.algo" for name in texts)
+        text = baseline("costs.baseline", targets, CheckReport(()), 1, cached=False)
+        Path("costs.baseline").write_text(text, encoding="utf-8")
+        assert compared_with("costs.baseline", targets, jobs=1, cached=False)[0] == ()
+        put(Path(), **{name: one_more_flop(each) for name, each in texts.items()})
+        findings, _ = compared_with("costs.baseline", targets, jobs=1, cached=False)
+        found = al.diff("costs.baseline", cached=False, jobs=1)
+    exact = set(re.findall(r"^(\S+)\(.*\)  flops ==", text, re.MULTILINE))
+    checked = {f"{each.path}::{each.algorithm}" for each in findings if ": flops grew" in each.message}
+    assert len(exact) >= 3
+    assert exact <= checked
+    assert exact <= {each.algorithm for each in found.changes if (each.metric, each.verdict) == ("flops", r.GREW)}
+    lines = re.findall(r"^(\S+)\(.*\)  (\w+) ", text, re.MULTILINE)
+    assert sum(found.summary.values()) >= len({*lines})
+    assert found.problems == ()

@@ -65,6 +65,17 @@ def _commented(text: str, random: random.Random) -> str:
     return f"# {random.random()}\n" + "\n".join(lines) + "\n" * random.randint(1, 3)
 
 
+def one_more_flop(text: str) -> str:
+    """A program of which each algorithm does one flop more, before its last statement."""
+    found: list[str] = []
+    for _, lines in chunks(Source("", text)):
+        if lines[0].startswith("algorithm"):
+            last = max(at for at, line in enumerate(lines) if re.match(r" {4}(?!elif|else)[^ #)\]]", line))
+            lines = [*lines[:last], "    local one_more: real = 1.0 + 1.0", *lines[last:]]
+        found += lines
+    return "\n".join(found) + "\n"
+
+
 # Edits of loops
 BOUNDS = ("n", "m", "n + 1", "2*n", "n + m", "n//2", "3")
 INNER = (*BOUNDS, "i", "i + 1")

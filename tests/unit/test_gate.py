@@ -412,6 +412,42 @@ def test_a_configuration_that_is_wrong_is_a_finding_for_tools(here: Path) -> Non
     assert [each["ruleId"] for each in json.loads(result.out)["runs"][0]["results"]] == ["AL440"]
 
 
+def test_facts_of_the_project_hold_where_costs_are_compared(here: Path) -> None:
+    """One flop more is 1 % of 100 and more; at n = 1 it is as much again."""
+    program = here / "p.algo"
+    program.write_text(LOOP, "utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    program.write_text(LOOP + "    x[0] += 1.0\n", "utf-8")
+    configure(here, 'baseline = "costs.baseline"\ntolerance = "10%"\nwhere = "n >= 100, other >= 2"')
+    assert checked("p.algo") == (0, [])
+    assert cli("diff", "costs.baseline", "p.algo").code == 0
+    for facts in ("--isolated", "--where=n >= 5"):
+        tolerance = ("--tolerance", "10%")
+        assert checked("p.algo", "--baseline", "costs.baseline", *tolerance, facts)[0] == 1
+        assert cli("diff", "costs.baseline", "p.algo", *tolerance, facts).code == 1
+    configure(here, 'where = "n >= 100, n >"')
+    assert "pyproject.toml:5:23: AL101" in cli("diff", "costs.baseline", "p.algo").err
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # The file has no algorithm any more, or a cost changed that cannot be read back.
+        ("use q\n\nclaim work(scale) >= 1\n", {"AL605"}),
+        (LONGER, {"AL603", "AL604"}),
+    ],
+)
+def test_every_line_of_a_baseline_is_compared(here: Path, text: str, found: set[str]) -> None:
+    program, file = here / "p.algo", here / "costs.baseline"
+    (here / "q.algo").write_text(LOOP, "utf-8")
+    program.write_text(LOOP, "utf-8")
+    assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    file.write_text(file.read_text("utf-8").replace("work == 2*n + 1", "work == x[n]"), "utf-8")
+    program.write_text(text, "utf-8")
+    code, findings = checked("p.algo", "--baseline", "costs.baseline")
+    assert (code, {each[0] for each in findings}) == (0 if found == {"AL605"} else 1, found)
+
+
 def test_a_cost_that_became_unknown_fails_the_check(here: Path) -> None:
     program = here / "p.algo"
     program.write_text(LOOP, "utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
-from archline.api.algorithms import Algorithm, algorithms
+from archline.api.algorithms import Algorithm, algorithms, load
 from archline.api.changes import ChangeSearch, Terms, costs_of, earlier
 from archline.changes.baseline import HEADER, below, entries, lines
 from archline.changes.canonical import canonical, renamed
@@ -24,7 +24,7 @@ def baseline(
     file: str, targets: Iterable[str], report: CheckReport, jobs: int | None = None, cached: bool = True
 ) -> str:
     """The text of a baseline: the costs of all algorithms of the targets, and the findings about their claims."""
-    named = _algorithms(file, targets)
+    named, _ = _algorithms(file, targets)
     forms = {key: canonical(each.module, each.node) for key, each in named.items()}
     costs = costs_of([each.text for each in forms.values()], jobs, cached)
     groups: dict[str, set[str]] = {}
@@ -53,17 +53,22 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
 
 
 def compared_with(
-    file: str, targets: Sequence[str], tolerance: Fraction = Fraction(0), jobs: int | None = None, cached: bool = True
+    file: str,
+    targets: Sequence[str],
+    tolerance: Fraction = Fraction(0),
+    jobs: int | None = None,
+    cached: bool = True,
+    where: str = "",
 ) -> tuple[tuple[Finding, ...], tuple[Accepted, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
+    `where` has further facts about sizes, each for the algorithms that have them.
     An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
     """
-    after = _algorithms(file, targets)
-    checked = set() if any("::" in each for each in targets) else {key.partition("::")[0] for key in after}
+    after, checked = _algorithms(file, targets)
     before = earlier(file, after, checked)
     current = {key: each for key, each in after.items() if key in before}
-    compared = ChangeSearch(Terms(tolerance), jobs, cached).found(dict(before), current)
+    compared = ChangeSearch(Terms(tolerance, where=where), jobs, cached, ("where",)).found(dict(before), current)
     changes = [_change(each) for each in compared.beyond_tolerance]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
@@ -89,10 +94,20 @@ def _change(found: CostChange) -> Finding:
     return finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
 
 
-def _algorithms(file: str, targets: Iterable[str]) -> dict[str, Algorithm]:
-    """The algorithms of the targets by their keys in a baseline; a check says what is wrong with the others."""
+def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm], set[str]]:
+    """The algorithms of the targets by their keys in a baseline, and the files that are targets as a whole.
+
+    A check says what is wrong with the others. A file need not have any algorithm.
+    """
     found: dict[str, Algorithm] = {}
+    files: set[str] = set()
     for target in targets:
         with suppress(ArchlineError):
-            found |= {f"{below(file, each.node.span.source.path)}::{each.name}": each for each in algorithms(target)}
-    return found
+            if "::" in target:
+                named = algorithms(target)
+            else:
+                module = load(target)
+                named = tuple(module[name] for name in module)
+                files.add(below(file, target))
+            found |= {f"{below(file, each.node.span.source.path)}::{each.name}": each for each in named}
+    return found, files

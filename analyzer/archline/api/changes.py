@@ -29,7 +29,7 @@ from archline.changes.baseline import Entry, below, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed
 from archline.changes.git import SUFFIX
 from archline.changes.results import CostChange, Differences
-from archline.changes.rules import NO_BASELINE
+from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.changes.sides import Side, sides
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -83,7 +83,7 @@ def diff(
     tolerance: Fraction | int | str = 0,
     at: Sequence[Mapping[str, int]] = (),
     where: str = "",
-    fitting: bool = False,
+    fitting: Container[str] = (),
     growth_only: bool = False,
     strict: bool = False,
     left_out: Callable[[Path], bool] = lambda _: False,
@@ -95,10 +95,10 @@ def diff(
     """Compare the costs of two versions of programs, each a folder, a file or a revision of git.
 
     Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 or "2%"; `at` gives sizes of
-    interest, which some algorithm has unless they are `fitting`; `where` has further facts about sizes, each for the
-    algorithms that have them. With `growth_only` changes that leave growth as it was are none. Of folders and revisions
-    only what is `within` some paths is compared. The derivation of a version has so many `seconds`, 0 for as many as it
-    takes. Raises ArchlineError for versions that cannot be read.
+    interest, and `where` further facts about sizes, each for the algorithms that have them: some algorithm has, unless
+    "at" or "where" is `fitting`. With `growth_only` changes that leave growth as it was are none. Of folders and
+    revisions only what is `within` some paths is compared. The derivation of a version has so many `seconds`, 0 for as
+    many as it takes. Raises ArchlineError for versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
     baselines = {each for each in (older, newer or "") if os.path.isfile(each) and not each.endswith(SUFFIX)}
@@ -111,10 +111,13 @@ def diff(
         if older not in baselines:
             both = sides(older, newer, stack, left_out, within)
             return search.found(*search.algorithms(both), growth_only, strict)
-        _, after = search.algorithms(({}, sides(newer or ".", newer, stack, left_out, within)[1]))
+        files = sides(newer or ".", newer, stack, left_out, within)[1]
+        _, after = search.algorithms(({}, files))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
         after = {below(older, os.path.join(folder, key)): each for key, each in after.items()}
-        before = earlier(older, after, {key.partition("::")[0] for key in after})
+        before = earlier(
+            older, after, {below(older, os.path.join(folder, each)) for each in files.keys() - search.left_out}
+        )
         return search.found(dict(before), after, growth_only, strict)
 
 
@@ -172,19 +175,22 @@ class _Match:
         if change.verdict == r.BECAME_UNKNOWN:
             report = latest.report()
             cost = (report.costs if change.metric == "io" else report.without_io)[change.metric]
-            found = replace(found, reason=cost.reason, place=None if cost.span is None else str(cost.span))
+            if cost.upper is None:
+                found = replace(found, reason=cost.reason, place=None if cost.span is None else str(cost.span))
         return replace(found, file=span.source.path, line=span.line)
 
 
 class ChangeSearch:
     """The search for what changed between two versions of programs: algorithms by `path::name`."""
 
-    def __init__(self, terms: Terms, jobs: int | None, cached: bool, fitting: bool = False) -> None:
+    def __init__(self, terms: Terms, jobs: int | None, cached: bool, fitting: Container[str] = ()) -> None:
         self._terms, self._jobs, self._cached, self._fitting = terms, jobs, cached, fitting
         self._problems: dict[str, Diagnostic] = {}
         # How many costs the algorithms of a file have that is the same; None for another.
         self._unchanged: dict[str, int | None] = {}
         self._names: list[Names] = []
+        # Files with mistakes, and those that are the same.
+        self.left_out: set[str] = set()
 
     def found(
         self, before: dict[str, Earlier], after: dict[str, Algorithm], growth_only: bool = False, strict: bool = False
@@ -223,15 +229,18 @@ class ChangeSearch:
     def _require_names(self, algorithms: Iterator[Algorithm]) -> None:
         """Raise ArchlineError (AL401) where no algorithm has a size of interest, or one that further facts name."""
         self._names += [Names.of(each.module, each.node) for each in algorithms]
+        facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
         # A file that cannot be read may have a size that is missing.
         if not self._problems:
-            given = {name: (value, None) for each in self._terms.at for name, value in each if not self._fitting}
-            facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
+            given = {
+                name: (value, None) for each in self._terms.at for name, value in each if "at" not in self._fitting
+            }
+            facts = facts if "where" not in self._fitting else ()
             check_known({**given, **{name: (None, each.span) for each in facts for name in s.names(each)}}, self._names)
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """The algorithms of both sides but for those of files that are the same, and of files with mistakes."""
-        left_out = {path for path in both[1] if self._same(path, both)}
+        self.left_out = left_out = {path for path in both[1] if self._same(path, both)}
         loaded: list[dict[str, Module]] = []
         for side in both:
             loaded.append({})
@@ -302,19 +311,28 @@ class ChangeSearch:
         return old, new, replace(terms, at=at, where=renamed(terms.where, numbers))
 
     def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
-        """Nothing, after noting why a version has no costs, or an entry of a baseline none that can be read."""
+        """Nothing, after noting why: what an entry names, a version without costs, or else what was in the way."""
+        found: list[Diagnostic] = []
         for each in problems:
             if each.rule == NO_BASELINE and isinstance(match.old, Entry):
                 text = renamed(each.hint or "", match.names)
                 message = f"`{text}` names `{each.message}`, which `{match.key}` does not have"
                 hint = "correct the entry, or write it anew with `check --write-baseline`"
-                self._note(error(NO_BASELINE, message, path=match.old.file, line=match.old.costs[text], hint=hint))
+                found.append(Diagnostic(NO_BASELINE, message, None, match.old.file, match.old.costs[text], hint))
         for version in (match.old, match.new):
             try:
                 if isinstance(version, Algorithm):
                     version.cost(own_facts(version, self._terms.where))
             except ArchlineError as problem:
-                self._note(problem)
+                found += problem.diagnostics
+        if not found:
+            # What is not compared is never taken for unchanged.
+            rule, place = NO_VERSION, (match.latest.node.span.source.path, match.latest.node.span.line)
+            if isinstance(match.old, Entry):
+                rule, place = NO_BASELINE, (match.old.file, match.old.line)
+            message = f"the costs of `{match.key}` cannot be compared: {renamed(problems[0].message, match.names)}"
+            found.append(Diagnostic(rule, message, None, *place))
+        self._note(ArchlineError(found))
         return []
 
 

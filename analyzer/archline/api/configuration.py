@@ -25,7 +25,7 @@ CONFIGURATION = Rule(
         exclude = ["drafts", "*_old.algo"]   # left out of folders
         select = ["AL6"]                     # codes of findings, or how they start
         ignore = ["AL602"]
-        where = "n >= 2"                     # check: facts about sizes, in the algorithms that have these
+        where = "n >= 2"                     # check, diff: facts about sizes, in the algorithms that have these
         baseline = "costs.baseline"          # check
         sizes = ["n=1024, P=16"]             # diff: where costs are compared in numbers
         tolerance = "2%"                     # check, diff: how far a cost may rise

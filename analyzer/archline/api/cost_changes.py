@@ -39,6 +39,7 @@ UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 RISES, FALLS = (r.GREW, r.ROSE), (r.SHRANK, r.FELL)
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
+UNREAD = "the baseline has another cost, which cannot be read back: write it anew if the new one is right"
 USUAL_SIZE = 64
 """Where values are shown if nothing else is asked for."""
 
@@ -84,7 +85,7 @@ def compared(
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
             found.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            found.append(replace(plain, verdict=r.ROSE, old="; ".join(old.texts[metric])))
+            found.append(replace(plain, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
         else:
             found += _Versions(old, new, metric, tolerance, at).changes(plain)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):

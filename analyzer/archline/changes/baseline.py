@@ -120,7 +120,7 @@ def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
 def _value(expr: s.Expr, scope: Scope, text: str) -> Poly:
     """A bound in a text. Raises NotStaticError, and ArchlineError (AL442) for a name that the scope does not have."""
     try:
-        return static_value(expr, scope)
+        return scope.facts.restore(static_value(expr, scope))
     except NotStaticError as problem:
         if isinstance(problem.expr, s.Name):
             raise error(NO_BASELINE, problem.expr.id, hint=text) from None

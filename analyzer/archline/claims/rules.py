@@ -45,8 +45,8 @@ BECAME_UNKNOWN = Rule(
     "AL604",
     "a cost became unknown",
     """
-    The baseline has a cost that can no longer be derived; the reason says why. Where that is meant, write the baseline
-    again with `--write-baseline FILE`.
+    The baseline has a cost that can no longer be derived, or one that cannot be compared with what is derived now; the
+    reason says why. Where that is meant, write the baseline again with `--write-baseline FILE`.
     """,
 )
 UNNEEDED = Rule(

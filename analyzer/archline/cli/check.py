@@ -160,5 +160,6 @@ def _compared(options: argparse.Namespace, report: CheckReport, targets: list[st
 
     tolerance = share(options.tolerance or "0")
     file, cached = options.baseline, not options.no_cache
-    changes, accepted = compared_with(file, targets, tolerance, options.jobs, cached)
+    where = options.configuration.facts if options.where is None else options.where
+    changes, accepted = compared_with(file, targets, tolerance, options.jobs, cached, where)
     return replace(report, changes=changes, accepted=accepted, compared=True)

@@ -48,23 +48,30 @@ def execute(options: argparse.Namespace) -> int:
     project = options.configuration
     # Its sizes are those of the whole project.
     whole = options.head is None and (project.source is None or project.folder == Path.cwd())
-    found = diff(
-        options.base,
-        options.head,
-        tolerance=options.tolerance or "0",
-        at=[read_sizes(each, "--at") for each in options.sizes or ()],
-        where=options.where or "",
-        fitting=not whole and tuple(options.sizes or ()) == project.sizes,
-        growth_only=options.only == "growth",
-        strict=options.strict,
-        left_out=project.excludes,
-        within=project.paths if options.head is None else (),
-        seconds=options.time_limit,
-        jobs=options.jobs,
-        cached=not options.no_cache,
-    )
-    renderer = import_module(f"archline.report.changes.{options.format}")
-    sys.stdout.write(renderer.render(found, terminal_width()))
-    if found.problems:
-        raise ArchlineError(found.problems)
+    # Its facts may be about other programs than these.
+    own = {"where": options.where is None, "at": not whole and tuple(options.sizes or ()) == project.sizes}
+    try:
+        found = diff(
+            options.base,
+            options.head,
+            tolerance=options.tolerance or "0",
+            at=[read_sizes(each, "--at") for each in options.sizes or ()],
+            where=project.facts if options.where is None else options.where,
+            fitting=[key for key, fits in own.items() if fits],
+            growth_only=options.only == "growth",
+            strict=options.strict,
+            left_out=project.excludes,
+            within=project.paths if options.head is None else (),
+            seconds=options.time_limit,
+            jobs=options.jobs,
+            cached=not options.no_cache,
+        )
+        renderer = import_module(f"archline.report.changes.{options.format}")
+        sys.stdout.write(renderer.render(found, terminal_width()))
+        if found.problems:
+            raise ArchlineError(found.problems)
+    except ArchlineError as problem:
+        if options.where is not None:
+            raise
+        raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
     return 1 if found.findings else 0

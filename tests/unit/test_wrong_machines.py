@@ -70,6 +70,10 @@ WRONG = [
     ('"8"', '"7.5"', "23:9", "AL457", "`word`, 7.5 B/word, is not a whole number", "a word of 8 B"),
     ('"128"', '"100"', "18:9", "AL457", "a line of 100 B/line is not a whole number of words", "a line of 64 B"),
     ('"40"', '"0.00001"', "13:9", "AL457", "smaller than a line of 128 B/line", "sizes are above 0"),
+    ('"TiB/s"', '"Gbit/s"', "9:8", "AL454", "unknown unit `Gbit/s`", "or GB/s, ...; 8 bits are 1 B"),
+    ("[quantity.peak]", "[[quantity.peak]]", "2:3", "AL453", "`peak` is not a table", "write a table `[quantity.peak]`"),
+    ("[quantity.peak]", 'extends = "gtx-580@half"\n[quantity.peak]', "2:11", "AL464", "no variant `half`", "@single"),
+    ('"9.7"', '""', "3:9", "AL456", "not a decimal number", 'write a numeral such as "9.7"'),
     ('"8"', '"8"\nerorr = "1"', "24:9", "AL453", "unknown key `erorr`", "did you mean `error`?"),
     ("[quantity.peak]", 'extends = "gtx580"\n[quantity.peak]', "2:11", "AL450", "no machine `gtx580`", "gtx-580"),
 ]  # fmt: skip

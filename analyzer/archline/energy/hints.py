@@ -41,7 +41,8 @@ def unit_hint(written: str, base: str) -> str:
     prefix = {"J": "p", "s": "n", "W": "", "1": ""}.get(
         base.partition("/")[0], "" if base in ("B/word", "B/line") else "G"
     )
-    return f"its unit is {base}" + (f", or {prefix}{base}, ..." if prefix else "")
+    bits = "; 8 bits are 1 B" if re.search(r"bit|b(?:ps)?\b", written) else ""
+    return f"its unit is {base}" + (f", or {prefix}{base}, ..." if prefix else "") + bits
 
 
 def number_hint(written: str) -> str | None:

@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -78,7 +78,11 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
         circle = " -> ".join([*(each.stem for each in above[above.index(path.resolve()) :]), path.stem])
         hint = "one of them must stand by itself"
         raise error(rules.EXTENDS, f"machines extend each other in a circle: {circle}", span=span, hint=hint)
-    return read_machine(path, collection, variant, above)
+    try:
+        return read_machine(path, collection, variant, above)
+    except ArchlineError as problem:
+        # An unknown variant is a mistake of this file.
+        raise ArchlineError([replace(each, span=each.span or span) for each in problem.diagnostics]) from None
 
 
 @cache
@@ -272,7 +276,7 @@ class _Reader:
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a text", place, hint)
         elif not _NUMERAL.fullmatch(value.strip()):
             shown = value if len(value) <= 40 else value[:40] + "..."
-            hint = number_hint(value.strip()) or "at most 40 digits on either side of the point, two in the exponent"
+            hint = number_hint(value.strip()) or 'write a numeral such as "9.7" or "1.8e-9", of at most 40 digits'
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where}, `{shown}`, is not a decimal number", place, hint)
         elif (number := Fraction(value.strip())) < 0:
             message = f"the `{key}` of {where}, {value.strip()}, is negative"

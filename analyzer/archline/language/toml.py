@@ -11,7 +11,7 @@ from archline.language.diagnostics import Rule, error
 from archline.language.source import Source, Span
 
 _LINE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
-_TABLE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]")
+_TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]")
 _KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 
 

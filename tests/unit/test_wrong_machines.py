@@ -168,3 +168,20 @@ def test_parameters_that_do_not_fit_the_machine(tmp_path: Path) -> None:
     for given in ("line=100", "word=3", "word=7.5", "fast_memory=100", "peak=0"):
         ran = cli("energy", "roofline:W=1e9,Q=1e6", "--machine", str(tmp_path / "gpu.toml"), "--parameter", given)
         assert (ran.code, "AL457" in ran.err, "Traceback" in ran.err) == (2, True, False)
+
+
+def test_an_optimisation_over_real_numbers_may_try_half_a_core() -> None:
+    formulas = "balance:W=n^3,D=n,Q=n^3/1000"
+    ran = cli(
+        "optimise",
+        formulas,
+        "--machine",
+        "fermi-c2050",
+        "--at",
+        "n=1000",
+        "--over",
+        "cores=1.5..64",
+        "--minimise",
+        "time",
+    )
+    assert (ran.code, ran.err) == (0, "")

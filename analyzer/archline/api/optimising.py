@@ -423,7 +423,7 @@ class _Task:
             halved = {name: self.machine.values[name] / 2 ** int(values[each]) for name in names}
             moved |= {name: parameter(name, str(value)) for name, value in halved.items()}
         at = {**self.at, **{name: value for name, value in values.items() if name in self.sizes}}
-        machine = self.machine.with_parameters(moved)
+        machine = self.machine.with_parameters(moved, tried=True)
         try:
             if isinstance(self.chosen, FormulaSubject):
                 # Processors may be a real number here.

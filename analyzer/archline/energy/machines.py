@@ -104,10 +104,14 @@ class Machine:
         constants = {name: each.value for name, each in CONSTANTS.items() if each.value is not None}
         return {**constants, **{name: each.value for name, each in self.quantities.items()}}
 
-    def with_parameters(self, given: Mapping[str, Quantity]) -> Machine:
-        """The machine with these quantities set, and those that follow from them computed anew."""
+    def with_parameters(self, given: Mapping[str, Quantity], *, tried: bool = False) -> Machine:
+        """The machine with these quantities set, and those that follow from them computed anew.
+
+        Raises ArchlineError (AL457) for numbers that no machine has, unless an optimisation over real numbers `tried`
+        them.
+        """
         found = {**self.quantities, **given}
-        if problems := impossible(found, given):
+        if not tried and (problems := impossible(found, given)):
             raise ArchlineError(problems)
         return replace(self, quantities=resolved(found)) if given else self
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import archline as al
+from archline.api import changes
 from archline.api.baselines import baseline, compared_with
-from archline.language.diagnostics import ArchlineError
+from archline.changes.rules import NO_VERSION
+from archline.language.diagnostics import ArchlineError, error
 from archline.report.findings import CheckReport
 
 SERVED = """algorithm scale(x: inout real[n]):
@@ -47,7 +49,7 @@ def targets() -> list[str]:
 def changed(folder: Path, tolerance: Fraction = Fraction(0)) -> list[tuple[str, str, int, str]]:
     """The findings of a comparison with a folder's baseline."""
     with contextlib.chdir(folder):
-        found, _ = compared_with("costs.baseline", targets(), tolerance, 1, cached=False)
+        found, _ = compared_with("costs.baseline", targets(), changes.Terms(tolerance), 1, cached=False)
     return [(each.code, each.path, each.line, each.algorithm) for each in found]
 
 
@@ -139,6 +141,22 @@ def test_an_entry_with_an_unknown_size_is_refused_at_its_line(tmp_path: Path) ->
     with pytest.raises(ArchlineError, match="`nn`") as raised:
         changed(tmp_path)
     assert [(each.code, each.line) for each in raised.value.diagnostics] == [("AL442", line)]
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> list[object]:
+        raise error(NO_VERSION, "no size is `n1_`")
+
+    (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    monkeypatch.setattr(changes, "compared", refuse)
+    with pytest.raises(ArchlineError, match=r"costs of `scale.algo::scale` cannot be compared: no size is `n`"):
+        changed(tmp_path)
+    with contextlib.chdir(tmp_path):
+        found = al.diff("costs.baseline", cached=False, jobs=1)
+    assert {(each.code, each.span and each.span.source.path) for each in found.problems} == {
+        ("AL442", "scale.algo"),
+        ("AL442", "deep/total.algo"),
+    }
 
 
 def test_a_baseline_is_a_version(tmp_path: Path) -> None:

@@ -281,6 +281,18 @@ def test_sizes_of_interest_decide_too(tmp_path: Path) -> None:
     assert (flops["verdict"], flops["values"]) == ("grew", {"old": "98", "new": "99"})
 
 
+def test_a_cache_that_is_not_given_fits_the_sizes_that_are(tmp_path: Path) -> None:
+    new = LOOP.replace("real[n]", "real[n], y: real[n]").replace("x[i] +=", "x[i] += y[i] +")
+    for where, cache in (
+        ("Z >= 2^22, L == 16", ("4194304", "16")),
+        ("Z >= n*L", ("8388608", "8")),
+        ("", ("32768", "8")),
+    ):
+        found = changes(tmp_path, LOOP, new, where=where, at=[{"n": 1_000_000}])
+        at = [each["at"] for each in found if each["metric"] == "io"]
+        assert {(each["n"], each["Z"], each["L"]) for each in at} == {("1000000", *cache)}
+
+
 MATMUL = """algorithm f(A: real[n, m], B: real[m, p], C: inout real[n, p]):
     for i in 0..n:
         for j in 0..p:

@@ -26,6 +26,11 @@ class Bounds:
         """The smallest number among the upper bounds, rounded down."""
         return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
 
+    def nearest(self, value: int) -> int:
+        """The number between the least and the most that is nearest to a value."""
+        found = value if self.least is None else max(value, self.least)
+        return found if self.most is None else min(found, self.most)
+
     @cached_property
     def numbers(self) -> tuple[fmpq | None, fmpq | None]:
         """The largest number among the lower bounds, and the smallest among the upper ones, as they are."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from fractions import Fraction
 
-from archline.api.algorithms import Algorithm, algorithms, load
-from archline.api.changes import ChangeSearch, Terms, costs_of, earlier
+from archline.api.algorithms import Algorithm, load
+from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of, earlier
 from archline.changes.baseline import HEADER, below, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, CostChange
@@ -53,22 +52,16 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
 
 
 def compared_with(
-    file: str,
-    targets: Sequence[str],
-    tolerance: Fraction = Fraction(0),
-    jobs: int | None = None,
-    cached: bool = True,
-    where: str = "",
+    file: str, targets: Sequence[str], terms: Terms = DEFAULT_TERMS, jobs: int | None = None, cached: bool = True
 ) -> tuple[tuple[Finding, ...], tuple[Accepted, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
-    `where` has further facts about sizes, each for the algorithms that have them.
     An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
     """
     after, checked = _algorithms(file, targets)
     before = earlier(file, after, checked)
     current = {key: each for key, each in after.items() if key in before}
-    compared = ChangeSearch(Terms(tolerance, where=where), jobs, cached, ("where",)).found(dict(before), current)
+    compared = ChangeSearch(terms, jobs, cached, ("where",)).found(dict(before), current)
     changes = [_change(each) for each in compared.beyond_tolerance]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
@@ -103,11 +96,9 @@ def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm]
     files: set[str] = set()
     for target in targets:
         with suppress(ArchlineError):
-            if "::" in target:
-                named = algorithms(target)
-            else:
-                module = load(target)
-                named = tuple(module[name] for name in module)
-                files.add(below(file, target))
-            found |= {f"{below(file, each.node.span.source.path)}::{each.name}": each for each in named}
+            module = load(target)
+            _, single, name = target.partition("::")
+            for each in (module[name] for name in ([name] if single else module)):
+                found[f"{below(file, each.node.span.source.path)}::{each.name}"] = each
+            files |= set() if single else {below(file, target)}
     return found, files

@@ -55,6 +55,7 @@ class Terms:
     seconds: int = 0
 
 
+DEFAULT_TERMS = Terms()
 Question = tuple[str, str, Terms]
 """What changed between two canonical texts, empty for none, in terms with canonical sizes."""
 
@@ -327,11 +328,9 @@ class ChangeSearch:
                 found += problem.diagnostics
         if not found:
             # What is not compared is never taken for unchanged.
-            rule, place = NO_VERSION, (match.latest.node.span.source.path, match.latest.node.span.line)
-            if isinstance(match.old, Entry):
-                rule, place = NO_BASELINE, (match.old.file, match.old.line)
+            rule = NO_BASELINE if isinstance(match.old, Entry) else NO_VERSION
             message = f"the costs of `{match.key}` cannot be compared: {renamed(problems[0].message, match.names)}"
-            found.append(Diagnostic(rule, message, None, *place))
+            found.append(Diagnostic(rule, message, match.latest.node.name_span))
         self._note(ArchlineError(found))
         return []
 

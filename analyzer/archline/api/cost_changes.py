@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import islice
 
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
@@ -40,6 +41,8 @@ OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 RISES, FALLS = (r.GREW, r.ROSE), (r.SHRANK, r.FELL)
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline has another cost, which cannot be read back: write it anew if the new one is right"
+LARGER_CACHES = 32
+"""So many sizes of a cache are tried, each of them twice as large as the one before."""
 USUAL_SIZE = 64
 """Where values are shown if nothing else is asked for."""
 
@@ -196,9 +199,17 @@ class _Versions:
         for side in (claim.left, claim.right):
             about.formula(side)
         sizes = about.sizes()
-        interest = [*({**USUAL, **each} for each in self.at), {**dict.fromkeys(sizes.names, USUAL_SIZE), **USUAL}]
-        fits = ({name: each[name] for name in sizes.names} for each in interest if {*sizes.names} <= each.keys())
-        return about.amounts[sides[0]], about.amounts[sides[1]], replace(sizes, interest=tuple(fits))
+        return about.amounts[sides[0]], about.amounts[sides[1]], replace(sizes, interest=tuple(self._interest(sizes)))
+
+    def _interest(self, sizes: Sizes) -> Iterator[Point]:
+        """The sizes that are asked for, then usual ones; of a cache that is not given, the first that facts allow."""
+        bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
+        usual = {name: within.nearest(USUAL.get(name, USUAL_SIZE)) for name, within in bounds.items()}
+        for each in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL.keys()), {}):
+            point = {name: each.get(name, value) for name, value in usual.items()}
+            larger = range(LARGER_CACHES) if "Z" in usual.keys() - each.keys() else ()
+            caches = (point, *({**point, "Z": point["Z"] << power} for power in larger))
+            yield from islice(filter(sizes.allowed, caches), 1)
 
     def _within(self, verdict: str, old: Amount, new: Amount, sizes: Sizes) -> OrderVerdict:
         """Whether a cost stays within the tolerance of the least that it was, or its bound within that of the bound."""

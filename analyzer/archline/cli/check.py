@@ -156,10 +156,11 @@ def _written(options: argparse.Namespace, report: CheckReport, targets: list[str
 def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
     """The report with what the baseline says."""
     from archline.api.baselines import compared_with
+    from archline.api.changes import Terms
     from archline.api.settings import share
 
-    tolerance = share(options.tolerance or "0")
-    file, cached = options.baseline, not options.no_cache
+    cached = not options.no_cache
     where = options.configuration.facts if options.where is None else options.where
-    changes, accepted = compared_with(file, targets, tolerance, options.jobs, cached, where)
+    terms = Terms(share(options.tolerance or "0"), where=where)
+    changes, accepted = compared_with(options.baseline, targets, terms, options.jobs, cached)
     return replace(report, changes=changes, accepted=accepted, compared=True)

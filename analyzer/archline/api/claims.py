@@ -17,7 +17,7 @@ from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.cost import Cost
 from archline.analysis.sampling import assumed, constants_of, offsets_rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE
+from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.subjects import AlgorithmSubject, model_for
 from archline.claims.decide import decide
 from archline.compare.growth import Half, half, together
@@ -256,12 +256,10 @@ class ClaimOfCosts:
                 model, machine_of(self._beside(on.machine)), frozenset({*setting.subject.metrics, "Z", "L"})
             )
             applied.require()
-            if cost.function != "energy":
-                applied.require_time()
+            formula = applied.quantity(cost.function)
         except ArchlineError as problem:
             found = (Diagnostic(each.rule, each.message, on.span, hint=each.hint) for each in problem.diagnostics)
             raise ArchlineError(tuple(found)) from None
-        formula = applied.quantity(cost.function)
         names = names_in(formula)
         held = {name: each.lower for name, each in applied.constants.items() if name in names}
         self.constants |= {f"machine {name}": value for name, value in held.items()}
@@ -377,9 +375,11 @@ class ClaimOfCosts:
         growth = self.claim.relation in GROWTHS
         if growth or self.claim.on is None or not self.claim.at or s.names(self.facts) & {"Z", "L"}:
             return
-        self.assumed[f"Z = {DEFAULT_CACHE.Z}, L = {DEFAULT_CACHE.L}, as the claim names no cache"] = None
-        yield fact(f"Z == {DEFAULT_CACHE.Z}")
-        yield fact(f"L == {DEFAULT_CACHE.L}")
+        own = cache_of(machine_of(self._beside(self.claim.on.machine)))
+        cache, whose = own or DEFAULT_CACHE, ", the machine's" if own is not None else ""
+        self.assumed[f"Z = {cache.Z}, L = {cache.L}{whose}, as the claim names no cache"] = None
+        yield fact(f"Z == {cache.Z}")
+        yield fact(f"L == {cache.L}")
 
 
 def _inside(cost: s.Call) -> str:

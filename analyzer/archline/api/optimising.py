@@ -47,12 +47,14 @@ from archline.energy.optimise.problem import (
     Variable,
 )
 from archline.energy.quantities import METRICS
+from archline.energy.results import CacheUsed
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
 from archline.language.source import Span
@@ -148,7 +150,7 @@ class _Task:
         integer: frozenset[str],
         halve: Sequence[str],
     ) -> None:
-        self.chosen, self.settings = chosen, settings
+        self.chosen, self.settings = chosen, settings.on(machine)
         self.model: Model = model_for(chosen, model_of(model or "ice"), model is not None)
         own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
         self.sizes = tuple(own)
@@ -204,8 +206,17 @@ class _Task:
             found = replace(found, attainable=tuple(self._attainable(problem, found.conflict, more)))
         chosen = self.chosen
         return Optimisation(
-            chosen.name, self.machine.name, self.model.name, self.at, problem, found, chosen.assumptions
+            chosen.name, self.machine.name, self.model.name, self.at, problem, found, chosen.assumptions, self._cache
         )
+
+    @property
+    def _cache(self) -> CacheUsed | None:
+        """The cache that the costs depend on, unless Z or L varies, or they depend on none."""
+        settings, varied = self.settings, {each.name for each in self.variables} & {"Z", "L"}
+        if varied or isinstance(self.chosen, FormulaSubject) or not self.on.needed & {*OF_CACHE}:
+            return None
+        cache = settings.cache
+        return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
 
     def _found(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
         """The optimum, over real numbers where no size of an algorithm varies."""

@@ -102,7 +102,7 @@ def roofline_of(
         )
         intensities[name] = intensity
         known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
-        notes.append(f"algorithms at {known}; intensities are flops/(io*L*word), between bounds")
+        notes.append(f"algorithms at {known}; intensities are flops/bytes, between bounds")
     return Picture(view(machine, intensities, tuple(dict.fromkeys(notes))))
 
 

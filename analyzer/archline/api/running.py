@@ -265,7 +265,7 @@ def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
         message = f"`{algorithm.name}` runs on one processor; a machine times the paths through several"
         raise error(rules.OPTIONS_CLASH, message, hint="`archline energy` gives the time of others")
     on = Applied(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
-    on.require_time()
+    on.quantity("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
     prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
     found = {name: value_of(on.complete(parsed(text)), on.constants).lower for name, text in prices.items()}

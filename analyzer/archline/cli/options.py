@@ -289,7 +289,10 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
 def add_cache(parser: argparse.ArgumentParser) -> None:
     """--cache Z=..,L=.."""
     parser.add_argument(
-        "--cache", action=Joined, metavar="Z=..,L=..", help="words of fast memory and of a line (default: Z=32768,L=8)"
+        "--cache",
+        action=Joined,
+        metavar="Z=..,L=..",
+        help="words of fast memory and of a line (default: the machine's, else Z=32768,L=8)",
     )
 
 

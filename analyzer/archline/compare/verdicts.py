@@ -122,14 +122,14 @@ def _undecided(first: Estimate, second: Estimate, by: str) -> str:
 
 def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
     """Why a decided verdict is thin; empty where it is not."""
-    accuracy = None if by == "bytes" else first.model.accuracy
+    if by not in ("energy", "energy_delay", "power"):
+        return ""
+    accuracy = first.model.accuracy
     if accuracy is not None and ratio is not None and less is not None:
         margin = 1 - ratio.upper if less == FIRST else 1 - 1 / ratio.lower
         if margin < accuracy:
             percent = f"{float(100 * margin):.3g} %"
             return f"the margin, {percent}, is below the model's stated error, {float(100 * accuracy):.3g} %"
-    if by not in ("energy", "energy_delay", "power"):
-        return ""
     coarse = [_coarse(each, by) for each in (first, second)]
     if coarse[0] is None or coarse[1] is None:
         return ""

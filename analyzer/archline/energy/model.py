@@ -222,27 +222,33 @@ class Applied:
         return self.complete(self.model.formula(name))
 
     def quantity(self, name: str) -> s.Expr:
-        """`energy`, `time`, `power` or `energy_delay`, in what is known; power is at most that of a cap."""
-        energy, time = self.complete(self.model.expanded(self.model.expression)), self.formula("time")
+        """`energy`, `time`, `power` or `energy_delay`, in what is known; power is at most that of a cap.
+
+        Raises ArchlineError (AL458) where the machine lacks a quantity.
+        """
+        if name == "time":
+            return self.known(self.model.expanded(self.model.time))
+        energy, time = self.known(self.model.expanded(self.model.expression)), self.formula("time")
         match name:
             case "energy":
                 return energy
             case "power":
-                power = s.Binary("/", energy, time, span=time.span)
+                power = s.Binary("/", energy, self.known(time), span=time.span)
                 capped = "power cap" in self.model.sides and "power_limit" in self.machine.quantities
                 return s.Call("min", (power, parsed("power_limit")), span=time.span) if capped else power
             case "energy_delay":
-                return s.Binary("*", energy, time, span=time.span)
+                return s.Binary("*", energy, self.known(time), span=time.span)
             case _:
-                return time
+                raise AssertionError(name)
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
         """The quantities of the machine without which there is no answer."""
         essential = self.model.energy if self.model.essential == "energy" else ("time",)
-        return self._missing(*essential)
+        return self.lacking(*essential)
 
-    def _missing(self, *names: str) -> tuple[str, ...]:
+    def lacking(self, *names: str) -> tuple[str, ...]:
+        """The quantities that formulas of the model take, and that the machine neither has nor allows to convert."""
         held = frozenset().union(*(names_in(self.formula(name)) for name in names))
         return tuple(sorted((held & QUANTITIES.keys()) - self._known))
 
@@ -263,13 +269,15 @@ class Applied:
     @property
     def without_energy(self) -> str:
         """Which quantities the machine lacks for an energy; empty where it has them."""
-        lacking = self._missing(*self.model.energy)
+        lacking = self.lacking(*self.model.energy)
         return f"machine `{self.machine.name}` lacks {_with_units(lacking)}" if lacking else ""
 
-    def require_time(self) -> None:
-        """Raise ArchlineError (AL458) where a quantity is missing that the time takes."""
-        if missing := self._missing("time"):
+    def known(self, expr: s.Expr) -> s.Expr:
+        """A formula in what is known. Raises ArchlineError (AL458) where it takes a quantity that is missing."""
+        found = self.complete(expr)
+        if missing := sorted((names_in(found) & QUANTITIES.keys()) - self._known):
             raise self._unsuited(missing)
+        return found
 
     def _unsuited(self, missing: Sequence[str]) -> ArchlineError:
         units = _with_units(missing)
@@ -332,7 +340,7 @@ class Applied:
         reasons: dict[str, str] = {}
 
         def known(name: str) -> Interval | None:
-            missing = self._missing(name)
+            missing = self.lacking(name)
             if missing:
                 reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{each}`' for each in missing)}"
                 return None

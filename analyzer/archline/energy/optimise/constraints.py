@@ -46,12 +46,12 @@ class Reading:
         return letters | answers | {name: model.expanded(text) for name, text in texts.items()}
 
     def formula(self, expr: s.Expr) -> s.Expr:
-        """A formula with its names replaced by what they stand for. Raises ArchlineError (AL462) for unknown ones."""
+        """A formula with its names replaced by what they stand for. Raises ArchlineError (AL458, AL462)."""
         own = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
         known = {**self._known, **own}
         for name in s.names(expr) - known.keys() - NAMES.keys():
             raise unknown_name(s.Name(name, span=expr.span), [*known, *NAMES])
-        return self.on.complete(substituted(expr, known))
+        return self.on.known(substituted(expr, known))
 
     @property
     def units(self) -> dict[str, Dimension]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from archline.energy.formulas import FormulaBounds, names_in
 from archline.energy.model import Estimate
+from archline.energy.results import CacheUsed
 from archline.language import syntax as s
 from archline.records import field, record, replace
 
@@ -148,3 +149,4 @@ class Optimisation:
     problem: Problem
     found: Optimum
     assumptions: tuple[str, ...] = ()
+    cache: CacheUsed | None = None

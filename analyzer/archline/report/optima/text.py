@@ -22,7 +22,7 @@ def render(answer: Optimisation, width: int) -> str:
     problem, found = answer.problem, answer.found
     given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
     title = f"{answer.target} on {answer.machine}, model {answer.model}: least {_named(problem.minimise)}"
-    lines = wrap("; ".join(filter(None, (title, given))), width)
+    lines = wrap("; ".join(filter(None, (title, given, shown.cache_text(answer.cache)))), width)
     constraints = ", ".join(dict.fromkeys(each.text for each in problem.constraints))
     if constraints:
         lines += indented(wrap(f"subject to {constraints}", width - 2))

@@ -76,8 +76,7 @@ def view(machine: Machine, intensity: float) -> Greenup:
     """The outlines by the model's own T and E. Raises ArchlineError (AL458)."""
     on = Applied(model("roofline"), machine, ("flops", "traffic"))
     on.require()
-    whole = on.complete(on.model.expanded(on.model.expression))
-    answers = compiled({"time": on.formula("time"), "energy": whole})
+    answers = compiled({name: on.quantity(name) for name in ("time", "energy")})
     numbers = {name: float(each) for name, each in machine.values.items()}
 
     def less(what: str, f: Array, share: Array) -> Any:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CAP = "roofline under the limit"
+HALF = "y = 1/2"
 COLUMNS = ("roofline", "arch line", "power", "constant", "memory", "computation")
 POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8")
 AN_OCTAVE, BEYOND = 4, 3
@@ -41,11 +42,14 @@ FIGURES = {
 
 
 def values(machine: Machine, intensity: Array) -> dict[str, Array]:
-    """What the model says at intensities, for a byte of traffic. Raises ArchlineError (AL458)."""
+    """What the model says at intensities, for a byte of traffic, as far as the machine has what that takes.
+
+    Raises ArchlineError (AL458).
+    """
     plain = Applied(model("roofline"), machine, ("flops", "traffic"))
     plain.require()
-    exprs = {name: plain.formula(each) for name, each in FIGURES.items()}
-    exprs |= {name: plain.formula(name) for name in ("time", *plain.model.energy)}
+    exprs = {name: plain.formula(each) for name, each in FIGURES.items() if not plain.lacking(each)}
+    exprs |= {name: plain.formula(name) for name in ("time", *plain.model.energy) if not plain.lacking(name)}
     if limited(machine):
         exprs["capped"] = Applied(model("roofline+cap"), machine, ("flops", "traffic")).formula("time")
     numbers = {name: float(each) for name, each in machine.values.items()}
@@ -56,7 +60,13 @@ def values(machine: Machine, intensity: Array) -> dict[str, Array]:
 def limited(machine: Machine) -> bool:
     """Whether there is a limit on power, above the constant power."""
     known = machine.values
-    return "power_limit" in known and known["power_limit"] > known.get("pi0", 0)
+    return "power_limit" in known and has_energy(machine) and known["power_limit"] > known.get("pi0", 0)
+
+
+def has_energy(machine: Machine) -> bool:
+    """Whether energy is known; a data sheet has a time alone."""
+    on = Applied(model("roofline"), machine, ("flops", "traffic"))
+    return not on.lacking(*on.model.energy)
 
 
 @record
@@ -66,7 +76,7 @@ class Roofline(PictureView):
     kind: ClassVar[str] = "roofline"
     height: ClassVar[float] = 6.2
     marks: Mapping[str, float]
-    peaks: tuple[float, float]
+    peaks: tuple[float, ...]
     limit: float | None
     algorithms: Mapping[str, Interval]
 
@@ -74,45 +84,55 @@ class Roofline(PictureView):
         """Two panels on one axis of intensity, and between them the intensities of algorithms."""
         from archline.report.pictures.drawing import MARKS, legend, panels
 
-        heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] if self.algorithms else []), 2.4]
-        shares, *strips, power = made = panels(figure, *heights)
+        strip, energy = bool(self.algorithms), "power" in self.columns
+        heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] * strip), *([2.4] * energy)]
+        made = panels(figure, *heights)
+        shares, last_ = made[0], made[-1]
         intensity = self.column("intensity")
         shares.set_xscale("log", base=2)
         shares.set_xlim(intensity[0], intensity[-1])
-        power.set_xlabel("intensity I = W/Q, flop/B")
-        power.xaxis.set_major_formatter(power_of_two)
+        last_.set_xlabel("intensity I = W/Q, flop/B")
+        last_.xaxis.set_major_formatter(power_of_two)
         self._draw_shares(shares, intensity)
-        self._draw_power(power, intensity)
-        for axes in strips:
-            self._draw_algorithms(axes)
+        if strip:
+            self._draw_algorithms(made[1])
+        if energy:
+            self._draw_power(last_, intensity)
         for axes in made:
             for name, style in (("B_tau", (0, (4, 3))), ("B_eps", (0, (1, 2)))):
+                if name not in self.marks:
+                    continue
                 said = f"{name} = {self.marks[name]:.3g} flop/B"
                 axes.axvline(self.marks[name], color=MARKS, linestyle=style, linewidth=1.0,
                              label=said if axes is shares else None)  # fmt: skip
         legend(shares)
-        legend(power)
+        if energy:
+            legend(last_)
 
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
         from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER
 
-        roof, arch = self.column("roofline"), self.column("arch line")
+        roofs = [self.column(name) for name in ("roofline", "arch line") if name in self.columns]
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(power_of_two)
         axes.set_ylabel("share of the peak")
-        peak, best = (
-            format_si(Fraction(each), unit) for each, unit in zip(self.peaks, ("flop/s", "flop/J"), strict=True)
-        )
-        lines = [(f"roofline (3); 1 is {peak}", roof, LOWER), (f"arch line (5); 1 is {best}", arch, UPPER)]
+        said = (("roofline (3)", "flop/s", LOWER), ("arch line (5)", "flop/J", UPPER))
+        lines = [
+            (f"{name}; 1 is {format_si(Fraction(peak), unit)}", line, color)
+            for (name, unit, color), peak, line in zip(said, self.peaks, roofs, strict=False)
+        ]
         if CAP in self.columns:
             lines.append((f"roofline under {self.limit:g} W", self.column(CAP), DARK))
-        for (said, line, color), style in zip(lines, STYLES, strict=False):
-            axes.plot(intensity, line, linestyle=style, color=color, linewidth=1.8, label=said)
+        for (label, line, color), style in zip(lines, STYLES, strict=False):
+            axes.plot(intensity, line, linestyle=style, color=color, linewidth=1.8, label=label)
         own = [row for row, each in enumerate(self.points) if each["at"] and each["at"] not in self.marks]
-        for side in (roof, arch):
-            axes.plot(intensity[own], side[own], "o", color=DARK, markerfacecolor="white", markersize=4.5)
-        half = self.marks["y = 1/2"]
-        axes.plot([half], [0.5], "o", color=UPPER, markersize=5, label=f"y = 1/2 at {half:.3g} flop/B")
+        for label, side in zip(("algorithms" if own else "", ""), roofs, strict=False):
+            axes.plot(
+                intensity[own], side[own], "o", color=DARK, markerfacecolor="white", markersize=4.5, label=label or None
+            )
+        if HALF in self.marks:
+            half = self.marks[HALF]
+            axes.plot([half], [0.5], "o", color=UPPER, markersize=5, label=f"{HALF} at {half:.3g} flop/B")
 
     def _draw_power(self, axes: Axes, intensity: Array) -> None:
         from archline.report.pictures.drawing import DARK, STYLES, UPPER
@@ -147,12 +167,14 @@ class Roofline(PictureView):
 
 def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[str] = ()) -> Roofline:
     """The lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458)."""
-    marks = {name: float(values(machine, np.ones(1))[name][0]) for name in ("B_tau", "B_eps")}
+    energy, one = has_energy(machine), values(machine, np.ones(1))
+    marks = {name: float(one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:
             message = f"the balance {name} of machine `{machine.name}` is {balance:g}, not a number above 0"
             raise error(rules.UNSUITED_MACHINE, message)
-    marks["y = 1/2"] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
+    if energy:
+        marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
     for name, ends in algorithms.items():
         ends_named = {name: ends.lower} if ends.exact else {f"{name}, least": ends.lower, f"{name}, most": ends.upper}
@@ -163,19 +185,24 @@ def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[s
     at = sorted([*((float(x), "") for x in grid), *((x, name) for name, x in places.items())])
     found = values(machine, np.array([x for x, _ in at]))
     flop = float(found["time"][-1]) / at[-1][0]
-    peaks = (1 / flop, 1 / float(machine.values["eps_flop"] + machine.values["pi0"] * Fraction(flop)))
-    columns = ("intensity", "at", *COLUMNS, *([CAP] if limited(machine) else []))
-    limit = machine.values.get("power_limit")
+    peaks: tuple[float, ...] = (1 / flop,)
+    columns = ("intensity", "at", *(COLUMNS if energy else COLUMNS[:1]), *([CAP] if limited(machine) else []))
+    limit = machine.values.get("power_limit") if energy else None
+    if energy:
+        peaks = (*peaks, 1 / float(machine.values["eps_flop"] + machine.values["pi0"] * Fraction(flop)))
+    drawn = "roofline, arch line and power" if energy else "roofline"
     return Roofline(
-        f"{machine.title} ({machine.name}): roofline, arch line and power; model roofline",
+        f"{machine.title} ({machine.name}): {drawn}; model roofline",
         (*_notes(machine), *notes), columns, tuple(_rows(found, at)),
         marks, peaks, None if limit is None else float(limit), algorithms,
     )  # fmt: skip
 
 
 def _rows(found: Mapping[str, Array], at: Sequence[tuple[float, str]]) -> Iterator[tuple[Cell, ...]]:
-    watts = [found[name] / found["time"] for name in COLUMNS[3:]]
-    columns = [found["roofline"], found["arch line"], np.sum(watts, axis=0), *watts]
+    columns = [found["roofline"]]
+    if "arch line" in found:
+        watts = [found[name] / found["time"] for name in COLUMNS[3:]]
+        columns += [found["arch line"], np.sum(watts, axis=0), *watts]
     if "capped" in found:
         columns.append(found["roofline"] * found["time"] / found["capped"])
     for row, (x, name) in enumerate(at):
@@ -187,6 +214,10 @@ def _notes(machine: Machine) -> tuple[str, ...]:
         "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3), (5), (7). B_tau and B_eps are the balances of time and "
         "energy; rates are peaks, so that times are lower bounds and powers upper bounds."
     )
+    if not has_energy(machine):
+        on = Applied(model("roofline"), machine, ("flops", "traffic"))
+        said = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
+        return (said, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
     if limited(machine):
         return (said, "Under the limit (section V-B) a run is slowed down until its power is at most that.")
     if "power_limit" in machine.values:

@@ -111,7 +111,8 @@ def test_thin_by_the_stated_accuracy() -> None:
     assert judge(roofline((60, 68), 0), roofline(100, 0), "energy").verdict == THIN
     assert judge(roofline(100, 0), roofline((60, 68), 0), "energy").verdict == THIN
     assert judge(roofline((60, 67), 0), roofline(100, 0), "energy").verdict == PROVED
-    assert judge(roofline(68, 0), roofline(100, 0), "time").verdict == THIN
+    # The error is that of energies.
+    assert judge(roofline(68, 0), roofline(100, 0), "time").verdict == PROVED
 
 
 def test_thin_where_flops_in_place_of_work_decide() -> None:

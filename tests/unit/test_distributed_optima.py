@@ -300,6 +300,24 @@ def test_whole_processors_beside_real_memory() -> None:
     assert known[int(found.at["P"])] == pytest.approx(min(known.values()), rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("target", "over", "sizes", "value", "first"),
+    [
+        ("roofline:W=n^3,Q=n^3/b", "b=1..1000", {"n": 10}, 1000 / 197.63e9, 1.0170),
+        ("roofline:W=n^3,Q=n^3/b", "b=1..1000", {"n": 100}, 1e6 / 197.63e9, 1.0170),
+        ("linear:F=100,W=100/M,S=0", "M=1..1000", {}, 2.52e-10, 61.29),
+    ],
+)
+def test_where_a_maximum_is_flat(target: str, over: str, sizes: dict[str, int], value: float, first: float) -> None:
+    """Beyond where the other side binds, all have the least time, however small that is."""
+    machine, model = ("gtx-580@double", None) if target[0] == "r" else ("jaketown", "linear+overlap")
+    found = al.optimise(target, machine=machine, model=model, over=over, at=sizes, minimise="time").found
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(value, rel=1e-3)
+    (span,) = found.ranges.values()
+    assert span == pytest.approx((first, 1000), rel=1e-3)
+
+
 def test_overlapping_times_and_their_power() -> None:
     """A maximum in the time is one of its terms, also where a larger time helps."""
     source, terms = random.Random(3), NBODY.replace("linear", "linear+overlap")

@@ -176,6 +176,22 @@ def test_the_command_prints_and_writes_a_machine_that_the_model_can_use(tmp_path
     assert cli("fit", file, "--out", str(tmp_path / "no" / "mine.toml")).refused("AL413")
 
 
+def test_ice_with_one_run_on_a_side() -> None:
+    """Then any split that leaves three runs on each side has a run on the wrong one."""
+    work, span, io = (
+        [1e9] * 9,
+        [1e6, 2e6, 5e6, 1e7, 2e7, 4e7, 7e7, 1e8, 3e7],
+        [1e5, 2e5, 4e5, 1e6, 3e6, 2e5, 5e5, 8e5, 9e9],
+    )
+    joules = [
+        ICE["eps_op"] * w + ICE["eps_io"] * q + max(ICE["pi_op"] * s, ICE["pi_io"] * q * s / w)
+        for w, s, q in zip(work, span, io, strict=True)
+    ]
+    with pytest.raises(al.ArchlineError) as refused:
+        al.fit({"work": work, "span": span, "io": io, "joules": joules}, "ice")
+    assert refused.value.diagnostics[0].rule.code == "AL468"
+
+
 def test_a_machine_of_ice_can_be_used(tmp_path: Path) -> None:
     file = write(tmp_path / "runs.csv", ice_runs(5, 0.02, 100))
     assert cli("fit", file, "--model", "ice", "--out", str(tmp_path / "m.toml")).code == 0

@@ -140,7 +140,7 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
     lengths = np.linalg.norm(rows, axis=0)
     rows = rows[order] / lengths
     low, high = rows * (1, 1, 1, 0), rows * (1, 1, 0, 1)
-    splits = np.arange(LEAST_SIDE, len(rows) - LEAST_SIDE + 1)
+    splits = np.arange(1, len(rows))
     # The normal equations of a split are sums over the runs below it and those above it.
     right, matrix = (
         np.sum(above, axis=0) + np.cumsum(under - above, axis=0)[splits - 1]
@@ -154,7 +154,10 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
     # Within the noise a run near the balance may be on either side.
     agreeing = np.flatnonzero(np.abs(computed - splits) <= 1)
     if len(agreeing):
-        below = np.argsort(order) < splits[min(agreeing, key=squares.__getitem__)]
+        place = int(splits[min(agreeing, key=squares.__getitem__)])
+        if few := [name for name, runs in (("pi_op", place), ("pi_io", len(rows) - place)) if runs < LEAST_SIDE]:
+            raise _refusal("too few runs are on its side of the maximum", *few)
+        below = np.argsort(order) < place
         parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
         sides = ({name: part for name, part in whole.items() if name != other} for other in ("pi_op", "pi_io"))
         least = min(_solve(side, joules).squares for side in sides)

@@ -113,8 +113,9 @@ class Branching:
 
     def _bracket(self, low: Vector, high: Vector) -> None:
         """Prove a level for boxes that are left: the first, of lower and lower ones, that leaves out all of them."""
-        while len(low) and self.best is not None and self._level + self._model.constant > 0:
-            self._level = self.value - 4 * (self.value - self._level)
+        scale = max(abs(self.value), abs(self._model.constant))
+        while len(low) and self.best is not None and self._level + self._model.constant > 0 and not late():
+            self._level = self.value - max(4 * (self.value - self._level), CLOSED * scale)
             starts = range(0, len(low), TOGETHER)
             pieces = [self._reduced(low[k : k + TOGETHER], high[k : k + TOGETHER])[0] for k in starts]
             low, high, _ = (np.concatenate(each) for each in zip(*pieces, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, exp, floor, inf, log
 
 import numpy as np
@@ -57,7 +57,7 @@ def solve(problem: p.Problem, values: Mapping[str, float]) -> p.Optimum:
         gap=gap,
         variables=variables,
         at=at,
-        ranges=answer.ranges(value) if closed else {},
+        ranges=answer.ranges(value, zip(models, found, strict=True)) if closed else {},
         binding=tuple(answer.binding()),
         closed_form=answer.closed_forms(values, at) if closed else {},
         points=boxes,
@@ -80,10 +80,16 @@ def _models(problem: p.Problem, values: Mapping[str, float], kept: Sequence[int]
         every = [parts(each) for each in (*sides, *reader.sides)]
         filled = [index for index, (left, _) in enumerate(every) if left]
         varies = {key: value for key, value in objective.items() if key}
-        constant = objective.get((), 0.0) - (0.0 if varies else 1.0)
+        constant = objective.get((), 0.0)
+        least: Sum = ONE
+        if not varies and constant > 0:
+            # As it stands, a small value keeps its digits.
+            least, constant = plus({}, {(): constant}), 0.0
+        elif not varies:
+            constant -= 1.0
         pairs = tuple((every[index][0], every[index][1] or LEAST) for index in filled)
         origins = tuple(kept[index] if index < len(kept) else -1 for index in filled)
-        yield Model(varies or ONE, constant, tuple(reader.sums), pairs, origins, low, high, whole)
+        yield Model(varies or least, constant, tuple(reader.sums), pairs, origins, low, high, whole)
 
 
 def _range(variable: p.Variable) -> tuple[float | None, float | None]:
@@ -137,18 +143,24 @@ class _Answer:
         at = {each.name: self._number(index, y[index]) for index, each in enumerate(self.problem.variables)}
         return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
-    def ranges(self, value: float) -> dict[str, p.Span]:
-        """The range of each variable among points within a share of the optimum."""
-        near = self.model.level(value * (1 + p.NEAR) - self.model.constant)
-        y, low, high = self.best.y, self.model.low, self.model.high
-        spans = [self._numbers(index, *self._span(index, y, low, high, near)) for index in range(len(y))]
-        return {each.name: span for each, span in zip(self.problem.variables, spans, strict=True)}
+    def ranges(self, value: float, cases: Iterable[tuple[Model, Branching]]) -> dict[str, p.Span]:
+        """The range of each variable among points within a share of the optimum, whichever argument a max or min is."""
+        most, spans = value * (1 + p.NEAR), [[y] for y in self.best.y]
+        for model, found in cases:
+            if found.best is not None and found.value <= most:
+                near = model.level(most - model.constant)
+                for index, ends in enumerate(spans):
+                    ends += self._span(index, found.best.y, model.low, model.high, near, model=model)
+        numbers = [self._numbers(index, min(ends), max(ends)) for index, ends in enumerate(spans)]
+        return {each.name: span for each, span in zip(self.problem.variables, numbers, strict=True)}
 
-    def _span(self, index: int, y: Vector, low: Vector, high: Vector, *more: Pair) -> tuple[float, float]:
+    def _span(
+        self, index: int, y: Vector, low: Vector, high: Vector, *more: Pair, model: Model | None = None
+    ) -> tuple[float, float]:
         """The least and the largest logarithm of a variable at points that one search connects with a feasible one."""
-        ends = [y[index]]
+        ends, model = [y[index]], model or self.model
         for sign in (1.0, -1.0):
-            found = optimum(self.model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
+            found = optimum(model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
             ends += [found.y[index]] if found.feasible else []
         return min(ends), max(ends)
 

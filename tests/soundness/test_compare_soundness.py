@@ -117,7 +117,8 @@ class Case:
         sizes = tuple(self.sizes[which].items())
         for counts, trace in runs(self.targets[which], sizes, self.cache.L, self.family, self.number):
             amounts = {name: getattr(counts, name) for name in ("flops", "work", "span", "accesses")}
-            amounts["io"] = optimal(trace, self.cache.Z // self.cache.L).io
+            ran = optimal(trace, self.cache.Z // self.cache.L)
+            amounts |= {"io": ran.io, "bytes": (ran.io + ran.writebacks) * self.cache.L * 8}
             found.append(model(self.model)(self.machine, {**amounts, **words}))
         return found
 

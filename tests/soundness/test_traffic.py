@@ -11,8 +11,9 @@ from statistics import median
 import numpy as np
 import pytest
 
+from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.traffic import bytes_cost, writebacks_cost
-from archline.analysis.cost import Cost, ends_at
+from archline.analysis.cost import ends_at
 from archline.execution.cache import optimal
 from archline.execution.run import execute
 from effort import EFFORT, drawn, some
@@ -39,6 +40,8 @@ from stdlib_recursive_cases import RECURSIVE
 WORD = 8
 PLACES = {"quick": 3, "full": 4, "deep": 9}[EFFORT]
 TARGETS = sorted({**CASES, **RECURSIVE})
+Ratios = tuple[Fraction, Fraction]
+"""Of the upper bound over the lower one: of bytes, and of io."""
 Held = frozenset[tuple[int, bool]]
 """The lines in a cache, and whether they are changed."""
 
@@ -81,19 +84,15 @@ def traced(given: Subject, values: Arguments, line: int) -> tuple[Sizes, list[in
     return dict(run.sizes), run.trace.lines.tolist(), [bool(each) for each in run.trace.writes.tolist()]
 
 
-def costs(given: Subject) -> tuple[Cost, Cost]:
-    return bytes_cost(given.module, given.algorithm), writebacks_cost(given.module, given.algorithm)
-
-
-def assert_moves(given: Subject, values: Arguments, source: random.Random, short: bool) -> list[Fraction]:
+def assert_moves(given: Subject, values: Arguments, source: random.Random, short: bool) -> list[Ratios]:
     """Bounds hold at several capacities, beside all replacements where the run is short; how far apart they are."""
-    moved, back = costs(given)
+    io, back, moved = (of(given.module, given.algorithm) for of in (io_cost, writebacks_cost, bytes_cost))
     if moved.status == "unknown":
         return []
     line = source.choice((1, 2, 4) if short else (1, 4, 8))
     sizes, lines, writes = traced(given, values, line)
     distinct = len(set(lines))
-    ratios: list[Fraction] = []
+    ratios: list[Ratios] = []
     for capacity in capacities(distinct, set(), source, PLACES) if lines else ():
         point = {**sizes, "Z": capacity * line + source.randrange(line), "L": line}
         (least, most), written = ends_at(moved, point), ends_at(back, point)
@@ -105,8 +104,9 @@ def assert_moves(given: Subject, values: Arguments, source: random.Random, short
         if len(lines) <= 60 and (distinct <= 8 or capacity <= 2):
             fewest = least_moved(lines, writes, capacity) * line * WORD
             assert least <= fewest <= most, f"{fewest} B at least; {told}"
-        if least:
-            ratios.append(Fraction(most) / Fraction(least))
+        fetched = ends_at(io, point)
+        if least and fetched[0]:
+            ratios.append((most / least, fetched[1] / fetched[0]))
     return ratios
 
 
@@ -155,11 +155,11 @@ def test_short_runs_under_every_replacement(part: int) -> None:
         assert_moves(*shorts(source), source, True)
 
 
-def test_loops_are_bounded_nearly() -> None:
-    # At these small sizes: lines that are begun and ended weigh more than they do at large ones.
+def test_bytes_are_bounded_about_as_nearly_as_misses() -> None:
+    """Random programs access in ways that no plan keeps up with; what is written back makes that little worse."""
     source = random.Random(5)
-    ratios = []
+    found = []
     for number in range(drawn(40, least=8)):
         given = loops(number)
-        ratios += assert_moves(given, given.draw(source), source, False)
-    assert median(ratios) <= Fraction(13, 10)
+        found += assert_moves(given, given.draw(source), source, False)
+    assert median(moved / fetched for moved, fetched in found) <= Fraction(11, 10)

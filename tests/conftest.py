@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import suppress
 from functools import partial
 
 import pytest
 from hypothesis import Phase, settings
-from hypothesis.internal.conjecture import providers
 
 from archline.api import result_cache
 from archline.cli.main import collect_seldom, with_room
@@ -16,7 +16,9 @@ from shared import share
 
 # A test run judges the change that is made, so it draws the same examples each time; `explore` draws others.
 # Releases that also draw constants found in the source under test would draw others with each edit anywhere.
-if hasattr(providers, "_get_local_constants"):
+with suppress(ImportError, AttributeError):
+    from hypothesis.internal.conjecture import providers
+
     providers._get_local_constants = providers.Constants
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=drawn(100))
 settings.register_profile("explore", settings.get_profile("steady"), derandomize=False, print_blob=True)

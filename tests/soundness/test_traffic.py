@@ -16,7 +16,7 @@ from archline.analysis.cache.traffic import bytes_cost, writebacks_cost
 from archline.analysis.cost import ends_at
 from archline.execution.cache import optimal
 from archline.execution.run import execute
-from effort import EFFORT, drawn, some
+from effort import EFFORT, all_of, drawn, some
 from io_points import (
     Arguments,
     Sizes,
@@ -151,7 +151,7 @@ def shorts(source: random.Random) -> tuple[Subject, Arguments]:
 @pytest.mark.parametrize("part", range(4))
 def test_short_runs_under_every_replacement(part: int) -> None:
     source = random.Random(part)
-    for _ in range(part, drawn(200, least=16), 4):
+    for _ in range(part, all_of(200, 48), 4):
         assert_moves(*shorts(source), source, True)
 
 

@@ -97,13 +97,13 @@ def assert_moves(given: Subject, values: Arguments, source: random.Random, short
         point = {**sizes, "Z": capacity * line + source.randrange(line), "L": line}
         (least, most), written = ends_at(moved, point), ends_at(back, point)
         ran = optimal(np.array(lines), capacity, np.array(writes))
-        told = f"{given.name} at {point}: {least} .. {most} B, {written}; {ran}\n{given.text}"
-        assert least <= (ran.io + ran.writebacks) * line * WORD, told
-        assert written[0] <= ran.writebacks <= written[1], told
-        assert least <= most, told
+        shown = f"{given.name} at {point}: {least} .. {most} B, {written}; {ran}\n{given.text}"
+        assert least <= (ran.io + ran.writebacks) * line * WORD, shown
+        assert written[0] <= ran.writebacks <= written[1], shown
+        assert least <= most, shown
         if len(lines) <= 60 and (distinct <= 8 or capacity <= 2):
             fewest = least_moved(lines, writes, capacity) * line * WORD
-            assert least <= fewest <= most, f"{fewest} B at least; {told}"
+            assert least <= fewest <= most, f"{fewest} B at least; {shown}"
         fetched = ends_at(io, point)
         if least and fetched[0]:
             ratios.append((most / least, fetched[1] / fetched[0]))

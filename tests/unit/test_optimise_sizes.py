@@ -137,7 +137,7 @@ def test_the_optimum_is_that_of_all_points(target: str) -> None:
 
 
 PAPER = [pytest.param(each, marks=long) for each in (NBODY, MATMUL, CAPS, LU)]
-"""What the questions of the paper are asked of, by derived costs; each answer is held against all points."""
+"""Derived costs for the questions of the paper; each answer is compared with all points."""
 
 
 def drawn_instance(target: str, source: random.Random) -> tuple[dict[str, Any], list[tuple[Point, Estimate]]]:

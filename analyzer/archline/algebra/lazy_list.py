@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class LazyList(Generic[T]):
-    """The values of an iterator, each found once and as far as it is asked for, from the first on for each reader."""
+    """The values of an iterator, computed once and on demand; each reader starts at the first."""
 
     def __init__(self, source: Iterator[T]) -> None:
         self._source = source

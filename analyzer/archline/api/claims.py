@@ -341,7 +341,7 @@ class ClaimOfCosts:
         return held | s.names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
 
     def _assume(self, held: set[str]) -> None:
-        """Record which further facts are about these names: the verdict rests on them."""
+        """Record the further facts about these names as assumptions of the verdict."""
         own = {format_fact(each) for each in self.claim.where}
         texts = (format_fact(each) for each in self.more if s.names(each) <= held)
         self.assumed |= dict.fromkeys(each for each in texts if each not in own)

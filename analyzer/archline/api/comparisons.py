@@ -128,10 +128,10 @@ def compare(
 ) -> Compared:
     """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
 
-    `by` is energy, time, power, energy_delay or bytes: energy if it is not given, or time where a machine has none
-    for the model; `sweep` is such as "n=m=p=64..8192", by doubling. With
-    `execute`, what the bounds leave open is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes
-    those whose names are not free here. Raises ArchlineError for unknown names and wrong sizes.
+    `by` is energy, time, power, energy_delay or bytes; if it is not given, energy, or time where a machine has no
+    energy for the model. `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what the bounds leave open
+    is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes those whose names are not free here.
+    Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]

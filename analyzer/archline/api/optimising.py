@@ -226,7 +226,7 @@ class _Task:
         return self._over_reals(problem)
 
     def _attainable(self, problem: Problem, conflict: Sequence[str], more: Sequence[s.Fact]) -> Iterator[str]:
-        """What each constraint of a conflict may bound its side by, beside the others."""
+        """For each constraint of a conflict, the best bound that is attainable under the others."""
         places = [index for index, each in enumerate(problem.constraints) if each.text in conflict]
         for index in places:
             each = problem.constraints[index]

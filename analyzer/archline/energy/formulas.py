@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
-from typing import Generic, Protocol, TypeVar
+from operator import add, mul, sub, truediv
+from typing import Any, Generic, Protocol, TypeVar
 
 from archline.energy import rules
 from archline.energy.intervals import Interval, UndefinedError
@@ -19,6 +20,8 @@ from archline.language.parser import parse_expression
 from archline.records import record, replace
 
 T = TypeVar("T")
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
+"""The operators of formulas on values that have Python's; `^` differs from one number domain to another."""
 
 
 class Domain(Protocol[T]):
@@ -188,17 +191,8 @@ class _Intervals:
         return Interval(-value.upper, -value.lower)
 
     def binary(self, op: str, left: Interval, right: Interval, expr: s.Binary) -> Interval:
-        match op:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                return left / right
-            case _:
-                return left.power(right)
+        found: Interval = left.power(right) if op == "^" else ARITHMETIC[op](left, right)
+        return found
 
     def call(self, function: str, values: Sequence[Interval], expr: s.Call) -> Interval:
         match function:

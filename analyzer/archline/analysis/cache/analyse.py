@@ -174,8 +174,8 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     all_ = everything(found, scope.facts)
     changed = (each for each in accesses(nodes) if traffic and each[0].written)
     written = compulsory(changed, scope.facts, points)
-    count = partial(_within_budget, algorithm, partial(accesses_of, module, algorithm))
-    values = MissBounds((lower, written), upper, phases, all_, partial(_moved, count) if traffic else count)
+    counted = partial(_accesses_moved, module, algorithm, traffic)
+    values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
     plans = [_alternative(plan, ways.by[plan], plan in ways.told) for plan in (*ways.others, *ways.told)]
     alternatives = (*lean, *plans)
@@ -203,13 +203,13 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         orderless=None if traffic else orderless,
         ends=lambda point: values.at(_integers(point)),
     )
-    return cost if known else _withaccesses_of(cost, count() if not traffic else _moved(count))
+    return cost if known else _withaccesses_of(cost, counted())
 
 
-def _moved(count: Callable[[], Cost]) -> Cost:
-    """The lines that accesses move at most: each fetches one, and writes it back."""
-    found = count()
-    if found.upper is None:
+def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
+    """The lines that accesses move at most: each fetches one, and with `traffic` writes it back."""
+    found = accesses_of(module, algorithm)
+    if not traffic or found.upper is None:
         return found
     return mapped(found, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
@@ -219,7 +219,7 @@ def _is_nearer(all_: Everything, plans: Sequence[Plan], planner: Planner) -> boo
     restored = [planner.facts.restore(plan.misses) for plan in plans]
     for point in planner.points:
         with suppress(EvaluationError):
-            if all_.at(point) < min(evaluate(misses, point) for misses in restored):
+            if all_.at(point)[0] < min(evaluate(misses, point) for misses in restored):
                 return True
     return False
 

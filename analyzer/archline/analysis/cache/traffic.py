@@ -19,7 +19,7 @@ from fractions import Fraction
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, io_cost, of_loops
+from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, of_loops
 from archline.analysis.cache.lower.segments import compulsory
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.samples import samples
@@ -36,6 +36,8 @@ from archline.language.metrics import WORD
 from archline.language.model import Module
 from archline.records import replace
 
+NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
+"""Where accesses are not followed, or not in closed form, bounds on misses have to do."""
 Point = Mapping[str, int | Fraction]
 Ends = tuple[Fraction, Fraction]
 
@@ -71,17 +73,21 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _moved(module: Module, algorithm: s.Algorithm) -> Cost:
     """The lines that are fetched and written back, by plans; else by the misses alone, and at sizes by calls."""
-    if not recurses(module, algorithm):
-        with suppress(UntracedError, UnboundedError, TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
-            require_accesses(module, algorithm)
-            return of_loops(module, algorithm, traffic=True)
+    recursions: Recursions | None = None
+    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+        require_accesses(module, algorithm)
+        if not recurses(module, algorithm):
+            with budget(MAX_TERM_PRODUCTS):
+                return of_loops(module, algorithm, traffic=True)
+        solved = Recursions(module, algorithm, traffic=True)
+        solved.solve()
+        recursions = solved
     written, read = _once(module, algorithm)
-    recursions = Recursions(module, algorithm, traffic=True)
 
     def ends(point: Point, misses: Ends) -> Ends:
         most = misses[1] * 2 - _lines(read, point)
-        if recurses(module, algorithm):
-            with suppress(EvaluationError, OutOfBudgetError, UntracedError, UnboundedError, TooComplexError):
+        if recursions is not None:
+            with suppress(EvaluationError, OutOfBudgetError):
                 most = min(most, Fraction(recursions.at({name: int(value) for name, value in point.items()})))
         return misses[0] + _lines(written, point), most
 
@@ -96,7 +102,7 @@ def _lines(count: Poly, point: Point) -> Fraction:
 def _once(module: Module, algorithm: s.Algorithm) -> tuple[Poly, Poly]:
     """At least so many lines are written in each run, and are read of arrays that are never written."""
     constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
-    with suppress(UntracedError, UnboundedError, TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
+    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
             changed = filled(module, algorithm, written=True).lines(algorithm)

@@ -51,8 +51,8 @@ class MissBounds:
         else:
             most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
         if self.everything is not None and most > least:
-            fits = self.everything.at(sizes) <= sizes["Z"] // sizes["L"]
-            most = min(most, Fraction(self.everything.at(sizes, moved=True))) if fits else most
+            lines, moved = self.everything.at(sizes)
+            most = min(most, Fraction(moved)) if lines <= sizes["Z"] // sizes["L"] else most
         if most > FAR * least:
             # Of what stands under conditions, fewer may be accessed than plans count.
             with suppress(EvaluationError):

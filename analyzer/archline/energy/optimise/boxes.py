@@ -13,7 +13,7 @@ import numpy as np
 from archline.algebra.effort import late
 from archline.algebra.evaluate.boxes import Array, Boxes, OverBoxes
 from archline.analysis.cost import Cost
-from archline.energy.formulas import fold, names_in, value_of
+from archline.energy.formulas import ARITHMETIC, fold, names_in, value_of
 from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
 from archline.energy.optimise.points import CLOSE, Candidates
 from archline.energy.optimise.problem import NEAR, Optimum, Problem, Variable
@@ -36,7 +36,7 @@ FEW = 256
 TIGHT = 1e-6
 """A box is left whose points are not better by a larger share."""
 KEPT = 100_000
-"""So many of the best points are kept, of which ranges are told."""
+"""At most this many of the best points are kept: the ranges of an answer are over these."""
 
 
 @record(eq=False)
@@ -146,20 +146,13 @@ class _OfBoxes:
         return -value
 
     def binary(self, op: str, left: OverBoxes, right: OverBoxes, expr: s.Binary) -> OverBoxes:
-        match op:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                return left / right
-            case _:
-                exponent = None if names_in(expr.right) else value_of(expr.right, {})
-                if exponent is not None and exponent.lower == exponent.upper == Fraction(float(exponent.lower)):
-                    return left.power(float(exponent.lower))
-                return (right * left.logarithm()).exponential(2.0)
+        if op != "^":
+            found: OverBoxes = ARITHMETIC[op](left, right)
+            return found
+        exponent = None if names_in(expr.right) else value_of(expr.right, {})
+        if exponent is not None and exponent.lower == exponent.upper == Fraction(float(exponent.lower)):
+            return left.power(float(exponent.lower))
+        return (right * left.logarithm()).exponential(2.0)
 
     def call(self, function: str, values: Sequence[OverBoxes], expr: s.Call) -> OverBoxes:
         match function:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
-from operator import add, mul, pow, sub, truediv
 from typing import Any
 
-from archline.energy.formulas import fold, names_in
+from archline.energy.formulas import ARITHMETIC, fold, names_in
 from archline.energy.quantities import CONSTANTS
 from archline.energy.targets import SIZE
 from archline.language import syntax as s
@@ -16,7 +15,6 @@ from archline.language import syntax as s
 EXACT = 1e-6
 MOST_OPERATIONS, MOST_DEGREE = 150, 3
 """Larger formulas are not tried; polynomials up to this degree have roots in radicals."""
-_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "^": pow}
 
 
 class _Symbolic:
@@ -35,7 +33,7 @@ class _Symbolic:
         return -value
 
     def binary(self, op: str, left: Any, right: Any, expr: s.Binary) -> Any:
-        return _OPERATORS[op](left, right)
+        return left**right if op == "^" else ARITHMETIC[op](left, right)
 
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
         if function in ("max", "min"):

@@ -64,7 +64,7 @@ def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local
 
 
 def _polished(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
-    """The point after descent, and Newton steps on the conditions of an optimum while these bring it nearer."""
+    """The point that descent reaches, refined by Newton steps as long as these reduce the optimality error."""
     best = _judged(functions, _descended(functions, y, low, high), low, high)
     for _ in range(NEWTON_STEPS):
         moved = _newton(best, low, high)

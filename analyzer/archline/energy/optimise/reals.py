@@ -137,7 +137,7 @@ class _Answer:
         for index in self.free:
             low, high = y.copy(), y.copy()
             low[index], high[index] = self.model.low[index], self.model.high[index]
-            first, last = self._span(index, y, low, high)
+            first, last = _span(self.model, index, y, low, high)
             if last - first > CLOSE:
                 y[index], spans[index] = (first + last) / 2, self._numbers(index, first, last)
         at = {each.name: self._number(index, y[index]) for index, each in enumerate(self.problem.variables)}
@@ -150,19 +150,9 @@ class _Answer:
             if found.best is not None and found.value <= most:
                 near = model.level(most - model.constant)
                 for index, ends in enumerate(spans):
-                    ends += self._span(index, found.best.y, model.low, model.high, near, model=model)
+                    ends += _span(model, index, found.best.y, model.low, model.high, near)
         numbers = [self._numbers(index, min(ends), max(ends)) for index, ends in enumerate(spans)]
         return {each.name: span for each, span in zip(self.problem.variables, numbers, strict=True)}
-
-    def _span(
-        self, index: int, y: Vector, low: Vector, high: Vector, *more: Pair, model: Model | None = None
-    ) -> tuple[float, float]:
-        """The least and the largest logarithm of a variable at points that one search connects with a feasible one."""
-        ends, model = [y[index]], model or self.model
-        for sign in (1.0, -1.0):
-            found = optimum(model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
-            ends += [found.y[index]] if found.feasible else []
-        return min(ends), max(ends)
 
     def _numbers(self, index: int, first: float, last: float) -> p.Span:
         """A range, of whole numbers inside it where the variable is one."""
@@ -195,3 +185,12 @@ class _Answer:
                 yield f"{each.name} >= {low:.12g}"
             if high is not None and y >= self.model.high[index] - CLOSE and slope < -HELD:
                 yield f"{each.name} <= {high:.12g}"
+
+
+def _span(model: Model, index: int, y: Vector, low: Vector, high: Vector, *more: Pair) -> tuple[float, float]:
+    """The least and the largest logarithm of a variable at points that one search connects with a feasible one."""
+    ends = [y[index]]
+    for sign in (1.0, -1.0):
+        found = optimum(model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
+        ends += [found.y[index]] if found.feasible else []
+    return min(ends), max(ends)

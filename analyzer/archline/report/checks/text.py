@@ -49,7 +49,7 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def _held(view: CheckView) -> Iterator[str]:
-    """How many claims of a file hold, and whether that rests on more than its facts."""
+    """The number of claims of a file that hold, and whether any of them rests on assumptions."""
     held = [(each, group) for group in view.groups for each in group.contracts if each.outcome == "holds"]
     if held:
         assuming = any(each.assumptions or group.assumptions for each, group in held)

@@ -46,15 +46,19 @@ def values(machine: Machine, intensity: Array) -> dict[str, Array]:
 
     Raises ArchlineError (AL458).
     """
-    plain = Applied(model("roofline"), machine, ("flops", "traffic"))
+    plain = _on(machine)
     plain.require()
     exprs = {name: plain.formula(each) for name, each in FIGURES.items() if not plain.lacking(each)}
     exprs |= {name: plain.formula(name) for name in ("time", *plain.model.energy) if not plain.lacking(name)}
     if limited(machine):
-        exprs["capped"] = Applied(model("roofline+cap"), machine, ("flops", "traffic")).formula("time")
+        exprs["capped"] = _on(machine, "roofline+cap").formula("time")
     numbers = {name: float(each) for name, each in machine.values.items()}
     with np.errstate(all="ignore"):
         return compiled(exprs)({**numbers, "flops": intensity, "traffic": np.ones_like(intensity)})
+
+
+def _on(machine: Machine, name: str = "roofline") -> Applied:
+    return Applied(model(name), machine, ("flops", "traffic"))
 
 
 def limited(machine: Machine) -> bool:
@@ -65,7 +69,7 @@ def limited(machine: Machine) -> bool:
 
 def has_energy(machine: Machine) -> bool:
     """Whether energy is known; a data sheet has a time alone."""
-    on = Applied(model("roofline"), machine, ("flops", "traffic"))
+    on = _on(machine)
     return not on.lacking(*on.model.energy)
 
 
@@ -215,7 +219,7 @@ def _notes(machine: Machine) -> tuple[str, ...]:
         "energy; rates are peaks, so that times are lower bounds and powers upper bounds."
     )
     if not has_energy(machine):
-        on = Applied(model("roofline"), machine, ("flops", "traffic"))
+        on = _on(machine)
         said = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
         return (said, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
     if limited(machine):

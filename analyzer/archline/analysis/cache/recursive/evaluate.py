@@ -124,14 +124,16 @@ class Solved:
         except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
             return None
 
-    def given_at(self, point: Point, moved: bool = False) -> int:
-        """The lines of all arrays that a call is given, or of where it gets in them; as often as they are `moved`.
+    def given_at(self, point: Point) -> tuple[int, int]:
+        """The lines of all arrays that a call is given, or of where it gets in them, and each as often as it moves.
 
         Raises EvaluationError.
         """
-        if not self.boxes and not moved:
-            return self.value(self.given, point)
-        return sum(self._lines_at(array, point) * (self.moves[array] if moved else 1) for array in self.body.given)
+        if not self.boxes and all(moves == 1 for moves in self.moves.values()):
+            lines = self.value(self.given, point)
+            return lines, lines
+        counts = [(self._lines_at(array, point), self.moves[array]) for array in self.body.given]
+        return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
     def _lines_at(self, array: Array, point: Point) -> int:
         if array not in self.boxes:
@@ -316,9 +318,9 @@ class _Evaluation:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             if late():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            made = self.made(solved, point)
-            fits = solved.given_at(point) + made <= self.capacity
-            touched = solved.given_at(point, moved=True) + made * self.recursions.again if fits else 0
+            made, (given, moved) = self.made(solved, point), solved.given_at(point)
+            fits = given + made <= self.capacity
+            touched = moved + made * self.recursions.again
             # By indices all calls are different ones, and those that fit far too many to be followed.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
@@ -371,9 +373,10 @@ class _Evaluation:
                 return upper.at(point)
             case Called(call=call):
                 target, sizes = self._target(solved, call, point)
-                if target.given_at(sizes) > point["Z"] // point["L"]:
+                given, moved = target.given_at(sizes)
+                if given > point["Z"] // point["L"]:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
-                return target.given_at(sizes, moved=True)
+                return moved
             case Repeated(parts=inner):
                 each = (times * self._held(solved, inner, at) for at, times in self._iterations(solved, part, point))
                 return part.together(each)

@@ -81,11 +81,11 @@ class Everything:
     moves: int = 1
     """Of the stack."""
 
-    def at(self, sizes: Sizes, moved: bool = False) -> int:
-        """The lines at sizes and L, at most; those that are `moved`, as often as they are. Raises EvaluationError."""
-        given = sum(each.at(sizes) * (each.moves if moved else 1) for each in self.given)
+    def at(self, sizes: Sizes) -> tuple[int, int]:
+        """The lines at sizes and L, at most, and the same each as often as it moves. Raises EvaluationError."""
         top = max((int(evaluate(each, sizes)) for each in self.tops), default=0)
-        return given + top * (self.moves if moved else 1)
+        counts = [(top, self.moves), *((each.at(sizes), each.moves) for each in self.given)]
+        return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
     def lines(self, facts: Facts, moved: bool = False) -> Poly:
         """The lines of all arrays, in sizes and L; those that are `moved`, as often as they are."""

@@ -6,8 +6,10 @@ import pytest
 
 from archline.api.caches import cache_of, level_caches
 from archline.energy.machines import Machine, machine
+from archline.energy.models import models
 from archline.execution.results import Cache
 from archline.language.diagnostics import ArchlineError
+from archline.report.machines import one
 from cli_support import cli
 
 SHEET = """\
@@ -99,8 +101,7 @@ def test_what_is_wrong_with_levels(
 
 
 def test_the_page_of_a_machine_has_a_row_for_each_level(tmp_path: Path) -> None:
-    of_text(tmp_path, SHEET)
-    shown = cli("machines", str(tmp_path / "two.toml")).out
+    shown = one(of_text(tmp_path, SHEET), models(), 200)
     rows = [line.split("  ") for line in shown.splitlines() if line.startswith(("  level", "  L"))]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["level", "capacity", "line", "bandwidth", "energy", "shared by cores"],

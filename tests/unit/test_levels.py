@@ -106,7 +106,7 @@ def test_the_page_of_a_machine_has_a_row_for_each_level(tmp_path: Path) -> None:
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["level", "capacity", "line", "bandwidth", "energy", "shared by cores"],
         ["L1", "1 KiB (rated) [2]", "-", "400 GB/s (peak) [1]", "-", "1 (rated) [1]"],
-        ["L2", "16 KiB (rated) [1]", "128 B/line = 2*line (derived)", "-", "-", "-"],
+        ["L2", "16 KiB (rated) [1]", "128.0 B/line = 2*line (derived)", "-", "-", "-"],
     ]
 
 

@@ -1,4 +1,4 @@
-"""Rules about machine files, energy models and formulas (AL450 to AL469)."""
+"""Rules about machine files, energy models and formulas (AL450 to AL469, AL490 to AL493)."""
 
 from archline.language.diagnostics import Rule
 
@@ -205,5 +205,15 @@ NOT_SIGNOMIAL = Rule(
     """
     Over real numbers sums of products of powers are minimised, `max`, roots and quotients of them too: not `floor`,
     `ceil`, or logarithms of what varies. Over whole numbers, `--integer P` with a range, all formulas can be.
+    """,
+)
+LISTING = Rule(
+    "AL493",
+    "listing of a machine that cannot be read",
+    """
+    `archline machines new NAME --from lscpu FILE` reads what `LC_ALL=C lscpu` prints, as text or with `-J`, also with
+    the table of `lscpu -C` behind it; `--from nvidia-smi FILE` what `nvidia-smi -q` does, also with `-x`, or with
+    `--query-gpu=name,clocks.max.sm,power.default_limit,memory.total --format=csv`. Rows that are missing are left out
+    of the draft, and it says so.
     """,
 )

@@ -55,6 +55,7 @@ _HOMES = {
     "machines": "archline.energy.machines",
     "optimise": "archline.api.optimising",
     "order": "archline.api.growth",
+    "papers": "archline.papers",
     "plot_io": "archline.api.plots",
     "recurrence": "archline.api.recurrences",
     "register_extern": "archline.execution.externs",
@@ -91,6 +92,7 @@ __all__ = [
     "machines",
     "optimise",
     "order",
+    "papers",
     "plot_io",
     "recurrence",
     "register_extern",
@@ -103,7 +105,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'archline' has no attribute '{name}'")
     home = import_module(_HOMES[name])
     # Calling the packages `archline.energy` and `archline.compare` calls the functions of these names.
-    return home if name in ("compare", "energy") else getattr(home, name)
+    return home if name in ("compare", "energy", "papers") else getattr(home, name)
 
 
 def __dir__() -> list[str]:

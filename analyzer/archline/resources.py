@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def resource(folder: str) -> Path:
-    """The path of ``grammar``, ``stdlib``, ``machines`` or ``bounds``: package data, else the checkout's folder."""
+    """The path of ``grammar``, ``stdlib``, ``machines``, ``papers`` or ``bounds``: package data, or the checkout's."""
     installed = PACKAGE / "_data" / folder
     return installed if installed.is_dir() else PACKAGE.parents[1] / folder
 

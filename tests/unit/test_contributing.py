@@ -31,7 +31,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("checkout")
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, place / "analyzer" / "archline", ignore=without)
-    for folder in ("machines", "grammar", "stdlib", "bounds", "examples"):
+    for folder in ("machines", "grammar", "stdlib", "bounds", "papers", "examples"):
         shutil.copytree(ROOT / folder, place / folder, ignore=without)
     for name, text in NEW.findall(CONTRIBUTING):
         new = place / name
@@ -91,6 +91,14 @@ def test_a_model_is_one_file(copy: Path) -> None:
     out = printed(copy, command("energy"))
     assert re.search(r"^  energy +800\.0 uJ", out, re.MULTILINE)
     assert re.search(r"^  time +20\.00 us", out, re.MULTILINE)
+
+
+def test_a_row_of_a_paper_is_data(copy: Path) -> None:
+    """24.8 W over 2^34 words are 1.4435e-9 J a word and second; 2^(t/2) is 30 at t = 2*log2(30) = 9.81."""
+    out = printed(copy, command("papers"))
+    assert "8 rows: 2 differs, 0 undecided, 6 equal" in out
+    assert re.search(r"^    Table 1 delta_e: .* is 1\.4435e-09 J/word/s", out, re.MULTILINE)
+    assert re.search(r"^    Table 1 energy balance: .* flop/B", out, re.MULTILINE)
 
 
 def test_an_output_format_is_one_file(copy: Path) -> None:
@@ -170,10 +178,17 @@ def test_every_example_is_followed() -> None:
     assert [name.split("/")[0] for name, _ in NEW.findall(CONTRIBUTING)] == [
         "machines",
         "analyzer",
+        "papers",
         "analyzer",
         "examples",
     ]
-    assert sorted(each.split()[0] for each in COMMAND.findall(CONTRIBUTING)) == ["check", "cost", "energy", "machines"]
+    assert sorted(each.split()[0] for each in COMMAND.findall(CONTRIBUTING)) == [
+        "check",
+        "cost",
+        "energy",
+        "machines",
+        "papers",
+    ]
 
 
 def packages(folder: Path) -> set[str]:

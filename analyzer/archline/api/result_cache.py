@@ -29,7 +29,7 @@ from archline.resources import PACKAGE, cache_folder, resource
 FORMAT = 4
 """The format of entries; a change of it needs another number."""
 MAX_ENTRIES = 2_000
-SHIPPED = ("grammar", "bounds", "machines", "stdlib")
+SHIPPED = ("grammar", "bounds", "papers", "machines", "stdlib")
 """Folders that results depend on: in the two last new files may hide others."""
 
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "explain a diagnostic's code",
     "recurrence": "solve a recurrence",
     "machines": "list machines and their numbers",
+    "papers": "re-derive what papers print, and say where the print is wrong",
     "plot": "plot io against the size of the cache",
     "energy": "time, energy and power on machines, by models from the literature",
     "compare": "compare algorithms: growth, energy, which takes less and how sure",

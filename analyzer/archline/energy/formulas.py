@@ -89,6 +89,11 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
         raise error(rules.DIMENSION, message, span=expr.span)
 
 
+def dimension_of(expr: s.Expr, units: Mapping[str, Dimension] | None = None) -> Dimension:
+    """The dimension of a formula, that of a number where it is 0. Raises ArchlineError (AL461, AL462)."""
+    return fold(expr, _Units(units or {})) or NUMBER
+
+
 def same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] | None = None) -> None:
     """Raise ArchlineError (AL461) unless all formulas have one dimension; `units` are as in `check_units`."""
     first = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,16 +20,21 @@ class Places:
     """The lines of tables and keys, by their path.
 
     A key of an inline table stands where that table does, a table without a line of its own where its first part does.
+    A table of a list, `[[NAME]]`, has its position behind its name: `("row", "0")`.
     """
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._starts: dict[tuple[str, ...], tuple[int, int]] = {}
         table: tuple[str, ...] = ()
+        lists: Counter[str] = Counter()
         for number, line in enumerate(source.lines, 1):
             header, key = _TABLE.match(line), _KEY.match(line)
             if header is not None:
                 table = _parts(header[1])
+                if line.lstrip().startswith("[["):
+                    table = (*table, str(lists[header[1]]))
+                    lists[header[1]] += 1
                 for length in range(1, len(table) + 1):
                     self._starts.setdefault(table[:length], (number, header.start(1)))
             elif key is not None:

@@ -1,0 +1,223 @@
+"""Printed and derived forms as symbolic expressions over positive reals: whether they are equal, and where they differ.
+
+That two forms differ is shown by exact intervals at a point; that they are equal, by a normal form in which nothing is
+left of their difference. `max` becomes a positive part, and a root of a sum the letter whose square it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from archline.energy.formulas import fold, names_in, value_of
+from archline.energy.intervals import Interval, UndefinedError
+from archline.energy.optimise.closed_forms import Symbolic
+from archline.language import syntax as s
+from archline.language.parser import parse_expression
+from archline.language.substitution import rewritten
+
+TRIES = 40
+"""Points at which a form is tried; at some a root may be imaginary."""
+NEEDED = 3
+MOST_TERMS = 3
+MOST_CHARACTERS = 240
+Point = Mapping[str, Fraction]
+
+
+class _Symbols(dict[str, Any]):
+    """Positive symbols, made when they are first named."""
+
+    def __missing__(self, name: str) -> Any:
+        import sympy
+
+        self[name] = sympy.Symbol(name, positive=True)
+        return self[name]
+
+
+class Forms(Symbolic):
+    """The number domain of forms: exact for all values of positive names, max and min included."""
+
+    def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
+        import sympy
+
+        match function:
+            case "max" | "min":
+                found = values[0]
+                for each in values[1:]:
+                    found = each + part(found - each) if function == "max" else found - part(found - each)
+                return found
+            case "log2":
+                return sympy.expand_log(sympy.log(values[0])) / sympy.log(2)
+            case "floor" | "ceil":
+                return (sympy.floor if function == "floor" else sympy.ceiling)(values[0])
+            case _:
+                return super().call(function, values, expr)
+
+
+@lru_cache(maxsize=2048)
+def form(expr: s.Expr) -> Any:
+    """The symbolic form of an expression."""
+    import sympy
+
+    return fold(expr, Forms(_Symbols(), {}, sympy.Rational))
+
+
+def part(value: Any) -> Any:
+    """The positive part of a form, max(0, value), with its positive factors in front."""
+    import sympy
+
+    top, bottom = sympy.fraction(sympy.together(sympy.expand(value)))
+    content, factors = sympy.factor_list(top) if top.free_symbols else (top, [])
+    outside, inside = abs(content), sympy.sign(content)
+    for sign, found in ((1, factors), (-1, sympy.factor_list(bottom)[1] if bottom.free_symbols else [])):
+        for factor, power in found:
+            if signs(factor) == {1}:
+                outside *= factor ** (sign * power)
+            else:
+                inside *= factor ** (sign * power)
+    outside /= abs(sympy.factor_list(bottom)[0]) if bottom.free_symbols else abs(bottom)
+    if not inside.free_symbols:
+        return outside * sympy.Max(0, inside)
+    positive = sympy.Function("positive_part")
+    if inside.could_extract_minus_sign():
+        return outside * (positive(-inside) + inside)
+    return outside * positive(inside)
+
+
+def signs(value: Any) -> set[int]:
+    """The signs of the terms of a form, expanded: 1 or -1, 0 where they are not known."""
+    import sympy
+
+    return {
+        1 if each.is_positive else -1 if each.is_negative else 0 for each in sympy.Add.make_args(sympy.expand(value))
+    }
+
+
+def sign(value: Any) -> int | None:
+    """The sign of a form whose terms above and below the line have one sign each; None: they do not."""
+    import sympy
+
+    ends = [signs(each) for each in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
+    return ends[0].pop() * ends[1].pop() or None if all(len(each) == 1 for each in ends) else None
+
+
+def vanishes(value: Any) -> bool:
+    """Whether a form is 0 for all values of its names. False: it is not, or that was not seen."""
+    import sympy
+
+    top = sympy.expand(sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value, force=True))))[0])
+    for each in top.atoms(sympy.Function("positive_part")):
+        # A positive part times itself is that part times what it is of.
+        top = sympy.expand(sympy.rem(top, each**2 - each * each.args[0], each))
+    while roots := _roots(top):
+        # The outermost first: a root may stand in another.
+        root = max(roots, key=lambda each: each.count_ops())
+        if not root.exp.is_Rational:
+            return False
+        letter, step = sympy.Dummy(positive=True), int(root.exp.q)
+        powers = {
+            each: letter ** int(each.exp * step)
+            for each in roots
+            if each.base == root.base and (each.exp * step).is_Integer
+        }
+        below = -min(0, *(int(each.exp * step) for each in powers))
+        polynomial = sympy.Poly(sympy.expand(top.xreplace(powers) * letter**below), letter)
+        top = sympy.expand(polynomial.rem(sympy.Poly(letter**step - root.base, letter)).as_expr())
+        if letter in top.free_symbols:
+            # A root that is no form itself: all that stands beside its powers would have to vanish.
+            return all(vanishes(each) for each in sympy.Poly(top, letter).all_coeffs())
+    return bool(top == 0)
+
+
+def text(value: Any) -> str:
+    """A form in the language's syntax."""
+    import sympy
+
+    log = sympy.Function("log2")
+    written = value.replace(sympy.log, lambda each: sympy.log(each) if each == 2 else log(each) * sympy.log(2))
+    shown = str(written).replace("**", "^").replace("positive_part(", "max(0, ")
+    return re.sub(r"\bMax\(", "max(", shown)
+
+
+def read(text: str) -> s.Expr:
+    """A text that was made here."""
+    return parse_expression(text, "derived")
+
+
+def value_at(expr: s.Expr, point: Point) -> Interval | None:
+    """The value of a form at a point; None where it has none."""
+    try:
+        return value_of(expr, {name: Interval(value, value) for name, value in point.items()})
+    except UndefinedError:
+        return None
+
+
+def points(names: frozenset[str], own: Point, tries: int = TRIES) -> list[Point]:
+    """Points to evaluate at: the paper's own numbers, with 1 for what is 0 there, and others of any size."""
+    drawn = Random("papers")
+    found: list[Point] = [{name: own.get(name) or Fraction(1) for name in names}]
+    for _ in range(tries):
+        found.append({name: Fraction(drawn.randint(2, 9999), 10 ** drawn.randint(0, 4)) for name in sorted(names)})
+    exact = {name: own[name] for name in names if name in own}
+    return [exact, *found] if len(exact) == len(names) else found
+
+
+def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
+    """A point at which two forms certainly differ, the paper's own if that is one; None: none was met."""
+    met = 0
+    for point in points(names_in(one) | names_in(other), own):
+        left, right = value_at(one, point), value_at(other, point)
+        if left is None or right is None:
+            continue
+        if left.upper < right.lower or right.upper < left.lower:
+            return point
+        met += 1
+        if met > NEEDED:
+            break
+    return None
+
+
+def difference(printed: Any, derived: Any) -> str:
+    """In words, where a printed form differs from the derived one; empty where that takes more than a line or two."""
+    import sympy
+
+    one, other = (dict.fromkeys(_terms(each)) for each in (printed, derived))
+    extra, lacking = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
+    said = []
+    if max(len(extra), len(lacking)) <= MOST_TERMS:
+        texts = [text(sympy.Add(*each)) if each else "nothing" for each in (extra, lacking)]
+        ratio = f": {text(sympy.powsimp(extra[0] / lacking[0]))} times" if len(extra) == len(lacking) == 1 else ""
+        said.append(f"prints {texts[0]} where {texts[1]} follows{ratio}")
+    squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
+    if len(extra) == len(lacking) == 1 and not any(_roots(each) for each in squares):
+        said.append(f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}")
+    ratio = sympy.factor(sympy.together(printed / derived))
+    if not ratio.is_Add:
+        said.append(f"printed is {text(ratio)} times what follows")
+    said.append(f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}")
+    return min(said, key=len) if min(map(len, said)) <= MOST_CHARACTERS else ""
+
+
+def _terms(value: Any) -> Iterator[Any]:
+    import sympy
+
+    return map(sympy.powsimp, sympy.Add.make_args(sympy.expand(value)))
+
+
+def _roots(value: Any) -> set[Any]:
+    import sympy
+
+    return {each for each in value.atoms(sympy.Pow) if each.base.is_Add and not each.exp.is_Integer}
+
+
+def names_within(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
+    """An expression with definitions put in until none is left."""
+    for _ in range(8):
+        if not names_in(expr) & set(values):
+            break
+        expr = rewritten(expr, lambda each: values.get(each.id) if isinstance(each, s.Name) else None)
+    return expr

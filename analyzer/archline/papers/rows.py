@@ -1,0 +1,274 @@
+"""Rows of papers: read from TOML and checked, each mistake with its place."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from archline.energy.machine_files import documents
+from archline.energy.machines import Machine, machine, machine_names
+from archline.energy.quantities import CONSTANTS
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.parser import parse_expression, parse_facts
+from archline.language.source import Source, Span, read_source
+from archline.language.toml import Places, parsed
+from archline.papers import rules
+from archline.papers.amounts import Printed, read_amount
+from archline.papers.forms import names_within
+from archline.records import field, record, replace
+from archline.resources import resource
+
+PAPERS = ("ice", "roofline", "balance", "scaling")
+COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "define", "at")
+QUANTIFIERS = ("every", "some", "no")
+RELATIONS = ("<=", ">=", "==", "<", ">")
+_PLACE = re.compile(r"\(\d+\w?\)|section .*|Table .*", re.IGNORECASE)
+_QUANTIFIED = re.compile(rf"({'|'.join(QUANTIFIERS)}):\s*(.*)", re.DOTALL)
+
+
+@record(eq=False)
+class PrintedRow:
+    """A printed form, and the inputs of the recipe that derives it; a row holds no verdict."""
+
+    paper: Paper
+    place: str
+    kind: str
+    printed: str
+    inputs: Mapping[str, Any]
+    path: tuple[str, ...]
+    subject: str = ""
+    quote: str = ""
+    assumes: tuple[str, ...] = ()
+
+    def printing(self, text: str) -> PrintedRow:
+        """The row with another text in place of the printed one, and of the parts that it is defined by."""
+        inputs = {key: value for key, value in self.inputs.items() if key != "define"}
+        return replace(self, printed=text, inputs=inputs)
+
+    @property
+    def span(self) -> Span | None:
+        """Where the row stands."""
+        return self.paper.places.span(self.path)
+
+    # The printed text
+    @property
+    def expr(self) -> s.Expr:
+        """The printed form; of `NAME == FORM`, its right side."""
+        relation = self.relation
+        return relation.right if isinstance(relation, s.Binary) and relation.op in RELATIONS else relation
+
+    @property
+    def relation(self) -> s.Expr:
+        """The printed form or relation, without its quantifier."""
+        found = _QUANTIFIED.fullmatch(self.printed)
+        return self.parsed(found[2] if found else self.printed, "printed")
+
+    @property
+    def quantifier(self) -> str:
+        """`every`, `some` or `no`, which stands before a claim; `every` where none does."""
+        found = _QUANTIFIED.fullmatch(self.printed)
+        return found[1] if found else "every"
+
+    @property
+    def amount(self) -> Printed:
+        """The printed number with its unit."""
+        return self.read_amount(self.printed, "printed")
+
+    # Inputs
+    def has(self, key: str) -> bool:
+        """Whether the row gives an input."""
+        return key in self.inputs
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """An input that is a text. Raises ArchlineError (AL612)."""
+        value = self.inputs.get(key, default)
+        if isinstance(value, str):
+            return value
+        raise self.wrong(
+            rules.ROW_FORM, f"the row has no text `{key}`" if value is None else f"`{key}` is no text", key
+        )
+
+    def texts(self, key: str) -> Mapping[str, str]:
+        """An input that is a table of texts."""
+        value = self.inputs.get(key, {})
+        if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+            return value
+        raise self.wrong(rules.ROW_FORM, f"`{key}` is no table of texts", key, f'write {key} = {{ NAME = "..." }}')
+
+    def listed(self, key: str) -> Sequence[str]:
+        """An input that is a list of texts, or one text."""
+        value = self.inputs.get(key, [])
+        value = [value] if isinstance(value, str) else value
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return value
+        raise self.wrong(rules.ROW_FORM, f"`{key}` is no list of texts", key)
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        """An input that is a table of tables."""
+        value = self.inputs.get(key, {})
+        if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+            return value
+        raise self.wrong(rules.ROW_FORM, f"`{key}` is no table of tables", key)
+
+    def formula(self, key: str) -> s.Expr:
+        """An input that is a form or a relation, with the row's definitions put in."""
+        return self.parsed(self.text(key), key)
+
+    def formulas(self, key: str) -> dict[str, s.Expr]:
+        """An input that is a table of forms."""
+        return {name: self.parsed(text, key) for name, text in self.texts(key).items()}
+
+    def facts(self, key: str) -> list[s.Expr]:
+        """An input that is a list of relations."""
+        return [self.parsed(each, key) for each in self.listed(key)]
+
+    def parsed(self, text: str, key: str) -> s.Expr:
+        """A form or a relation, with the row's definitions put in. Raises ArchlineError (AL613)."""
+        try:
+            (found,) = parse_facts(text, key)
+            defined = {name: parse_expression(each, "define") for name, each in self.texts("define").items()}
+        except (ArchlineError, ValueError) as problem:
+            reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else "it is not one form"
+            raise self.wrong(rules.ROW_FORMULA, f"`{text}` cannot be read: {reason}", key) from None
+        if isinstance(found, s.Binary) and found.op in RELATIONS:
+            return replace(found, left=names_within(found.left, defined), right=names_within(found.right, defined))
+        if isinstance(found, s.IsPower | s.IsSquare | s.Divides):
+            raise self.wrong(rules.ROW_FORMULA, f"`{text}` is neither a form nor a relation", key)
+        return names_within(found, defined)
+
+    def read_amount(self, text: str, key: str) -> Printed:
+        """A number with its unit. Raises ArchlineError (AL613)."""
+        found = read_amount(text)
+        if found is None:
+            raise self.wrong(rules.ROW_FORMULA, f"`{text}` is no number with a unit", key, 'write "25.60 GB/s"')
+        return found
+
+    def amounts(self, key: str) -> dict[str, Printed]:
+        """An input that is a table of printed numbers."""
+        return {name: self.read_amount(text, key) for name, text in self.texts(key).items()}
+
+    def machines(self) -> list[Machine]:
+        """The machines that the row names, or those of a folder, `scaling/*`. Raises ArchlineError (AL45x)."""
+        found: list[Machine] = []
+        for each in self.listed("machines"):
+            folder = each.removesuffix("/*")
+            names = [name for name in machine_names() if name.startswith(f"{folder}/")] if folder != each else [each]
+            found += [self.machine(name, "machines") for name in names]
+        left = self.listed("without")
+        return [each for each in found if each.name not in left]
+
+    def machine(self, name: str, key: str) -> Machine:
+        """A machine by name. Raises ArchlineError, as `machine` does, with the place."""
+        try:
+            return machine(name)
+        except ArchlineError as problem:
+            first = problem.diagnostics[0]
+            raise self.wrong(first.rule, first.message, key, first.hint) from None
+
+    @cached_property
+    def numbers(self) -> Mapping[str, Fraction]:
+        """The paper's own numbers, and those that the row has for them."""
+        return self.values(self.texts("at"))
+
+    def values(self, texts: Mapping[str, str]) -> Mapping[str, Fraction]:
+        """The paper's own numbers, with others in their place."""
+        return {**self.paper.numbers, **{name: self.read_amount(each, "at").value for name, each in texts.items()}}
+
+    def other(self, key: str = "of") -> PrintedRow | None:
+        """The row whose name or place an input is."""
+        text = self.text(key)
+        found = [each for each in self.paper.rows if each.inputs.get("name", each.place) == text]
+        if not found and _PLACE.fullmatch(text):
+            raise self.wrong(rules.ROW_FORM, f"no row is called `{text}`", key)
+        if len(found) > 1:
+            raise self.wrong(rules.ROW_FORM, f"several rows are called `{text}`", key, "give one of them a `name`")
+        return found[0] if found else None
+
+    def wrong(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
+        """The error about a part of the row, with its place."""
+        span = self.paper.places.span((*self.path, key)) or self.span
+        hint = hint or f"`archline explain {rule.code}` says how rows are written"
+        return error(
+            rule, f"{self.paper.name} {self.place}: {message}", span=span, path=self.paper.source.path, hint=hint
+        )
+
+
+@record(eq=False)
+class Paper:
+    """A paper: its own numbers, its rows in order, and what is no row, with the reason."""
+
+    name: str
+    title: str
+    citation: str
+    source: Source
+    places: Places
+    numbers: Mapping[str, Fraction]
+    rows: list[PrintedRow] = field(default_factory=list)
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> Paper:
+    """Read a paper by name, or by the path of its file; `keys` are the inputs that each recipe needs and may have.
+
+    Raises ArchlineError: AL610 for an unknown name, AL611 where the file is not TOML, AL612 and AL613 for its rows.
+    """
+    path = Path(name) if name.endswith(".toml") else resource("papers") / f"{name}.toml"
+    if not os.path.isfile(path):
+        hint = did_you_mean(name, PAPERS) or f"the papers are {', '.join(PAPERS)}"
+        raise error(rules.UNKNOWN_PAPER, f"there is no paper `{name}`", hint=hint)
+    source = read_source(path)
+    places = Places(source)
+    data = parsed(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
+    span = Span(source, 1, 1, 1, len(source.lines[0]) + 1)
+    for key in data:
+        if key not in ("title", "document", "numbers", "row", "left_out"):
+            hint = "the keys are `title`, `document`, tables `[numbers]`, `[[row]]` and `[[left_out]]`"
+            raise error(rules.ROW_FORM, f"a paper has no `{key}`", span=places.span((key,)) or span, hint=hint)
+    left = tuple((str(each.get("place")), str(each.get("reason"))) for each in data.get("left_out", []))
+    citation = documents().get(str(data.get("document")), "")
+    paper = Paper(path.stem, str(data.get("title", path.stem)), citation, source, places, {}, left_out=left)
+    first = PrintedRow(paper, "numbers", "", "", {"numbers": dict(data.get("numbers", {}))}, ("numbers",))
+    given = dict(first.texts("numbers"))
+    own = (
+        first.machine(given.pop("machine"), "machine").values
+        if "machine" in given
+        else {each: Fraction(1) for each in CONSTANTS}
+    )
+    numbers = {**own, **{each: first.read_amount(text, each).value for each, text in given.items()}}
+    paper = replace(paper, numbers=numbers)
+    problems: list[Diagnostic] = []
+    for position, table in enumerate(data.get("row", [])):
+        try:
+            for each in table.pop("each", [{}]):
+                paper.rows.append(_row(paper, {**table, **each}, ("row", str(position)), keys))
+        except ArchlineError as problem:
+            problems += problem.diagnostics
+    if problems:
+        raise ArchlineError(problems)
+    return paper
+
+
+def _row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
+    place = str(table.get("place", f"row {int(path[1]) + 1}"))
+    row = PrintedRow(paper, place, str(table.get("kind", "")), str(table.get("printed", "")), table, path)
+    for key in ("place", "kind"):
+        row.text(key)
+    if row.kind not in keys:
+        hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
+        raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
+    needed, more = keys[row.kind]
+    for key in needed:
+        if key not in table:
+            raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` lacks the input `{key}`", "kind")
+    for key in table:
+        if key not in (*COMMON, *needed, *more):
+            hint = did_you_mean(key, (*needed, *more, *COMMON)) or f"its inputs are {', '.join((*needed, *more))}"
+            raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
+    assumes = tuple(row.listed("assumes"))
+    return replace(row, subject=row.text("subject", ""), quote=row.text("quote", ""), assumes=assumes)

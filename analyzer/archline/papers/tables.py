@@ -1,0 +1,166 @@
+"""Recipes of tables: `cell`, `units` and `crossing`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from archline.energy.formulas import dimension_of, names_in, value_of
+from archline.energy.intervals import Interval, UndefinedError
+from archline.energy.machines import Machine
+from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.energy.units import BASES, Dimension, dimension
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_expression
+from archline.papers import rules
+from archline.papers.amounts import PREFIXES, Printed, parsed_unit
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
+from archline.papers.rows import PrintedRow
+from archline.records import replace
+
+_PREFIX = re.compile(r"^[kMGTPmunpf]?(?=(?:bit|B|J|W|Hz|s|flop|op|word)\b)")
+BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
+
+
+def cell(row: PrintedRow) -> Finding:
+    """A number of a table from others of it, by the rule of its column; digits decide."""
+    rule, printed = row.formula("rule"), row.amount
+    known = inputs(row, names_in(rule))
+    exact = _value(row, rule, known).middle
+    allowed = _value(row, rule, {name: each.rounded for name, each in known.items()})
+    derived, factor = printed.like(exact), printed.value / Fraction(printed.numeral) if printed.value else Fraction(1)
+    low, high = (short(each / factor) for each in (allowed.lower, allowed.upper))
+    named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
+    steps = (f"{format_expression(rule)} with {named}", f"before they were rounded these allow {low} .. {high}")
+    if printed.shows(exact):
+        return Finding(row, EQUAL, derived, "", steps)
+    within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
+    reason = f"{row.text('rule')} is {derived}" + (
+        f": printed is {short(printed.value / exact)} times that" if exact else ""
+    )
+    witness = Witness(
+        _number(row, printed.value), rule, {name: each.value for name, each in known.items()}, printed.half
+    )
+    return Finding(row, DIFFERS, derived, reason, steps, within, witness)
+
+
+def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
+    """The printed numbers of these names but one: the row's own, those of its machine, and constants."""
+    found = {name: Printed(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
+    for machine in row.machines():
+        found |= {
+            name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
+        }
+    found |= row.amounts("inputs")
+    if lacking := sorted(names - {*found, unknown}):
+        raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
+    return {name: found[name] for name in sorted(names - {unknown})}
+
+
+def as_printed(machine: Machine, name: str) -> str:
+    """A quantity of a machine with its unit, as its file has it printed; in base units where it is derived there."""
+    each, unit = machine.quantities[name], QUANTITIES[name].unit.removeprefix("1")
+    if each.formula is not None:
+        return f"{float(each.value)!r} {unit}"
+    return each.as_written if parsed_unit(each.as_written.partition(" ")[2] or unit) else f"{each.as_written} {unit}"
+
+
+def column(row: PrintedRow) -> Iterator[PrintedRow]:
+    """A row for each machine, where `quantity` of a cell names a column; else the row itself."""
+    if row.kind != "cell" or not row.has("quantity"):
+        yield row
+        return
+    quantity = row.text("quantity")
+    for machine in row.machines():
+        if quantity in machine.quantities:
+            own = {**row.texts("inputs"), **row.table("by_machine").get(machine.name, {})}
+            given = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/"), "inputs": own}
+            yield replace(
+                row, printed=as_printed(machine, quantity), inputs=given, subject=f"{quantity}, {machine.title}"
+            )
+
+
+def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed]) -> Interval:
+    ends = {name: Interval.of(each.value) if isinstance(each, Printed) else each for name, each in known.items()}
+    try:
+        return value_of(rule, ends)
+    except (UndefinedError, ArchlineError) as problem:
+        raise row.wrong(rules.ROW_FORMULA, f"it has no value: {problem}", "rule") from None
+
+
+def _number(row: PrintedRow, value: Fraction) -> s.Expr:
+    return row.parsed(f"{value.numerator}/{value.denominator}", "printed")
+
+
+def units(row: PrintedRow) -> Finding:
+    """A printed unit against the dimension of a formula; or, with `gives`, the unit with which a number gives another
+    that is printed too.
+    """
+    rule = row.formula("rule")
+    if row.has("gives"):
+        return _by_magnitude(row, rule)
+    unit = parsed_unit(row.printed)
+    if unit is None:
+        raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is no unit", "printed")
+    try:
+        needed = dimension_of(rule, {name: dimension(text) for name, text in row.texts("units").items()})
+    except ArchlineError as problem:
+        raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
+    said = f"{format_expression(rule)} is in {needed}"
+    if unit.dimension == needed:
+        return Finding(row, EQUAL, row.printed, "", (said,))
+    witness = Witness(_scaled(row, unit.dimension), _scaled(row, needed), {})
+    return Finding(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
+
+
+def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
+    """By what a number of a dimension changes where each base unit becomes smaller by a prime of its own."""
+    return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
+
+
+def _by_magnitude(row: PrintedRow, rule: s.Expr) -> Finding:
+    printed, target, name = row.amount, row.read_amount(row.text("gives"), "gives"), row.text("quantity")
+    known = inputs(row, names_in(rule), name)
+
+    def given(unit: str) -> Fraction:
+        return _value(row, rule, {**known, name: row.read_amount(f"{printed.numeral} {unit}", "printed")}).middle
+
+    others = [printed.unit, printed.unit.replace("bit", "B"), re.sub(r"B\b", "bit", printed.unit)]
+    tried = others + [_PREFIX.sub(prefix, each) for each in others for prefix in PREFIXES]
+    fits = [unit for unit in tried if parsed_unit(unit) is not None and target.shows(given(unit))]
+    steps = (f"{format_expression(rule)} is {short(given(printed.unit))} with {row.printed}",)
+    if not fits:
+        return Finding(row, UNDECIDED, "", f"{row.text('gives')} follows with no unit that was tried", steps)
+    derived = f"{printed.numeral} {fits[0]}"
+    if fits[0] == printed.unit:
+        return Finding(row, EQUAL, derived, "", steps)
+    at = {**{key: each.value for key, each in known.items()}, name: printed.value}
+    witness = Witness(rule, _number(row, target.value), at, target.half)
+    return Finding(
+        row, DIFFERS, derived, f"{row.text('gives')}, printed too, follows from {derived}", steps, witness=witness
+    )
+
+
+def crossing(row: PrintedRow) -> Finding:
+    """Where two printed curves meet; digits decide."""
+    over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
+    known = inputs(row, names_in(left) | names_in(right), over)
+
+    def above(at: Fraction) -> bool:
+        here: dict[str, Interval | Printed] = {**known, over: Interval.of(at)}
+        return _value(row, left, here).middle > _value(row, right, here).middle
+
+    low, high = (row.read_amount(each, "between").value for each in row.listed("between"))
+    start, said = above(low), f"{format_expression(left)} == {format_expression(right)}"
+    if above(high) == start:
+        return Finding(row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,))
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if above(middle) == start else (low, middle)
+    derived, steps = printed.like(low), (said, f"they meet at {over} = {short(low)}")
+    if printed.shows(low):
+        return Finding(row, EQUAL, derived, "", steps)
+    witness = Witness(left, right, {**{name: each.value for name, each in known.items()}, over: printed.value})
+    return Finding(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)

@@ -1,0 +1,221 @@
+"""Recipes of sentences: `claim`, `growth` and `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from archline.energy.formulas import names_in
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.format_expressions import format_expression, format_fact
+from archline.language.substitution import substituted
+from archline.papers import forms, rules
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
+from archline.papers.rows import PrintedRow
+from archline.records import replace
+
+SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
+"""The signs of left less right with which a relation holds."""
+OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
+SEARCHED = 400
+Case = tuple[str, Mapping[str, Fraction]]
+
+
+def claim(row: PrintedRow) -> Finding:
+    """A relation for every, for some or for no case: a machine of a table, or values of its symbols."""
+    relation = _relation(row)
+    if not row.has("machines"):
+        return _over_symbols(row, relation, [each for each in row.facts("where") if isinstance(each, s.Binary)])
+    own, more = row.texts("inputs"), row.table("by_machine")
+    cases = [(each.name, {**each.values, **row.values({**own, **more.get(each.name, {})})}) for each in row.machines()]
+    return _over_cases(row, relation, cases)
+
+
+def _relation(row: PrintedRow) -> s.Binary:
+    relation = row.relation
+    if isinstance(relation, s.Binary) and relation.op in SIGNS:
+        return relation
+    raise row.wrong(rules.ROW_FORM, "a claim is a relation `LEFT <= RIGHT`", "printed")
+
+
+def _holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
+    """Whether a relation is true at a point; None: it has no value there, or that is not decided."""
+    left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
+    if left is None or right is None:
+        return None
+    met = {-1} if left.upper < right.lower else {1} if left.lower > right.upper else {0}
+    signs = met if met != {0} or (left.exact and right.exact) else {-1, 0, 1}
+    return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
+
+
+def _over_cases(row: PrintedRow, relation: s.Binary, cases: Sequence[Case]) -> Finding:
+    """Decided in each case."""
+    names = names_in(relation.left) | names_in(relation.right)
+    for case, at in cases:
+        if lacking := sorted(names - set(at)):
+            raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value in {case}", "printed")
+    verdicts = [_holds(relation, at) for _, at in cases]
+    holding, failing = (
+        [case for case, held in zip(cases, verdicts, strict=True) if held is way] for way in (True, False)
+    )
+    right = None if None in verdicts else "every" if not failing else "some" if holding else "no"
+    steps = [
+        f"{case}: {format_fact(relation)} is {held}: {_values(relation, at)}"
+        for (case, at), held in zip(cases, verdicts, strict=True)
+    ]
+    return _decided(row, relation, right, holding, failing, steps)
+
+
+def _values(relation: s.Binary, at: Mapping[str, Fraction]) -> str:
+    found = [forms.value_at(each, at) for each in (relation.left, relation.right)]
+    return " against ".join("undefined" if each is None else short(each.middle) for each in found)
+
+
+def _over_symbols(row: PrintedRow, relation: s.Binary, facts: list[s.Binary]) -> Finding:
+    """By a counterexample, or by the signs of the terms of the difference."""
+    names = sorted(frozenset[str]().union(*(names_in(each.left) | names_in(each.right) for each in (relation, *facts))))
+    inside = [each for each in _points(frozenset(names), row, facts) if all(_holds(fact, each) for fact in facts)]
+    cases = [(", ".join(f"{name} = {short(at[name])}" for name in names), at) for at in inside]
+    holding, failing = ([case for case in cases if _holds(relation, case[1]) is way][:1] for way in (True, False))
+    always = None if failing else _proved(relation, facts)
+    never = None
+    if not holding and relation.op in OPPOSITE:
+        never = _proved(replace(relation, op=OPPOSITE[relation.op]), facts)
+    right = "every" if always else "no" if never else "some" if holding and failing else None
+    where = f" where {', '.join(map(format_fact, facts))}" if facts else ""
+    steps = [f"for all positive {', '.join(names)}{where}", *(each for each in (always, never) if each)]
+    return _decided(row, relation, right, holding, failing, steps)
+
+
+def _decided(
+    row: PrintedRow, relation: s.Binary, right: str | None, holding: list[Case], failing: list[Case], steps: list[str]
+) -> Finding:
+    """What is claimed against the quantifier that is right; None: it is not known."""
+    asked, said = row.quantifier, format_fact(relation)
+    if asked == right or (asked == "some" and holding):
+        return Finding(row, EQUAL, f"{asked}: {said}", "", tuple(steps))
+    against = {"every": failing, "no": holding, "some": failing if right == "no" else []}[asked]
+    if not against:
+        return Finding(
+            row, UNDECIDED, "", "no counterexample was met, and the signs of the terms do not decide", tuple(steps)
+        )
+    reason = f"{'holds' if asked == 'no' else 'fails'} for {', '.join(case for case, _ in against)}"
+    witness = Witness(relation.left, relation.right, against[0][1])
+    return Finding(row, DIFFERS, f"{right or 'some'}: {said}", reason, tuple(steps), witness=witness)
+
+
+def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
+    """The paper's own numbers and others; a name that a fact bounds is put near its bound."""
+    for position, point in enumerate(forms.points(names, row.numbers, tries=SEARCHED)):
+        moved = dict(point)
+        for turn, fact in enumerate(facts):
+            bound = forms.value_at(fact.right, moved) if isinstance(fact.left, s.Name) and position else None
+            if bound is not None and isinstance(fact.left, s.Name):
+                share = Fraction(1 + (position * 7 + turn * 3) % 10, 11)
+                moved[fact.left.id] = bound.middle * {"<": share, ">": 1 / share, "=": Fraction(1)}[fact.op[0]]
+        yield moved
+
+
+def _proved(relation: s.Binary, facts: list[s.Binary]) -> str | None:
+    """A proof that a relation holds: with each bounded name written as its bound times 1 + t, or over it, t >= 0, the
+    terms of the difference have one sign, or the ratio is a product of powers.
+    """
+    bounded: dict[str, list[s.Binary]] = {}
+    for fact in facts:
+        if isinstance(fact.left, s.Name):
+            bounded.setdefault(fact.left.id, []).append(fact)
+    for chosen in product(*bounded.values()):
+        # Of a strict relation the ends of the facts are seen by themselves: a bounded name may be its bound.
+        strict = relation.op in ("<", ">") and any(fact.op[1:] for fact in chosen)
+        signs = [_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
+        if all(sign in SIGNS[relation.op] for sign in signs):
+            put = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
+            return f"left less right is {['0', 'positive', 'negative'][signs[0] or 0]}{put}"
+    return None
+
+
+def _sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
+    """The sign of left less right with the bounds of names put in, or at those `ends` that a name may reach."""
+    sides = [relation.left, relation.right]
+    # The last first: a fact may name what an earlier one bounds. In the syntax, so that a max is seen to be a side.
+    for turn, fact in reversed(list(enumerate(chosen))):
+        more = "" if ends and fact.op[1:] else {"<": f"/(1 + t{turn})", ">": f"*(1 + t{turn})", "=": ""}[fact.op[0]]
+        moved = {format_expression(fact.left): forms.read(f"({format_expression(fact.right)}){more}")}
+        sides = [substituted(each, moved) for each in sides]
+    left, right = map(forms.form, sides)
+    return 0 if forms.vanishes(left - right) else _by_powers(left, right) or forms.sign(left - right)
+
+
+def _by_powers(left: Any, right: Any) -> int | None:
+    """The sign of left less right where their ratio is a product of powers of sums that are at least 1."""
+    import sympy
+
+    if right == 0:
+        return None
+    found = set()
+    for base, power in (
+        sympy.powsimp(sympy.powdenest(sympy.factor(left) / sympy.factor(right))).as_powers_dict().items()
+    ):
+        known = base.is_Rational and base > 0
+        if not known and not (forms.signs(base) == {1} and base.subs(dict.fromkeys(base.free_symbols, 0)) >= 1):
+            return None
+        found.add(
+            (1 if not known or base > 1 else -1 if base < 1 else 0) * (sympy.sign(power) if power.is_Rational else 2)
+        )
+    found -= {0}
+    return int(found.pop()) if found in ({1}, {-1}) else None
+
+
+def growth(row: PrintedRow) -> Finding:
+    """A printed order of growth against the derived cost of an algorithm, or against another form."""
+    import archline
+
+    relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
+    if row.has("form"):
+        about = format_expression(row.formula("form"))
+        found = archline.order(about, printed, where, relation)
+        outcome = {True: "holds", False: "fails", None: "unknown"}[found.holds]
+        steps = found.explain(100).splitlines()
+    else:
+        about = row.text("cost")
+        text = f"use {row.text('use')}\nclaim {about} is {relation}({printed}){f' where {where}' if where else ''}\n"
+        try:
+            (decided,) = archline.loads(text, "papers").claims()
+        except ArchlineError as problem:
+            first = problem.diagnostics[0]
+            raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
+        outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.derived])]
+    if outcome == "holds":
+        return Finding(row, EQUAL, printed, "", tuple(steps))
+    if outcome == "fails":
+        reason = f"{about} is not {relation}({printed}): {' '.join(steps[1:])}"
+        return Finding(row, DIFFERS, row.text("order", about), reason, tuple(steps))
+    return Finding(row, UNDECIDED, "", "; ".join(steps), tuple(steps))
+
+
+def run(row: PrintedRow) -> Finding:
+    """A relation over executed counts, `NAME_work`, `NAME_io` and so on, of the runs that the row names."""
+    import archline
+
+    cases: list[Case] = []
+    for label, at in (row.table("cases") or {"the run": {}}).items():
+        counts: dict[str, Fraction] = {**row.numbers}
+        for name, asked in row.table("runs").items():
+            sizes = {**asked.get("at", {}), **at}
+            cache = archline.Cache(**asked["cache"]) if "cache" in asked else None
+            counted = archline.algorithm(asked["algorithm"]).run(sizes, cache=cache, seed=asked.get("seed", 0)).counts
+            metrics = {
+                **{key: value for key, value in vars(counted).items() if isinstance(value, int)},
+                **counted.communication,
+            }
+            counts |= {f"{name}_{metric}": Fraction(value) for metric, value in metrics.items()}
+            counts |= {size: Fraction(value) for size, value in sizes.items()}
+        cases.append((label, counts))
+    if row.has("machines"):
+        cases = [
+            (f"{case} on {each.name}", {**counts, **each.values}) for case, counts in cases for each in row.machines()
+        ]
+    return _over_cases(row, _relation(row), cases)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from archline.api import rules
 from archline.api.settings import Point
 from archline.energy.machines import Machine
+from archline.energy.quantities import LEVELS
 from archline.execution.results import Cache
 from archline.language.diagnostics import error
 
@@ -13,8 +14,23 @@ DEFAULT_CACHE = Cache(Z=32768, L=8)
 
 
 def cache_of(machine: Machine) -> Cache | None:
-    """The cache of a machine whose file has the size of its fast memory, of its lines and of its words."""
-    words, line, word = (machine.values.get(name, 0) for name in ("fast_memory", "line", "word"))
+    """The cache of a machine whose file has the size of its fast memory, of its lines and of its words.
+
+    Without a fast memory that of its last level.
+    """
+    found = _cache(machine, "fast_memory", "line")
+    return found or next((cache for _, cache in reversed(level_caches(machine))), None)
+
+
+def level_caches(machine: Machine) -> tuple[tuple[str, Cache], ...]:
+    """The cache of each level of a machine: one instance of it."""
+    found = ((level, _cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
+    return tuple((level, cache) for level, cache in found if cache is not None)
+
+
+def _cache(machine: Machine, capacity: str, line_name: str) -> Cache | None:
+    known = machine.values
+    words, line, word = known.get(capacity, 0), known.get(line_name, known.get("line", 0)), known.get("word", 0)
     if not word or line < word or words < line:
         return None
     return Cache(int(words // word), int(line // word))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from archline.api import rules
+from archline.api.machine_drafts import write_machine
 from archline.energy.fitting import COLUMNS, Fit, fitted
 from archline.energy.measurements import measurements, read_measurements
 from archline.energy.rules import UNKNOWN_MODEL
@@ -26,18 +26,7 @@ class FitReport(Fit):
 
     def write(self, path: str | Path) -> None:
         """Write the machine to a new file. Raises ArchlineError (AL413) where that cannot be, or there is one."""
-        target = Path(path)
-        reason = "" if target.suffix == ".toml" else "the name of a machine ends in `.toml`"
-        try:
-            if not reason:
-                with target.open("x", encoding="utf-8") as stream:
-                    stream.write(self.machine(target.stem))
-        except FileExistsError:
-            reason = "it is there already; remove it, or name another file"
-        except OSError as problem:
-            reason = problem.strerror or str(problem)
-        if reason:
-            raise error(rules.NOT_WRITTEN, f"`{target}` cannot be written: {reason}", path=str(target))
+        write_machine(path, self.machine(Path(path).stem))
 
     def __str__(self) -> str:
         return fits.render(self, terminal_width())

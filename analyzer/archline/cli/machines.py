@@ -1,4 +1,7 @@
-"""List the machines that come with archline, or the numbers of one, each with its unit, kind and source."""
+"""List the machines that come with archline, or the numbers of one, each with its unit, kind and source.
+
+`machines new NAME --from lscpu FILE` (or nvidia-smi) writes a draft of a machine file from such a listing.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="a machine, NAME@VARIANT, or the path of a machine's `.toml` file"
     )
+    parser.add_argument("draft", nargs="?", metavar="NEW", help="after `new`: the name of a machine to be drafted")
+    parser.add_argument(
+        "--from", dest="listing", nargs=2, metavar=("COMMAND", "FILE"), help="a listing of lscpu or nvidia-smi"
+    )
+    parser.add_argument("-o", "--out", metavar="FILE", help="write the draft to a new `.toml` file")
     parser.add_argument(
         "--year", type=shared.natural, metavar="YEAR", help="carry its trends on to a year (Czechowski et al., Table 1)"
     )
@@ -23,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.api import rules
+    from archline.api.machine_drafts import machine_draft, write_machine
     from archline.energy.machines import machine, machines
     from archline.energy.models import models
     from archline.language.diagnostics import error
@@ -30,6 +39,15 @@ def execute(options: argparse.Namespace) -> str:
     from archline.report import machines as report
     from archline.report.layout import terminal_width
 
+    if options.draft is not None or options.listing is not None or options.out is not None:
+        if options.name != "new" or options.draft is None or options.listing is None:
+            hint = "archline machines new server --from lscpu listing.txt"
+            raise error(rules.OPTIONS_CLASH, "a draft needs `new`, a name and `--from`", hint=hint)
+        text = machine_draft(options.draft, *options.listing)
+        if options.out is None:
+            return text
+        write_machine(options.out, text)
+        return ""
     if options.name is not None:
         chosen = machine(options.name)
         if options.year is not None:

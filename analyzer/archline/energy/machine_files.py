@@ -15,8 +15,17 @@ from typing import Any
 
 from archline.energy import machines, rules
 from archline.energy.hints import NUMERAL, number_hint, quantity_hint, quantity_meant, unit_hint
-from archline.energy.machines import DERIVED, KINDS, Machine, Provenance, Quantity, impossible, resolved
-from archline.energy.quantities import QUANTITIES
+from archline.energy.machines import (
+    DERIVED,
+    KINDS,
+    Machine,
+    Provenance,
+    Quantity,
+    impossible,
+    resolved,
+    without_capacity,
+)
+from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import Unit, parse_unit
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, closest, did_you_mean, error
@@ -26,11 +35,13 @@ from archline.language.toml import Places, parsed
 from archline.resources import resource
 
 _NUMERAL = re.compile(NUMERAL)
-_KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "variant")
+_KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "level", "variant")
 _QUANTITY_KEYS = (
     "value", "unit", "kind", "source", "from", "check", "error", "scope", "doubling_years", "halving_years",
 )  # fmt: skip
 _QUANTITY = "`value`, `unit`, `kind` and `source`"
+_LEVEL = "[level.L1.quantity.NAME]"
+_PREFIXES = tuple(f"{level}_" for level in LEVELS)
 _SOURCE_KEYS = ("document", "place", "quote", "note")
 Path_ = tuple[str, ...]
 
@@ -106,9 +117,9 @@ class _Reader:
         self.check_keys(data, _KEYS, "the machine", ())
         if "title" not in data and base is None:
             self.report(rules.MACHINE_FORM, "the machine has no `title`", (), 'begin with a line `title = "..."`')
-        if base is None and "quantity" not in data and "variant" not in data:
+        if base is None and not data.keys() & {"quantity", "level", "variant"}:
             self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`", ())
-        quantities = self.quantities(data.get("quantity", {}), ("quantity",))
+        quantities = self.with_levels(data, ())
         variants = data.get("variant", {})
         if not isinstance(variants, dict) or not all(isinstance(each, dict) for each in variants.values()):
             self.report(rules.MACHINE_FORM, "`variant` holds tables `[variant.NAME.quantity.NAME]`", ("variant",))
@@ -116,8 +127,8 @@ class _Reader:
         chosen = self.variant(name, data, variants, variant)
         for each, table in variants.items():
             path = ("variant", each)
-            self.check_keys(table, ("quantity",), f"variant `{each}`", path)
-            own = self.quantities(table.get("quantity", {}), (*path, "quantity"))
+            self.check_keys(table, ("quantity", "level"), f"variant `{each}`", path)
+            own = self.with_levels(table, path)
             quantities |= own if each == chosen else {}
         if base is not None:
             quantities = machines.overridden(base.quantities, quantities)
@@ -135,6 +146,9 @@ class _Reader:
             return None
         quantities = dict(resolved(quantities))
         self.findings += impossible(quantities)
+        for level in without_capacity(quantities):
+            hint = f"write a table `[level.{level}.quantity.capacity]` with {_QUANTITY}"
+            self.report(rules.MACHINE_FORM, f"level `{level}` has no `capacity`", ("level", level), hint)
         return Machine(
             f"{name}@{chosen}" if chosen else name,
             collection,
@@ -159,22 +173,48 @@ class _Reader:
             raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=known)
         return chosen or default
 
-    def quantities(self, tables: Any, path: Path_) -> dict[str, Quantity]:
+    def with_levels(self, data: Mapping[str, Any], path: Path_) -> dict[str, Quantity]:
+        """The quantities of a machine or of a variant, those of the levels of its caches among them."""
+        found = self.quantities(data.get("quantity", {}), (*path, "quantity"))
+        levels = data.get("level", {})
+        if not isinstance(levels, dict):
+            self.report(rules.MACHINE_FORM, f"`level` holds tables `{_LEVEL}`", (*path, "level"))
+            return found
+        for level, table in levels.items():
+            place = (*path, "level", level)
+            if level not in LEVELS:
+                hint = did_you_mean(level.upper(), LEVELS) or f"levels are {', '.join(LEVELS)}, from the processor on"
+                self.report(rules.MACHINE_FORM, f"there is no level `{level}`", place, hint)
+            elif not isinstance(table, dict):
+                self.report(rules.MACHINE_FORM, f"level `{level}` is not a table", place, f"write tables `{_LEVEL}`")
+            else:
+                self.check_keys(table, ("quantity",), f"level `{level}`", place)
+                found |= self.quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
+        return found
+
+    def quantities(self, tables: Any, path: Path_, level: str = "") -> dict[str, Quantity]:
         if not isinstance(tables, dict):
             self.report(rules.MACHINE_FORM, f"`{'.'.join(path)}` is not a table of quantities", path)
             return {}
-        found = {name: self.quantity(name, table, (*path, name)) for name, table in tables.items()}
+        found = {f"{level}{name}": self.quantity(name, table, (*path, name), level) for name, table in tables.items()}
         return {name: each for name, each in found.items() if each is not None}
 
-    def quantity(self, name: str, table: Any, path: Path_) -> Quantity | None:
+    def quantity(self, name: str, table: Any, path: Path_, level: str) -> Quantity | None:
+        name, own = f"{level}{name}", name
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
-            hint = f"write a table `[quantity.{name}]` with {_QUANTITY}"
+            hint = f"write a table `[{'.'.join(path)}]` with {_QUANTITY}"
             self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
             return None
         if name not in QUANTITIES:
             hint = quantity_hint(name) or "docs/reference/machines.md lists the quantities"
+            if level:
+                hint = did_you_mean(own, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
+            return None
+        if not level and name[:3] in _PREFIXES:
+            hint = f"write `[level.{name[:2]}.quantity.{name[3:]}]`"
+            self.report(rules.MACHINE_FORM, f"{where} is one of a level", path, hint)
             return None
         before = len(self.findings)
         self.check_keys(table, _QUANTITY_KEYS, where, path)
@@ -296,8 +336,12 @@ class _Reader:
         for key in table:
             if key not in allowed:
                 # A table of a quantity without `quantity.`
-                meant = None if path or closest(key, allowed, 0.75) else quantity_meant(key)
-                hint = f"write `[quantity.{meant}]` with {_QUANTITY}" if meant else did_you_mean(key, allowed)
+                level = path[-2:-1] == ("level",)
+                meant = closest(key, OF_LEVEL) if level else None
+                if not path and not closest(key, allowed, 0.75):
+                    meant = quantity_meant(key)
+                place = ".".join((*path, "quantity", meant or ""))
+                hint = f"write `[{place}]` with {_QUANTITY}" if meant else did_you_mean(key, allowed)
                 hint = hint or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
                 self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", (*path, key), hint)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
 from archline.energy.hints import AMOUNT, number_hint, quantity_hint, unit_hint
 from archline.energy.intervals import Interval, UndefinedError
-from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.energy.quantities import CONSTANTS, LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
@@ -200,7 +200,14 @@ def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     return MappingProxyType({name: done[name] for name in quantities})
 
 
-_WHOLE = ("word", "line", "cores", "simd", "dimms")
+_WHOLE = (
+    "word",
+    "line",
+    "cores",
+    "simd",
+    "dimms",
+    *(f"{each}_{name}" for each in LEVELS for name in ("line", "shared")),
+)
 
 
 def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
@@ -213,12 +220,42 @@ def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTIT
         elif name in _WHOLE and quantities[name].value.denominator != 1:
             wrong[name] = f"`{name}`, {quantities[name].as_written}, is not a whole number"
     word, line, fast = (quantities.get(name) for name in ("word", "line", "fast_memory"))
-    if line and word and word.value and line.value % word.value and {"word", "line"} & set(of):
-        wrong["line"] = f"a line of {line.as_written} is not a whole number of words of {word.as_written}"
+    for name in ("line", *(f"{each}_line" for each in LEVELS)):
+        own = quantities.get(name)
+        if own and word and word.value and own.value % word.value and {"word", name} & set(of):
+            wrong[name] = f"a line of {own.as_written} is not a whole number of words of {word.as_written}"
     if line and fast and 0 < fast.value < line.value and {"fast_memory", "line"} & set(of):
         wrong["fast_memory"] = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
+    wrong |= dict(_wrong_levels(quantities))
     hint = "rates and sizes are above 0, a word of 8 B, a line of 64 B, say; leave out what is not known"
-    return [Diagnostic(rules.IMPOSSIBLE_NUMBER, each, quantities[name].span, hint=hint) for name, each in wrong.items()]
+    of_level = "a capacity is that of one cache, in whole lines; levels are numbered from the processor on"
+    return [
+        Diagnostic(rules.IMPOSSIBLE_NUMBER, each, quantities[name].span, hint=of_level if name[:2] in LEVELS else hint)
+        for name, each in wrong.items()
+    ]
+
+
+def _wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
+    """Capacities of levels that are not whole lines, or below that of the level before."""
+    before: Quantity | None = None
+    for level in LEVELS:
+        own, line = quantities.get(f"{level}_capacity"), quantities.get(f"{level}_line", quantities.get("line"))
+        if own is None:
+            continue
+        if line and line.value and own.value % line.value:
+            yield own.name, f"a capacity of {own.as_written} is not a whole number of lines of {line.as_written}"
+        if before is not None and own.value < before.value:
+            said = (
+                f"level `{level}` of {own.as_written} is smaller than level `{before.name[:2]}` of {before.as_written}"
+            )
+            yield own.name, f"{said} before it"
+        before = own
+
+
+def without_capacity(quantities: Collection[str]) -> list[str]:
+    """The levels of which something is known, but not how large they are."""
+    held = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
+    return [level for level in LEVELS if level in held and f"{level}_capacity" not in quantities]
 
 
 def machine_names() -> tuple[str, ...]:

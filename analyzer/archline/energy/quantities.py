@@ -30,6 +30,18 @@ def _registry(*rows: tuple[str, str, str]) -> Mapping[str, Definition]:
     return MappingProxyType({name: Definition(name, unit, meaning) for name, unit, meaning in rows})
 
 
+LEVELS = ("L1", "L2", "L3", "L4")
+"""The levels of caches that a machine may have, from the processor on."""
+OF_LEVEL = {
+    "capacity": ("B", "size of one cache of level {}"),
+    "line": ("B/line", "bytes in a line of level {}"),
+    "bandwidth": ("B/s", "bandwidth of all caches of level {} together, towards the processor"),
+    "energy": ("J/B", "energy of a byte that level {} serves"),
+    "shared": ("1", "cores that share one cache of level {}"),
+}
+"""What a machine file may say of a level, each with its unit and meaning: in formulas `L1_capacity` and so on."""
+
+
 QUANTITIES = _registry(
     # ICE: Tran and Ha 2016, Table 2.
     ("eps_op", "J/op", "dynamic energy of one operation"),
@@ -76,6 +88,11 @@ QUANTITIES = _registry(
     # Sizes and parts.
     ("word", "B/word", "bytes in a word"),
     ("line", "B/line", "bytes in a cache line"),
+    *(
+        (f"{level}_{name}", unit, meaning.format(level[1:]))
+        for level in LEVELS
+        for name, (unit, meaning) in OF_LEVEL.items()
+    ),
     ("frequency", "Hz", "clock of a core"),
     ("simd", "1", "single-precision operands of one SIMD instruction"),
     ("flop_per_cycle", "flop", "flops of one SIMD lane in a cycle"),

@@ -1,4 +1,4 @@
-"""Rules about machine files, energy models and formulas (AL450 to AL469)."""
+"""Rules about machine files, energy models and formulas (AL450 to AL469, AL490 to AL493)."""
 
 from archline.language.diagnostics import Rule
 
@@ -36,12 +36,13 @@ MACHINE_FORM = Rule(
     "machine file has the wrong form",
     """
     The keys are `title` (required), `processor`, `notes` (a list of texts), `extends` (another machine, whose
-    quantities this one begins with), `year` (of the figures), `default_variant`, tables `[quantity.NAME]` and
-    `[variant.VARIANT.quantity.NAME]`. A quantity has `value`, `unit`, `kind` and `source`, or `from` (a formula of
-    other quantities) and `unit`; and if you like `check` (a formula that gives the same number), `error` (of the value,
-    in its unit), `scope` (what was measured), `doubling_years` or `halving_years`. Kinds are `peak`, `measured`,
-    `fitted`, `rated`, `inferred`, `assumed` and `definition`. Other keys are refused, so that a misspelt one does not
-    go unnoticed.
+    quantities this one begins with), `year` (of the figures), `default_variant`, tables `[quantity.NAME]`,
+    `[level.L1.quantity.NAME]` for the levels of caches, L1 to L4, and both behind `variant.VARIANT.`. Of a level are
+    `capacity` (of one cache of it), `line`, `bandwidth`, `energy` and `shared`. A quantity has `value`, `unit`, `kind`
+    and `source`, or `from` (a formula of other quantities) and `unit`; and if you like `check` (a formula that gives
+    the same number), `error` (of the value, in its unit), `scope` (what was measured), `doubling_years` or
+    `halving_years`. Kinds are `peak`, `measured`, `fitted`, `rated`, `inferred`, `assumed` and `definition`. Other keys
+    are refused, so that a misspelt one does not go unnoticed.
     """,
 )
 UNKNOWN_UNIT = Rule(
@@ -77,7 +78,8 @@ IMPOSSIBLE_NUMBER = Rule(
     "number that no machine has",
     """
     Times, energies and powers of a machine are 0 or more; rates and sizes are above 0. A word, a line and the number of
-    cores are whole, a line is a whole number of words, and the fast memory holds a line at least.
+    cores are whole, a line is a whole number of words, and the fast memory holds a line at least. A level of caches has
+    whole lines, and is no smaller than the level before it.
     """,
 )
 UNSUITED_MACHINE = Rule(
@@ -203,5 +205,15 @@ NOT_SIGNOMIAL = Rule(
     """
     Over real numbers sums of products of powers are minimised, `max`, roots and quotients of them too: not `floor`,
     `ceil`, or logarithms of what varies. Over whole numbers, `--integer P` with a range, all formulas can be.
+    """,
+)
+LISTING = Rule(
+    "AL493",
+    "listing of a machine that cannot be read",
+    """
+    `archline machines new NAME --from lscpu FILE` reads what `LC_ALL=C lscpu` prints, as text or with `-J`, also with
+    the table of `lscpu -C` behind it; `--from nvidia-smi FILE` what `nvidia-smi -q` does, also with `-x`, or with
+    `--query-gpu=name,clocks.max.sm,power.default_limit,memory.total --format=csv`. Rows that are missing are left out
+    of the draft, and it says so.
     """,
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from json import dumps
 from typing import Any
 
 from archline.energy.fitting import MAX_CONDITION, Fit, definition
@@ -12,6 +10,7 @@ from archline.energy.units import format_si
 from archline.language.diagnostics import counted
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap
+from archline.report.machine_files import toml
 
 BYTES = {"half": 2, "single": 4, "double": 8}
 
@@ -75,17 +74,8 @@ def machine(fit: Fit, title: str) -> str:
         note = f"{variant} precision" if variant else "double precision, as the measurements name none"
         name = f"word@{variant}" if variant else "word"
         tables[name] = _quantity(str(BYTES[variant or "double"]), "B/word", "definition", note)
-    lines = _lines({"title": title, **({"default_variant": variants[0]} if variants else {})})
-    for name, keys in tables.items():
-        plain, _, variant = name.partition("@")
-        lines += ["", f"[variant.{variant}.quantity.{plain}]" if variant else f"[quantity.{plain}]", *_lines(keys)]
-    return "\n".join(lines) + "\n"
+    return toml({"title": title, **({"default_variant": variants[0]} if variants else {})}, tables)
 
 
 def _quantity(value: str, unit: str, kind: str, note: str) -> dict[str, str]:
     return {"value": value, "unit": unit, "kind": kind, "source.note": note}
-
-
-def _lines(keys: Mapping[str, str]) -> list[str]:
-    """Strings in JSON are strings in TOML."""
-    return [f"{key} = {dumps(text, ensure_ascii=False)}" for key, text in keys.items()]

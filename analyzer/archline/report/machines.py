@@ -7,6 +7,7 @@ from typing import Any
 
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
+from archline.energy.quantities import LEVELS, OF_LEVEL
 from archline.energy.units import format_si, parse_unit
 from archline.report.layout import indented, table, wrap
 from archline.report.numbers import exact
@@ -33,9 +34,11 @@ def one(machine: Machine, models: Sequence[Model], width: int) -> str:
     sources = list(dict.fromkeys(str(each.source) for each in machine.quantities.values() if str(each.source)))
     numbers = {source: f"[{number}]" for number, source in enumerate(sources, 1)}
     rows = [["quantity", "value", "kind", "source", "meaning"]]
-    rows += [_row(each, numbers) for each in machine.quantities.values()]
+    rows += [_row(each, numbers) for each in machine.quantities.values() if each.name[:2] not in LEVELS]
     head = f"{machine.name}: {machine.title}" + (f" ({machine.year})" if machine.year is not None else "")
     lines = [*wrap(head, width), "", *indented(table(rows, width - 2))]
+    levels = _levels(machine, numbers)
+    lines += ["", *indented(table(levels, width - 2))] if len(levels) > 1 else []
     lines += ["", "  models", *indented(table([_feeds(machine, each) for each in models], width - 4), 4)]
     if machine.variants:
         plain = machine.name.partition("@")[0]
@@ -51,6 +54,11 @@ def one(machine: Machine, models: Sequence[Model], width: int) -> str:
 
 
 def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
+    meaning = f"{each.meaning} ({each.scope})" if each.scope else each.meaning
+    return [each.name, _value(each), each.kind, numbers.get(str(each.source), ""), meaning]
+
+
+def _value(each: Quantity) -> str:
     value = each.as_written
     if each.formula is not None:
         value = f"{format_si(each.value, '' if each.unit == '1' else each.unit)} = {each.as_written}"
@@ -58,8 +66,19 @@ def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
         value += f", {'doubles' if each.doubling > 0 else 'halves'} in {float(abs(each.doubling)):g} years"
     if each.error is not None:
         value += f" +- {_margin(each)}" + (" (standard error)" if each.kind == "fitted" else "")
-    meaning = f"{each.meaning} ({each.scope})" if each.scope else each.meaning
-    return [each.name, value, each.kind, numbers.get(str(each.source), ""), meaning]
+    return value
+
+
+def _levels(machine: Machine, numbers: Mapping[str, str]) -> list[list[str]]:
+    """A row for each level of caches: what is known of it, with kind and source."""
+    known = machine.quantities
+    held = {level: [known.get(f"{level}_{name}") for name in OF_LEVEL] for level in LEVELS}
+
+    def cell(each: Quantity | None) -> str:
+        return "-" if each is None else f"{_value(each)} ({each.kind}) {numbers.get(str(each.source), '')}".rstrip()
+
+    rows = [[level, *map(cell, row)] for level, row in held.items() if any(row)]
+    return [["level", *(f"{name} by cores" if name == "shared" else name for name in OF_LEVEL)], *rows]
 
 
 def _margin(each: Quantity) -> str:

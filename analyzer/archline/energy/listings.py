@@ -1,0 +1,148 @@
+"""Listings of a machine, as `lscpu` and `nvidia-smi` print them: rows of a key and a value, whatever their format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from archline.energy import rules
+from archline.language.diagnostics import error
+from archline.language.source import Source, Span, read_source
+from archline.records import field, record
+
+MAKES = {
+    "lscpu": "`LC_ALL=C lscpu -B > FILE` makes one, and `LC_ALL=C lscpu -C >> FILE` adds the lines of its caches",
+    "nvidia-smi": "`nvidia-smi -q > FILE` makes one",
+}
+"""The commands whose listings are read."""
+_NO_VALUES = ("", "-", "N/A", "[N/A]", "[Not Supported]", "None", "Unknown")
+_OTHER_TEXTS = {
+    r"\s*processor\s*:\s*\d": "it is /proc/cpuinfo",
+    r"# The following is the parsable|\s*CPU NODE ": "it is a table of `lscpu -e` or `lscpu -p`",
+    r"\s*\|\s*NVIDIA-SMI": "it is the table of `nvidia-smi` without `-q`",
+    r"NVIDIA-SMI has failed|No devices were found|.*command not found": "it is a message of failure",
+}
+
+
+@record
+class ListedRow:
+    """A row: its key, which begins with the sections that it is in (`Max Clocks/SM`), its value, its place.
+
+    Of several devices in a listing it is of that of this number.
+    """
+
+    key: str
+    value: str
+    span: Span
+    device: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.span.line}, {self.key}: {self.value}"
+
+    def number(self, unit: str = "") -> Fraction:
+        """A number above 0, with its unit behind it or alone. Raises ArchlineError (AL493)."""
+        found = re.fullmatch(rf"(\d{{1,15}}(?:[.,]\d{{1,6}})?)\s*(?:{unit})?", self.value)
+        if found is None or not (number := Fraction(found[1].replace(",", "."))):
+            raise self.refused(f"a number above 0{unit and f' of {unit}'}")
+        return number
+
+    def refused(self, wanted: str) -> Exception:
+        """The error for a value that is not what is wanted."""
+        hint = "take the listing as it was printed, or leave out this row"
+        message = f"`{self.key}` is `{self.value[:40]}`, which is not {wanted}"
+        return error(rules.LISTING, message, span=self.span, hint=hint)
+
+
+@record
+class Listing:
+    """A listing of a command: its rows that have a value, by their keys."""
+
+    command: str
+    source: Source
+    rows: dict[str, list[ListedRow]] = field(hash=False)
+
+    def refused(self, reason: str, line: int = 1) -> Exception:
+        """The error for a file that is not a listing of the command."""
+        span = Span(self.source, line, 1, line, len(self.source.lines[line - 1]) + 1)
+        message = f"`{self.source.path}` is not a listing of `{self.command}`: {reason}"
+        return error(rules.LISTING, message, span=span, hint=MAKES[self.command])
+
+
+def read_listing(path: Path, command: str) -> Listing:
+    """A listing of a command. Raises ArchlineError: AL493 for something else, AL001 to AL006 for what is no text."""
+    source = read_source(path)
+    listing = Listing(command, source, {})
+    for number, line in enumerate(source.lines, 1):
+        for pattern, what in _OTHER_TEXTS.items():
+            if re.match(pattern, line):
+                raise listing.refused(what, number)
+    if command == "lscpu":
+        rows = _json(source) if source.text.lstrip().startswith("{") else _text(source)
+    else:
+        rows = _sections(source) if re.search(r" : |<\w", source.text) else _columns(source)
+    for row in rows:
+        if row.value not in _NO_VALUES:
+            listing.rows.setdefault(row.key, []).append(row)
+    if not listing.rows:
+        raise listing.refused("it has no rows of a name and a value")
+    return listing
+
+
+def _row(source: Source, line: int, key: str, value: str, device: int = 0) -> ListedRow:
+    column = max(source.lines[line - 1].rfind(value), 0) + 1
+    return ListedRow(key, value, Span(source, line, column, line, column + max(len(value), 1)), device)
+
+
+def _text(source: Source) -> Iterator[ListedRow]:
+    """`lscpu`, and the table of `lscpu -C`, with rows `L1d ONE-SIZE`, ..."""
+    columns: list[str] = []
+    for number, line in enumerate(source.lines, 1):
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if "ONE-SIZE" in line:
+            columns = line.split()
+        elif colon:
+            yield _row(source, number, key, value)
+        elif len(cells := line.split()) == len(columns):
+            yield from (
+                _row(source, number, f"{cells[0]} {name}", cell) for name, cell in zip(columns, cells, strict=True)
+            )
+        elif cells:
+            # Flags go on in lines without a key.
+            yield _row(source, number, "Flags", line.strip())
+
+
+def _json(source: Source) -> Iterator[ListedRow]:
+    """`lscpu -J` and `lscpu -C -J`."""
+    name = ""
+    for found in re.finditer(r'"([\w-]+)"\s*:\s*(?:"([^"\n]*)"|([\w.]+))', source.text):
+        key, value = found[1], found[2] or found[3] or ""
+        if key in ("field", "name"):
+            name = value.removesuffix(":")
+        else:
+            number = source.text.count("\n", 0, found.start()) + 1
+            yield _row(source, number, name if key == "data" else f"{name} {key.upper()}", value)
+
+
+def _sections(source: Source) -> Iterator[ListedRow]:
+    """`nvidia-smi -q`, also with `-x`: sections by indentation, an outermost one for each device."""
+    above: list[tuple[int, str]] = []
+    device = 0
+    for number, line in enumerate(source.lines, 1):
+        depth, text = len(line) - len(line.lstrip()), line.strip()
+        above = [each for each in above if each[0] < depth]
+        if found := re.fullmatch(r"<(\w+)>(.*)</\w+>|(.+?)\s* : (.*)", text):
+            key, value = found[1] or found[3], found[2] or found[4] or ""
+            yield _row(source, number, "/".join([*(each for _, each in above), key]), value.strip(), device)
+        elif text and not text.startswith("</"):
+            above.append((depth, text.strip("<>")))
+            device += text.startswith(("GPU ", "<gpu "))
+
+
+def _columns(source: Source) -> Iterator[ListedRow]:
+    """`nvidia-smi --query-gpu=... --format=csv`; a unit may stand behind the name of a column."""
+    head, *rows = ([cell.strip() for cell in line.split(",")] for line in source.lines)
+    names = [each.partition(" [")[0] for each in head]
+    for number, cells in enumerate(rows, 2):
+        yield from (_row(source, number, name, cell, number) for name, cell in zip(names, cells, strict=False))

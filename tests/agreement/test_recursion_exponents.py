@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from functools import cache
 
 import pytest
@@ -18,6 +19,7 @@ from archline.claims.growth_of_cost import growth
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module
+from effort import drawn
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
 
 # n = 2^k in two parts of about half the exponent, p = 2^floor(k/2) and q = n/p.
@@ -77,6 +79,31 @@ def test_bounds_hold_the_recurrence_at_far_sizes(name: str, k: int) -> None:
         value = value_or_none(cost, {"n": 2**k})
         assert value is not None
         assert not list(outside(cost, value, {"n": 2**k}))
+
+
+@pytest.mark.parametrize("seed", range(drawn(24)))
+def test_loops_of_a_few_iterations_more_or_less_than_a_power(seed: int) -> None:
+    """Each level of a recursion by halves has parallel loops of a*n/b + c iterations: the span is of order log2(n)^2."""
+    source = random.Random(seed)
+    loops = [
+        f"parallel for i in {source.randint(0, 2)}..{source.choice((1, 1, 2, 3))}*n//{source.choice((1, 2, 4))}"
+        f" {source.choice('+-')} {source.randint(0, 2)}:\n            pass"
+        for _ in range(source.randint(1, 3))
+    ]
+    loops.insert(source.randrange(len(loops) + 1), "main(x[0..n//2])")
+    body = "\n        ".join(loops)
+    text = "algorithm main(x: inout real[n]):\n    where n is power of 2\n    ensures span is O(log2(n)^2)\n"
+    module = load_text(
+        f"{text}    ensures span is O(log2(n))\n    if n > {source.choice((4, 8, 11))}:\n        {body}\n"
+    )
+    algorithm = module.algorithms["main"]
+    costs = derive(module, algorithm)
+    right, wrong = decide(module, algorithm, costs)
+    assert right.outcome == "holds", body
+    assert wrong.outcome != "holds", body
+    for k in range(9):
+        ran = execute(module, algorithm, {"x": [0.0] * 2**k}, compiled=False, races=False)
+        assert not list(disagreements(costs, executed(ran.counts), ran.sizes)), body
 
 
 @pytest.mark.parametrize("parts", [2, 3, 4])

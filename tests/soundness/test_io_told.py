@@ -19,7 +19,7 @@ from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
 from effort import drawn
-from io_points import LINES, Subject, arrays, kernel, loops, parities, stencils, strides, tiles, triangles
+from io_points import LINES, Subject, arrays, kernel, loops, parities, stencils, strides, tiles, triangles, whole_tiles
 from stdlib_cases import CASES
 
 
@@ -52,7 +52,7 @@ def test_the_library(target: str) -> None:
     assert_subject(kernel(target, CASES[target]), random.Random(target), 3)
 
 
-@pytest.mark.parametrize("kind", [loops, arrays, strides, stencils, parities, triangles, tiles])
+@pytest.mark.parametrize("kind", [loops, arrays, strides, stencils, parities, triangles, tiles, whole_tiles])
 def test_generated_programs(kind: Callable[[int], Subject]) -> None:
     source = random.Random(kind.__name__)
     for seed in range(drawn(20)):

@@ -42,7 +42,7 @@ from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
 from stencil_programs import stencil_program_from_seed
 from stride_programs import stride_program_from_seed
-from tile_programs import tile_program_from_seed
+from tile_programs import WHOLE, product_by_whole_tiles, tile_program_from_seed
 from triangle_programs import triangle_program_from_seed
 from walk_programs import walk_program_from_seed
 
@@ -380,6 +380,20 @@ def tiles(number: int) -> Subject:
         return {"n": source.randint(1, source.choice((6, 17, 24))), **steps}
 
     return _of_sizes(f"tiles {number}", tile_program_from_seed(number), sizes)
+
+
+def whole_tiles(number: int) -> Subject:
+    """A product of matrices by tiles none of which is cut short, written in the way of a seed."""
+    source = random.Random(number)
+    inner = "".join(source.sample("ijq", 3))
+    layouts = tuple(source.choice(("", "", " colmajor")) for _ in "ABC")
+    program = product_by_whole_tiles(sorted(WHOLE)[number % len(WHOLE)], inner, layouts)
+
+    def sizes(source: random.Random) -> Sizes:
+        b, k = source.choice((1, 2, 3, 4, 5, 8)), source.randint(1, 4)
+        return {"n": k * b, "b": b, "k": k}
+
+    return _of_sizes(f"whole tiles {number}", program, sizes)
 
 
 def indices(number: int) -> Subject:

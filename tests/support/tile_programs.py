@@ -19,6 +19,33 @@ def tile_program_from_seed(seed: int) -> ArrayProgram:
     return ArrayProgram("\n".join(lines) + "\n", dict.fromkeys("AB", ("n", "n")), ("n", "b", "c"))
 
 
+WHOLE = {
+    "b divides n, and tiles are counted": ("b divides n", "0..n//b", "{0}{0}*b + {0}", "0..b"),
+    "b divides n, and loops step by b": ("b divides n", "0..n step b", "{0}", "{0}{0}..{0}{0} + b"),
+    "n is k tiles": ("n == k*b", "0..k", "{0}{0}*b + {0}", "0..b"),
+}
+"""How whole tiles are written: the facts, the loops over tiles, a subscript, and the loops within tiles."""
+
+
+def product_by_whole_tiles(
+    way: str, inner: str = "ijq", layouts: tuple[str, str, str] = ("", "", ""), ensures: str = ""
+) -> ArrayProgram:
+    """C += A B of n by n by tiles of b by b, with the loops within tiles in some order."""
+    facts, tiles, subscript, within = WHOLE[way]
+    i, j, q = (subscript.format(name) for name in "ijq")
+    loops = [f"for {name}{name} in {tiles}:" for name in "ijq"]
+    loops += [f"for {name} in {within.format(name)}:" for name in inner]
+    body = [f"C[{i}, {j}] += A[{i}, {q}]*B[{q}, {j}]"]
+    for line in reversed(loops):
+        body = [line, *indented(body)]
+    arrays = [f"{name}: inout real[n, n]{layout}" for name, layout in zip("ABC", layouts, strict=True)]
+    sizes = ["b", *(["k"] if "k*b" in facts else [])]
+    head = ", ".join([*arrays, *(f"{name}: size" for name in sizes)])
+    given = [f"where {facts}", *([f"ensures {ensures}"] if ensures else [])]
+    lines = [f"algorithm main({head}):", *indented([*given, *body])]
+    return ArrayProgram("\n".join(lines) + "\n", dict.fromkeys("ABC", ("n", "n")), ("n", *sizes))
+
+
 def _nest(source: random.Random) -> Lines:
     """Loops over tiles, then loops within them, some of them over all, in any order."""
     names = ["i", "j", "k"][: source.choice((2, 2, 3))]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import permutations, product
+
 import pytest
 
 import archline as al
+from effort import some
+from tile_programs import WHOLE, product_by_whole_tiles
 
 ROWS = """
 algorithm f(A: real[n, m], B: real[m, p], C: inout real[n, p]):
@@ -59,3 +63,13 @@ def test_quotients_by_sizes_are_compared_as_numbers() -> None:
         x[i] = 2.0*x[i]
 """
     assert [each.outcome for each in al.loads(text)["scale"].cost().ensures] == ["holds", "holds", "fails"]
+
+
+@pytest.mark.parametrize(("inner", "way"), some([*product(map("".join, permutations("ijq")), sorted(WHOLE))]))
+def test_a_block_stays_in_cache_however_whole_tiles_are_written(inner: str, way: str) -> None:
+    """A block of each matrix has b*(ceil(b/L) + 1) lines at most; all three are fetched once for each of (n/b)^3."""
+    least = {"Z >= 10*b^2, b >= L": True, "Z >= 3*b, b >= L": False}
+    for cache, holds in least.items():
+        text = product_by_whole_tiles(way, inner, ensures=f"io is O(n^3/(b*L) + n^2/L) when {cache}").text
+        (verdict,) = al.loads(text)["main"].cost().ensures
+        assert (verdict.outcome == "holds") is holds, text

@@ -126,7 +126,7 @@ def largest_in(exact: Product | None, count: Callable[[], Product], chain: Chain
         known = None
     if exact is None or known is None:
         return count().at_most(chain)
-    if _LINE.names <= exact.value.names - known.value.names:
+    if _in_lines(exact.value) and not _in_lines(known.value):
         # The difference of two floors was bounded by words.
         with suppress(UnboundedError):
             return count().at_most(chain)
@@ -137,6 +137,12 @@ def total_in(exact: Product | None, count: Callable[[], Product], chain: Chain) 
     """At least the sum over all iterations, in the same way. Raises UnboundedError."""
     found = None if exact is None else exact.added_over(chain)
     return count().over(chain) if found is None else found
+
+
+def _in_lines(value: Poly) -> bool:
+    """Whether more lines of L words make it larger, as in floor((n + b)/L) - floor(n/L)."""
+    rising = (term for term, coefficient in value.terms.items() if coefficient > 0)
+    return any(_LINE.names <= atom.names for term in rising for atom, _ in term)
 
 
 def _uncapped(value: Poly) -> Poly:

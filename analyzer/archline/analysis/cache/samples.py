@@ -85,8 +85,9 @@ def _machine(line: int) -> dict[str, int]:
 
 
 def _near(scales: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Sizes of given scales, then others, the nearest first."""
+    """Sizes of given scales, then others, the nearest first: powers of 2 divide each other."""
     yield scales
+    yield [2 ** round(log2(scale)) for scale in scales]
     middle = max(scales, default=1)
     others = sorted(OTHERS, key=lambda other: abs(log2(other / middle)))
     yield from ((other,) * len(scales) for other in others)

@@ -363,11 +363,11 @@ class Caller:
         if name not in self.facts.bounds:
             whole = self._halved(atom.argument)
             lower, upper = [Poly.constant(0)], []
-            for reference in self.references:
+            for reference in (*self.references, *_powers_in(atom.argument)):
                 above, below = (
                     self._halvings(atom.argument, reference) if whole is None else self._beside(whole, reference)
                 )
-                logarithm = a.ceil_log2(reference)
+                logarithm = self.facts.simplify(a.ceil_log2(reference))
                 if above is not None and above == below:
                     self._known[name] = logarithm - above
                     return self._known[name]
@@ -426,6 +426,13 @@ class Caller:
             if below is not None and not smaller:
                 break
         return above, below
+
+
+def _powers_in(value: Poly) -> Iterator[Poly]:
+    """The powers of two in a value, of whose exponents nothing is a reference, and larger ones with these exponents."""
+    for power in map(Poly.of_atom, value.atoms_within()):
+        if a.exponent_of_two(power) is not None:
+            yield from (power, power.scaled(1 << MAX_HALVINGS))
 
 
 def _counts_halvings(atom: Atom) -> bool:

@@ -110,7 +110,9 @@ def _parts(kept: Kept, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     row = -(-extents.pop(kept.along) // LINE)
     yield "{}", prod(extents) * row
     yield "half of {}", prod(extents) * row / 2
-    blocks = sorted(kept.held.names - CACHE - {name for extent in kept.extents for name in extent.names})
+    # Of k*b rows, b may be those of a block.
+    whole = {name for extent in kept.extents for name in extent.names if extent.names == {name}}
+    blocks = sorted(kept.held.names - CACHE - whole)
     sides = [(name, point[name], -(-point[name] // LINE)) for name in blocks]
     if not extents:
         yield from (("a block of {}", wide) for _, _, wide in sides)

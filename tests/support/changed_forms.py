@@ -72,8 +72,10 @@ def changed_numbers(row: PrintedRow) -> Iterator[str]:
 
 def changed_units(row: PrintedRow) -> Iterator[str]:
     yield f"{row.printed}/s"
-    if "bit" in row.printed or "B" in row.printed:
-        yield row.printed.replace("bit", "B") if "bit" in row.printed else row.printed.replace("B", "bit")
+    for unit, other in (("bit", "B"), ("B", "word")):
+        if unit in row.printed:
+            yield row.printed.replace(unit, other)
+            break
 
 
 def changed_claims(row: PrintedRow) -> Iterator[str]:
@@ -85,6 +87,8 @@ def changed_claims(row: PrintedRow) -> Iterator[str]:
 
 
 def changed_orders(row: PrintedRow) -> Iterator[str]:
-    for name in sorted(set(s.names(row.expr))):
-        yield f"({written(row.expr)})*{name}"
-        yield f"({written(row.expr)})/{name}"
+    for name in sorted(set(s.names(row.expr)) or {"Z"}):
+        if row.text("relation", "Theta") != "O":
+            yield f"({written(row.expr)})*{name}"
+        if row.text("relation", "Theta") != "Omega":
+            yield f"({written(row.expr)})/{name}"

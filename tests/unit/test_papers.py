@@ -10,7 +10,7 @@ import pytest
 
 import archline as al
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
-from archline.papers.recipes import RECIPES
+from archline.papers.recipes import derive
 from archline.papers.report import Rederived
 from archline.resources import resource
 from changed_forms import changes
@@ -33,7 +33,7 @@ def rows(name: str, verdict: str) -> list[Finding]:
 
 def again(found: Finding, text: str) -> Finding:
     """The finding of the same row that prints another text."""
-    return RECIPES[found.row.kind].derive(found.row.printing(text))
+    return derive(found.row.printing(text))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,7 +92,7 @@ WRONG = {
         "did you mean `linear`?",
     ),
     "no number": (ROW.replace("limit", "cell").replace("of =", "rule ="), 4, "`a + b` is no number with a unit", ""),
-    "no machine": (ROW + '[numbers]\nmachine = "none"\n', 7, "there is no machine `none`", ""),
+    "no machine": (ROW + '[numbers]\nmachine = "none"\n', 6, "there is no machine `none`", ""),
 }
 
 

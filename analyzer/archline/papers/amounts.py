@@ -12,7 +12,6 @@ from archline.records import record
 
 _AMOUNT = re.compile(rf"({NUMERAL})\s*(.*)")
 _BIT = re.compile(r"\b([kMGTP]?)bit\b")
-PREFIXES = ("", "k", "M", "G", "T", "P", "m", "u", "n", "p", "f")
 
 
 @record

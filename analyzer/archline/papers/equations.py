@@ -17,7 +17,7 @@ from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, compared, shown_relation
-from archline.papers.rows import RELATIONS, PrintedRow
+from archline.papers.rows import PrintedRow, both_sides
 from archline.records import replace
 
 ONE = parse_expression("1", "1")
@@ -34,13 +34,13 @@ def model(row: PrintedRow) -> Finding:
     energy = " + ".join(f"({each})" for each in chosen.energy.values())
     whole = {"energy": energy, "power": f"({energy})/time", "time": chosen.time, **chosen.definitions}
     given = {**dict.fromkeys(CONSTANTS, ONE), **row.formulas("with")}
-    asked = _both_sides(
+    asked = both_sides(
         row.formula("of"), lambda each: forms.names_within(each, {k: parsed(v) for k, v in whole.items()})
     )
     lacking = [name for name in sorted(_names(asked)) if name in METRICS and name not in given]
     if lacking:
         raise row.wrong(rules.ROW_FORM, f"recipe `model` lacks `{lacking[0]}` in its input `with`", "of")
-    derived = _both_sides(asked, lambda each: substituted(each, given))
+    derived = both_sides(asked, lambda each: substituted(each, given))
     shown = ", ".join(f"{name} = {format_expression(each)}" for name, each in row.formulas("with").items())
     return compared(
         row, derived, (f"{row.text('of')} of model `{chosen.name}`: {shown_relation(asked)}", f"with {shown}")
@@ -50,7 +50,7 @@ def model(row: PrintedRow) -> Finding:
 def limit(row: PrintedRow) -> Finding:
     """Another row, or a form, with some of its names set."""
     origin, given = _derived(row, "of"), row.formulas("with")
-    derived = _both_sides(origin, lambda each: substituted(each, given))
+    derived = both_sides(origin, lambda each: substituted(each, given))
     shown = ", ".join(f"{name} = {format_expression(each)}" for name, each in given.items())
     return compared(row, derived, (f"{row.text('of')}: {shown_relation(origin)}", f"with {shown}"))
 
@@ -166,17 +166,10 @@ def _derived(row: PrintedRow, key: str) -> s.Expr:
     other = row.other(key)
     if other is None:
         return row.formula(key)
-    from archline.papers.recipes import RECIPES
+    from archline.papers.recipes import derive
 
-    found = RECIPES[other.kind].derive(other)
+    found = derive(other)
     return row.parsed(found.derived, key) if found.derived else other.expr
-
-
-def _both_sides(expr: s.Expr, change: Any) -> s.Expr:
-    if isinstance(expr, s.Binary) and expr.op in RELATIONS:
-        return replace(expr, left=change(expr.left), right=change(expr.right))
-    changed: s.Expr = change(expr)
-    return changed
 
 
 def _names(expr: s.Expr) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The recipes by name, with the inputs that each needs and may have."""
+"""The recipes by name: each a function that derives a row, the inputs that it needs, and those that it may have."""
 
 from __future__ import annotations
 
@@ -8,33 +8,25 @@ from types import MappingProxyType
 from archline.papers import equations, tables, words
 from archline.papers.findings import Finding
 from archline.papers.rows import PrintedRow
-from archline.records import record
 
-
-@record
-class Recipe:
-    """A function that derives a row, the inputs that it needs, and those that it may have."""
-
-    derive: Callable[[PrintedRow], Finding]
-    needs: tuple[str, ...]
-    takes: tuple[str, ...] = ()
-
-
-RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {
-        "model": Recipe(equations.model, ("printed", "model", "of"), ("with",)),
-        "limit": Recipe(equations.limit, ("printed", "of"), ("with",)),
-        "optimum": Recipe(
-            equations.optimum,
-            ("printed", "over"),
-            ("minimise", "maximise", "equation", "root", "value", "coefficient", "leading"),
-        ),
-        "cell": Recipe(tables.cell, ("rule",), ("inputs", "machines", "without", "quantity", "by_machine")),
-        "units": Recipe(tables.units, ("printed", "rule"), ("units", "inputs", "machines", "quantity", "gives")),
-        "crossing": Recipe(tables.crossing, ("printed", "left", "right", "over", "between"), ("inputs", "machines")),
-        "claim": Recipe(words.claim, ("printed",), ("where", "machines", "without", "inputs", "by_machine")),
-        "growth": Recipe(words.growth, ("printed",), ("form", "use", "cost", "relation", "order", "where")),
-        "run": Recipe(words.run, ("printed", "runs"), ("cases", "machines", "without")),
-    }
+_OPTIMUM = ("minimise", "maximise", "equation", "root", "value", "coefficient", "leading")
+_OF_TABLES = ("inputs", "machines", "without", "by_machine")
+_RECIPES: dict[str, tuple[Callable[[PrintedRow], Finding], tuple[str, ...], tuple[str, ...]]] = {
+    "model": (equations.model, ("printed", "model", "of"), ("with",)),
+    "limit": (equations.limit, ("printed", "of"), ("with",)),
+    "optimum": (equations.optimum, ("printed", "over"), _OPTIMUM),
+    "cell": (tables.cell, ("rule",), ("quantity", *_OF_TABLES)),
+    "units": (tables.units, ("printed", "rule"), ("units",)),
+    "crossing": (tables.crossing, ("printed", "left", "right", "over", "between"), _OF_TABLES),
+    "claim": (words.claim, ("printed",), ("where", "cases", *_OF_TABLES)),
+    "growth": (words.growth, ("printed",), ("form", "use", "cost", "relation", "where")),
+    "run": (words.run, ("printed", "runs"), ("cases", *_OF_TABLES)),
+}
+INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {name: (needs, takes) for name, (_, needs, takes) in _RECIPES.items()}
 )
-KEYS = {name: (each.needs, each.takes) for name, each in RECIPES.items()}
+
+
+def derive(row: PrintedRow) -> Finding:
+    """What the recipe of a row finds."""
+    return _RECIPES[row.kind][0](row)

@@ -8,7 +8,7 @@ from typing import Any
 from archline.language.diagnostics import did_you_mean, error
 from archline.papers import rules
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
-from archline.papers.recipes import KEYS, RECIPES
+from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
 from archline.records import record, replace
@@ -49,7 +49,7 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     Raises ArchlineError (AL610 to AL614) for what cannot be read.
     """
     known = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
-    read = tuple(read_paper(name, KEYS) for name in names or known)
+    read = tuple(read_paper(name, INPUTS) for name in names or known)
     asked = [row for paper in read for row in paper.rows if place is None or row.place == place]
     if place is not None and not asked:
         places = list(dict.fromkeys(row.place for paper in read for row in paper.rows))
@@ -63,7 +63,7 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
 
 def derived(row: PrintedRow) -> list[Finding]:
     """The findings of a row: one, or one for each cell of its column."""
-    found = [RECIPES[row.kind].derive(each) for each in column(row)]
+    found = [derive(each) for each in column(row)]
     if row.has("quantity") and row.kind == "cell":
         wrong = [each.row.text("machines").rpartition("/")[2] for each in found if each.verdict == DIFFERS]
         said = f" (of {len(found)} cells of the column, {len(wrong)}: {', '.join(wrong)})"
@@ -126,7 +126,7 @@ def _row(found: Finding, width: int, explain: bool) -> Iterator[str]:
         return
     yield from (f"    {each}" for each in wrap(line.strip(), width - 4))
     said = [("quote", f'"{row.quote}"' if row.quote else ""), ("printed", row.printed), ("derived", found.derived)]
-    said += [("defined", ", ".join(f"{name} = {each}" for name, each in row.texts("define").items()))]
+    said += [("defined", ", ".join(f"{name} = {each}" for name, each in row.table("define").items()))]
     said += [("step", each) for each in found.steps] + [("assumes", each) for each in row.assumes]
     said += [("witness", str(found.witness) if found.witness else "")]
     for name, each in said:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from archline.energy.machine_files import documents
 from archline.energy.machines import Machine, machine, machine_names
-from archline.energy.quantities import CONSTANTS
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
@@ -24,10 +23,12 @@ from archline.papers.forms import names_within
 from archline.records import field, record, replace
 from archline.resources import resource
 
+KEYS = ("title", "document", "numbers", "tables", "row", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
 COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "define", "at")
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
+Input = TypeVar("Input", str, list[Any], dict[str, Any])
 _PLACE = re.compile(r"\(\d+\w?\)|section .*|Table .*", re.IGNORECASE)
 _QUANTIFIED = re.compile(rf"({'|'.join(QUANTIFIERS)}):\s*(.*)", re.DOTALL)
 
@@ -50,11 +51,6 @@ class PrintedRow:
         """The row with another text in place of the printed one, and of the parts that it is defined by."""
         inputs = {key: value for key, value in self.inputs.items() if key != "define"}
         return replace(self, printed=text, inputs=inputs)
-
-    @property
-    def span(self) -> Span | None:
-        """Where the row stands."""
-        return self.paper.places.span(self.path)
 
     # The printed text
     @property
@@ -81,40 +77,30 @@ class PrintedRow:
         return self.read_amount(self.printed, "printed")
 
     # Inputs
+    def _given(self, key: str, kind: type[Input], default: Input | None) -> Input:
+        """An input of a type. Raises ArchlineError (AL612)."""
+        value = self.inputs.get(key, default)
+        if isinstance(value, kind):
+            return value
+        wanted = {str: "text", list: "list", dict: "table"}[kind]
+        message = f"the row has no {wanted} `{key}`" if value is None else f"`{key}` is no {wanted}"
+        raise self.wrong(rules.ROW_FORM, message, key)
+
     def has(self, key: str) -> bool:
         """Whether the row gives an input."""
         return key in self.inputs
 
     def text(self, key: str, default: str | None = None) -> str:
-        """An input that is a text. Raises ArchlineError (AL612)."""
-        value = self.inputs.get(key, default)
-        if isinstance(value, str):
-            return value
-        raise self.wrong(
-            rules.ROW_FORM, f"the row has no text `{key}`" if value is None else f"`{key}` is no text", key
-        )
-
-    def texts(self, key: str) -> Mapping[str, str]:
-        """An input that is a table of texts."""
-        value = self.inputs.get(key, {})
-        if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
-            return value
-        raise self.wrong(rules.ROW_FORM, f"`{key}` is no table of texts", key, f'write {key} = {{ NAME = "..." }}')
-
-    def listed(self, key: str) -> Sequence[str]:
-        """An input that is a list of texts, or one text."""
-        value = self.inputs.get(key, [])
-        value = [value] if isinstance(value, str) else value
-        if isinstance(value, list) and all(isinstance(each, str) for each in value):
-            return value
-        raise self.wrong(rules.ROW_FORM, f"`{key}` is no list of texts", key)
+        """An input that is a text. Raises ArchlineError (AL612), as the others do."""
+        return self._given(key, str, default)
 
     def table(self, key: str) -> Mapping[str, Any]:
-        """An input that is a table of tables."""
-        value = self.inputs.get(key, {})
-        if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
-            return value
-        raise self.wrong(rules.ROW_FORM, f"`{key}` is no table of tables", key)
+        """An input that is a table, empty where there is none."""
+        return self._given(key, dict, {})
+
+    def listed(self, key: str) -> list[str]:
+        """An input that is a list, or one text."""
+        return [self.text(key)] if isinstance(self.inputs.get(key), str) else self._given(key, list, [])
 
     def formula(self, key: str) -> s.Expr:
         """An input that is a form or a relation, with the row's definitions put in."""
@@ -122,7 +108,7 @@ class PrintedRow:
 
     def formulas(self, key: str) -> dict[str, s.Expr]:
         """An input that is a table of forms."""
-        return {name: self.parsed(text, key) for name, text in self.texts(key).items()}
+        return {name: self.parsed(text, key) for name, text in self.table(key).items()}
 
     def facts(self, key: str) -> list[s.Expr]:
         """An input that is a list of relations."""
@@ -132,26 +118,30 @@ class PrintedRow:
         """A form or a relation, with the row's definitions put in. Raises ArchlineError (AL613)."""
         try:
             (found,) = parse_facts(text, key)
-            defined = {name: parse_expression(each, "define") for name, each in self.texts("define").items()}
-        except (ArchlineError, ValueError) as problem:
+            defined = {name: parse_expression(each, "define") for name, each in self.table("define").items()}
+            return both_sides(found, lambda each: names_within(each, defined))
+        except (ArchlineError, ValueError, AttributeError) as problem:
             reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else "it is not one form"
             raise self.wrong(rules.ROW_FORMULA, f"`{text}` cannot be read: {reason}", key) from None
-        if isinstance(found, s.Binary) and found.op in RELATIONS:
-            return replace(found, left=names_within(found.left, defined), right=names_within(found.right, defined))
-        if isinstance(found, s.IsPower | s.IsSquare | s.Divides):
-            raise self.wrong(rules.ROW_FORMULA, f"`{text}` is neither a form nor a relation", key)
-        return names_within(found, defined)
 
     def read_amount(self, text: str, key: str) -> Printed:
         """A number with its unit. Raises ArchlineError (AL613)."""
-        found = read_amount(text)
+        found = read_amount(text) if isinstance(text, str) else None
         if found is None:
             raise self.wrong(rules.ROW_FORMULA, f"`{text}` is no number with a unit", key, 'write "25.60 GB/s"')
         return found
 
-    def amounts(self, key: str) -> dict[str, Printed]:
-        """An input that is a table of printed numbers."""
-        return {name: self.read_amount(text, key) for name, text in self.texts(key).items()}
+    def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, Printed]:
+        """Printed numbers by name."""
+        return {name: self.read_amount(text, key) for name, text in texts.items()}
+
+    def cases(self) -> Mapping[str, Mapping[str, Any]]:
+        """The cases of a claim: a table, or one of the paper's `[tables]` by name; else one without a name."""
+        own = self.inputs.get("cases", {"": {}})
+        if isinstance(own, str) and own not in self.paper.tables:
+            hint = did_you_mean(own, self.paper.tables)
+            raise self.wrong(rules.ROW_FORM, f"the paper has no table `{own}`", "cases", hint)
+        return self.paper.tables[own] if isinstance(own, str) else self.table("cases") or {"": {}}
 
     def machines(self) -> list[Machine]:
         """The machines that the row names, or those of a folder, `scaling/*`. Raises ArchlineError (AL45x)."""
@@ -174,11 +164,8 @@ class PrintedRow:
     @cached_property
     def numbers(self) -> Mapping[str, Fraction]:
         """The paper's own numbers, and those that the row has for them."""
-        return self.values(self.texts("at"))
-
-    def values(self, texts: Mapping[str, str]) -> Mapping[str, Fraction]:
-        """The paper's own numbers, with others in their place."""
-        return {**self.paper.numbers, **{name: self.read_amount(each, "at").value for name, each in texts.items()}}
+        own = self.amounts(self.table("at"), "at")
+        return {**self.paper.numbers, **{name: each.value for name, each in own.items()}}
 
     def other(self, key: str = "of") -> PrintedRow | None:
         """The row whose name or place an input is."""
@@ -192,7 +179,8 @@ class PrintedRow:
 
     def wrong(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
         """The error about a part of the row, with its place."""
-        span = self.paper.places.span((*self.path, key)) or self.span
+        source = self.paper.source
+        span = self.paper.places.span((*self.path, key)) or Span(source, 1, 1, 1, len(source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says how rows are written"
         return error(
             rule, f"{self.paper.name} {self.place}: {message}", span=span, path=self.paper.source.path, hint=hint
@@ -210,6 +198,7 @@ class Paper:
     places: Places
     numbers: Mapping[str, Fraction]
     rows: list[PrintedRow] = field(default_factory=list)
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     left_out: tuple[tuple[str, str], ...] = ()
 
 
@@ -223,25 +212,21 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         hint = did_you_mean(name, PAPERS) or f"the papers are {', '.join(PAPERS)}"
         raise error(rules.UNKNOWN_PAPER, f"there is no paper `{name}`", hint=hint)
     source = read_source(path)
-    places = Places(source)
     data = parsed(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
-    span = Span(source, 1, 1, 1, len(source.lines[0]) + 1)
-    for key in data:
-        if key not in ("title", "document", "numbers", "row", "left_out"):
-            hint = "the keys are `title`, `document`, tables `[numbers]`, `[[row]]` and `[[left_out]]`"
-            raise error(rules.ROW_FORM, f"a paper has no `{key}`", span=places.span((key,)) or span, hint=hint)
-    left = tuple((str(each.get("place")), str(each.get("reason"))) for each in data.get("left_out", []))
-    citation = documents().get(str(data.get("document")), "")
-    paper = Paper(path.stem, str(data.get("title", path.stem)), citation, source, places, {}, left_out=left)
-    first = PrintedRow(paper, "numbers", "", "", {"numbers": dict(data.get("numbers", {}))}, ("numbers",))
-    given = dict(first.texts("numbers"))
-    own = (
-        first.machine(given.pop("machine"), "machine").values
-        if "machine" in given
-        else {each: Fraction(1) for each in CONSTANTS}
+    paper = Paper(path.stem, "", "", source, Places(source), {})
+    head = PrintedRow(paper, "", "", "", data, ())
+    for key in set(data) - {*KEYS}:
+        raise head.wrong(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")
+    given = dict(head.table("numbers"))
+    own = head.machine(given.pop("machine"), "numbers").values if "machine" in given else {}
+    paper = replace(
+        paper,
+        title=head.text("title", path.stem),
+        citation=documents().get(head.text("document", ""), ""),
+        numbers={**own, **{key: each.value for key, each in head.amounts(given, "numbers").items()}},
+        tables=head.table("tables"),
+        left_out=tuple((each["place"], each["reason"]) for each in data.get("left_out", [])),
     )
-    numbers = {**own, **{each: first.read_amount(text, each).value for each, text in given.items()}}
-    paper = replace(paper, numbers=numbers)
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
         try:
@@ -255,10 +240,10 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
 
 
 def _row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
-    place = str(table.get("place", f"row {int(path[1]) + 1}"))
-    row = PrintedRow(paper, place, str(table.get("kind", "")), str(table.get("printed", "")), table, path)
-    for key in ("place", "kind"):
-        row.text(key)
+    row = PrintedRow(paper, str(table.get("place", "")), "", "", table, path)
+    place, kind = row.text("place"), row.text("kind")
+    printed, subject, quote = (row.text(key, "") for key in ("printed", "subject", "quote"))
+    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(row.listed("assumes")))
     if row.kind not in keys:
         hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
         raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
@@ -270,5 +255,15 @@ def _row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Ma
         if key not in (*COMMON, *needed, *more):
             hint = did_you_mean(key, (*needed, *more, *COMMON)) or f"its inputs are {', '.join((*needed, *more))}"
             raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
-    assumes = tuple(row.listed("assumes"))
-    return replace(row, subject=row.text("subject", ""), quote=row.text("quote", ""), assumes=assumes)
+    return row
+
+
+def both_sides(expr: s.Fact, change: Callable[[s.Expr], s.Expr]) -> s.Expr:
+    """A form changed, or both sides of a relation. Raises ValueError for what is neither."""
+    match expr:
+        case s.Binary(op=op, left=left, right=right) if op in RELATIONS:
+            return replace(expr, left=change(left), right=change(right))
+        case s.IsPower() | s.IsSquare() | s.Divides():
+            raise ValueError
+        case _:
+            return change(expr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
@@ -15,12 +14,12 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.papers import rules
-from archline.papers.amounts import PREFIXES, Printed, parsed_unit
+from archline.papers.amounts import Printed, parsed_unit
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
-_PREFIX = re.compile(r"^[kMGTPmunpf]?(?=(?:bit|B|J|W|Hz|s|flop|op|word)\b)")
+CLOSE = Fraction(1, 100)
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
@@ -46,6 +45,14 @@ def cell(row: PrintedRow) -> Finding:
     return Finding(row, DIFFERS, derived, reason, steps, within, witness)
 
 
+def _ratio(ratio: Fraction) -> str:
+    """How many times a number is what follows, and what that is the trace of."""
+    traces = {Fraction(8): "bits for bytes", Fraction(1, 8): "bytes for bits", Fraction(4): "words for bytes"}
+    traces |= {Fraction(1000) ** power: "another prefix" for power in (-3, -2, -1, 1, 2, 3)}
+    found = next((said for each, said in traces.items() if abs(ratio / each - 1) < CLOSE), "")
+    return f"{short(ratio)} times that" + (f": {found}?" if found else "")
+
+
 def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
     """The printed numbers of these names but one: the row's own, those of its machine, and constants."""
     found = {name: Printed(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
@@ -53,7 +60,7 @@ def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[st
         found |= {
             name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
         }
-    found |= row.amounts("inputs")
+    found |= row.amounts(row.table("inputs"), "inputs")
     if lacking := sorted(names - {*found, unknown}):
         raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
     return {name: found[name] for name in sorted(names - {unknown})}
@@ -75,7 +82,7 @@ def column(row: PrintedRow) -> Iterator[PrintedRow]:
     quantity = row.text("quantity")
     for machine in row.machines():
         if quantity in machine.quantities:
-            own = {**row.texts("inputs"), **row.table("by_machine").get(machine.name, {})}
+            own = {**row.table("inputs"), **row.table("by_machine").get(machine.name, {})}
             given = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/"), "inputs": own}
             yield replace(
                 row, printed=as_printed(machine, quantity), inputs=given, subject=f"{quantity}, {machine.title}"
@@ -95,17 +102,13 @@ def _number(row: PrintedRow, value: Fraction) -> s.Expr:
 
 
 def units(row: PrintedRow) -> Finding:
-    """A printed unit against the dimension of a formula; or, with `gives`, the unit with which a number gives another
-    that is printed too.
-    """
+    """A printed unit against the dimension of a formula."""
     rule = row.formula("rule")
-    if row.has("gives"):
-        return _by_magnitude(row, rule)
     unit = parsed_unit(row.printed)
     if unit is None:
         raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is no unit", "printed")
     try:
-        needed = dimension_of(rule, {name: dimension(text) for name, text in row.texts("units").items()})
+        needed = dimension_of(rule, {name: dimension(text) for name, text in row.table("units").items()})
     except ArchlineError as problem:
         raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
     said = f"{format_expression(rule)} is in {needed}"
@@ -118,29 +121,6 @@ def units(row: PrintedRow) -> Finding:
 def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
     """By what a number of a dimension changes where each base unit becomes smaller by a prime of its own."""
     return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
-
-
-def _by_magnitude(row: PrintedRow, rule: s.Expr) -> Finding:
-    printed, target, name = row.amount, row.read_amount(row.text("gives"), "gives"), row.text("quantity")
-    known = inputs(row, names_in(rule), name)
-
-    def given(unit: str) -> Fraction:
-        return _value(row, rule, {**known, name: row.read_amount(f"{printed.numeral} {unit}", "printed")}).middle
-
-    others = [printed.unit, printed.unit.replace("bit", "B"), re.sub(r"B\b", "bit", printed.unit)]
-    tried = others + [_PREFIX.sub(prefix, each) for each in others for prefix in PREFIXES]
-    fits = [unit for unit in tried if parsed_unit(unit) is not None and target.shows(given(unit))]
-    steps = (f"{format_expression(rule)} is {short(given(printed.unit))} with {row.printed}",)
-    if not fits:
-        return Finding(row, UNDECIDED, "", f"{row.text('gives')} follows with no unit that was tried", steps)
-    derived = f"{printed.numeral} {fits[0]}"
-    if fits[0] == printed.unit:
-        return Finding(row, EQUAL, derived, "", steps)
-    at = {**{key: each.value for key, each in known.items()}, name: printed.value}
-    witness = Witness(rule, _number(row, target.value), at, target.half)
-    return Finding(
-        row, DIFFERS, derived, f"{row.text('gives')}, printed too, follows from {derived}", steps, witness=witness
-    )
 
 
 def crossing(row: PrintedRow) -> Finding:

@@ -25,13 +25,21 @@ Case = tuple[str, Mapping[str, Fraction]]
 
 
 def claim(row: PrintedRow) -> Finding:
-    """A relation for every, for some or for no case: a machine of a table, or values of its symbols."""
-    relation = _relation(row)
-    if not row.has("machines"):
-        return _over_symbols(row, relation, [each for each in row.facts("where") if isinstance(each, s.Binary)])
-    own, more = row.texts("inputs"), row.table("by_machine")
-    cases = [(each.name, {**each.values, **row.values({**own, **more.get(each.name, {})})}) for each in row.machines()]
-    return _over_cases(row, relation, cases)
+    """A relation for every, for some or for no case, of a table or a machine; or for all values of its symbols."""
+    if row.has("machines") or row.has("cases"):
+        return _over_cases(row, _cases(row))
+    return _over_symbols(row, [each for each in row.facts("where") if isinstance(each, s.Binary)])
+
+
+def _cases(row: PrintedRow) -> list[Case]:
+    """Each case of the row's table on each of its machines, with the paper's numbers and the row's own inputs."""
+    found: list[Case] = []
+    for named, values in [(each.name, each.values) for each in row.machines()] or [("", {})]:
+        for label, own in row.cases().items():
+            given = {**row.table("inputs"), **row.table("by_machine").get(named, {}), **own}
+            known = {name: each.value for name, each in row.amounts(given, "cases").items()}
+            found.append((" on ".join(filter(None, (label, named))), {**row.numbers, **values, **known}))
+    return found
 
 
 def _relation(row: PrintedRow) -> s.Binary:
@@ -51,8 +59,9 @@ def _holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
     return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
 
 
-def _over_cases(row: PrintedRow, relation: s.Binary, cases: Sequence[Case]) -> Finding:
+def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     """Decided in each case."""
+    relation = _relation(row)
     names = names_in(relation.left) | names_in(relation.right)
     for case, at in cases:
         if lacking := sorted(names - set(at)):
@@ -74,8 +83,9 @@ def _values(relation: s.Binary, at: Mapping[str, Fraction]) -> str:
     return " against ".join("undefined" if each is None else short(each.middle) for each in found)
 
 
-def _over_symbols(row: PrintedRow, relation: s.Binary, facts: list[s.Binary]) -> Finding:
+def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     """By a counterexample, or by the signs of the terms of the difference."""
+    relation = _relation(row)
     names = sorted(frozenset[str]().union(*(names_in(each.left) | names_in(each.right) for each in (relation, *facts))))
     inside = [each for each in _points(frozenset(names), row, facts) if all(_holds(fact, each) for fact in facts)]
     cases = [(", ".join(f"{name} = {short(at[name])}" for name in names), at) for at in inside]
@@ -175,10 +185,9 @@ def growth(row: PrintedRow) -> Finding:
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
     if row.has("form"):
-        about = format_expression(row.formula("form"))
+        about = order = format_expression(row.formula("form"))
         found = archline.order(about, printed, where, relation)
-        outcome = {True: "holds", False: "fails", None: "unknown"}[found.holds]
-        steps = found.explain(100).splitlines()
+        outcome, steps = {True: "holds", False: "fails", None: "unknown"}[found.holds], found.explain(100).splitlines()
     else:
         about = row.text("cost")
         text = f"use {row.text('use')}\nclaim {about} is {relation}({printed}){f' where {where}' if where else ''}\n"
@@ -188,12 +197,15 @@ def growth(row: PrintedRow) -> Finding:
             first = problem.diagnostics[0]
             raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
         outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.derived])]
+        order = decided.derived.partition(" against ")[0].removeprefix("Theta(").removesuffix(")")
     if outcome == "holds":
         return Finding(row, EQUAL, printed, "", tuple(steps))
-    if outcome == "fails":
-        reason = f"{about} is not {relation}({printed}): {' '.join(steps[1:])}"
-        return Finding(row, DIFFERS, row.text("order", about), reason, tuple(steps))
-    return Finding(row, UNDECIDED, "", "; ".join(steps), tuple(steps))
+    if outcome != "fails" or not order:
+        return Finding(row, UNDECIDED, "", "; ".join(steps), tuple(steps))
+    refuted = archline.order(order, printed, where, "Theta").document.get("counterexample", {})
+    at = next((each["samples"][1]["at"] for each in refuted.values() if len(each.get("samples", ())) > 1), None)
+    witness = at and Witness(row.expr, forms.read(order), {name: Fraction(value) for name, value in at.items()})
+    return Finding(row, DIFFERS, order, f"{about} is Theta({order})", tuple(steps), witness=witness)
 
 
 def run(row: PrintedRow) -> Finding:
@@ -201,21 +213,15 @@ def run(row: PrintedRow) -> Finding:
     import archline
 
     cases: list[Case] = []
-    for label, at in (row.table("cases") or {"the run": {}}).items():
-        counts: dict[str, Fraction] = {**row.numbers}
+    for label, at in _cases(row):
+        counts = dict(at)
         for name, asked in row.table("runs").items():
-            sizes = {**asked.get("at", {}), **at}
+            target = archline.algorithm(asked["algorithm"])
+            sizes = {**asked.get("at", {}), **{size: int(at[size]) for size in target.cost().symbols if size in at}}
             cache = archline.Cache(**asked["cache"]) if "cache" in asked else None
-            counted = archline.algorithm(asked["algorithm"]).run(sizes, cache=cache, seed=asked.get("seed", 0)).counts
-            metrics = {
-                **{key: value for key, value in vars(counted).items() if isinstance(value, int)},
-                **counted.communication,
-            }
-            counts |= {f"{name}_{metric}": Fraction(value) for metric, value in metrics.items()}
-            counts |= {size: Fraction(value) for size, value in sizes.items()}
+            counted = target.run(sizes, cache=cache, seed=asked.get("seed", 0)).counts
+            metrics = {key: value for key, value in vars(counted).items() if isinstance(value, int)}
+            for metric, value in {**metrics, **counted.communication}.items():
+                counts[f"{name}_{metric}"] = Fraction(value)
         cases.append((label, counts))
-    if row.has("machines"):
-        cases = [
-            (f"{case} on {each.name}", {**counts, **each.values}) for case, counts in cases for each in row.machines()
-        ]
-    return _over_cases(row, _relation(row), cases)
+    return _over_cases(row, cases)

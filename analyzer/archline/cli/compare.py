@@ -21,7 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser, "; two or more")
     shared.add_machines(parser, required=False)
-    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: that of the formulas, else ice)")
+    parser.add_argument(
+        "--model", metavar="MODEL", help=f"{shared.MODELS} (default: that of the formulas, else {shared.USUAL})"
+    )
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),

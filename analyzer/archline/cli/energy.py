@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser)
     shared.add_machines(parser, required=True)
-    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: ice)")
+    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: {shared.USUAL})")
     shared.add_at(parser)
     shared.add_where(parser)
     shared.add_execution(parser)

@@ -233,7 +233,7 @@ def test_a_query_of_columns_is_read_too(tmp_path: Path) -> None:
 )
 def test_sizes_that_are_not_determined_are_left_out(tmp_path: Path, rows: list[str], capacity: int | None) -> None:
     path = tmp_path / "listing"
-    path.write_text("\n".join(["Architecture: x86_64", "CPU(s): 144", *rows]))
+    path.write_text("\n".join(["Architecture: x86_64", "CPU(s): 144", "CPU max MHz: 3900", *rows]))
     found = read_draft(path, "lscpu")
     assert values(found, tmp_path).get("L1_capacity") == capacity
     assert ("L1_capacity" in found.lacking) == (capacity is None)

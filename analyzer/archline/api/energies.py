@@ -11,13 +11,14 @@ from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE, OF_CACHES, of_levels
+from archline.api.caches import DEFAULT_CACHE
 from archline.api.energy_floors import energy_floor
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import (
     NOT_RUN,
     AlgorithmSubject,
+    Basis,
     FormulaSubject,
     Settings,
     Subject,
@@ -30,20 +31,18 @@ from archline.api.subjects import (
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import Growth, of_terms
 from archline.energy.intervals import Interval
-from archline.energy.levels import Level, by_level
 from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Estimate, Model, check_amounts
-from archline.energy.models import USUAL, usual_model
 from archline.energy.models import model as model_of
-from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
+from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.format_expressions import format_expression, format_fact
-from archline.language.metrics import OF_CACHE, ON_REQUEST
+from archline.language.metrics import ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.records import record, replace
@@ -115,12 +114,6 @@ class Energy:
     def binds(self) -> str:
         """What binds: the largest side of the model's time, `A or B` where the bounds do not decide."""
         return "" if self.result.estimate is None else self.result.estimate.binds
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """What each level of caches serves, misses and takes, and slow memory; empty for models without levels."""
-        estimate = self.result.estimate
-        return () if estimate is None or not estimate.model.levels else tuple(by_level(estimate))
 
     @property
     def elasticities(self) -> Mapping[str, float]:
@@ -225,19 +218,14 @@ def energies(
         check_known(at, [each.names for each in subjects])
     found: list[Energy] = []
     for each in subjects:
-        point = {} if at is None and of_numbers([each]) else at
+        chosen = model_for(each, model or model_of("ice"), model is not None)
         for machine in machines:
-            chosen = model_for(each, model, usual_model([machine], at_sizes=point is not None))
+            point = {} if at is None and of_numbers([each]) else at
             result = (
                 symbolic(each, machine, chosen, everywhere=everywhere)
                 if point is None
                 else numeric(each, machine, chosen, own(point, each), settings)
             )
-            if model is None and chosen.name in USUAL[1:] and not isinstance(each, FormulaSubject):
-                note = (
-                    f"no model is chosen, and the machine cannot feed {USUAL[0]}: {chosen.name} is the next that it can"
-                )
-                result = replace(result, notes=(note, *result.notes))
             found.append(Energy(result, each))
     return found
 
@@ -249,14 +237,14 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
     if settings.procs is not None:
         machine = on_processors(chosen, machine, model, settings.procs)
-    model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.held
     found = Applied(model, machine, frozenset(metrics))
     found.require()
     # Notes hold the memory of a processor against its limit.
     read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
-    read |= OF_CACHES if found.needed & {*OF_CACHE} else set()
+    if settings.on(machine).of_machine and not isinstance(chosen, FormulaSubject):
+        read |= {"fast_memory", "line", "word"}
     unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
@@ -297,12 +285,8 @@ def numeric(
         else:
             settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
-    model = on.model
-    settings = settings.on(machine, model.levels)
-    if model.levels and (named := {"Z", "L"} & at.keys()):
-        raise of_levels(machine, f"{sorted(named)[0]} is given")
+    settings = settings.on(machine)
     procs = settings.procs if model.processors == "span" else None
-    more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
     basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, _with_procs(settings, procs, chosen))
     amounts = basis.amounts()
     check_amounts(amounts)
@@ -311,10 +295,17 @@ def numeric(
     estimate = on.estimate(amounts)
     floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
-        chosen.name, machine, model, basis.at, basis.inputs, basis.cache, basis.data, estimate,
+        chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _rests_on(on, basis), estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
         notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
     )  # fmt: skip
+
+
+def _rests_on(on: Applied, basis: Basis) -> str:
+    """Where the numbers are from, and what is assumed of words, if they depend on it."""
+    of_machine = basis.cache is not None and basis.cache.of_machine
+    assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
+    return "; ".join((basis.data, *(f"assuming {each}" for each in assumed)))
 
 
 def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
@@ -364,12 +355,7 @@ def _coarser(on: Applied) -> frozenset[str]:
 def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
     """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
     known = chosen.in_sizes(everywhere=everywhere)
-    on, machine = applied(chosen, machine, model, Settings())
-    model = on.model
-    if model.levels and not isinstance(chosen, FormulaSubject):
-        message = f"model `{model.name}` takes the misses of each level at sizes"
-        hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
-        raise error(rules.NEEDS_BOUND, message, hint=hint)
+    on, machine = applied(chosen, machine, model, Settings(chosen_cache=True))
     names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
     metrics = tuple(known.symbolic(name) for name in names)
     unknown = [each for each in metrics if each.bounds is None]
@@ -379,13 +365,15 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     bounds = {each.name: _bounds(each) for each in metrics}
     numbers = {name: _number(value) for name, value in machine.values.items()}
     terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
+    if model.at_most:
+        terms = {name: replace(each, lower="0") for name, each in terms.items()}
     whole = on.complete(model.expanded(model.expression))
     shown = Symbolic(
         tuple(each for each in metrics if each.name not in ("Z", "L")),
         _with_units(whole, machine),
         None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
         terms,
-        _growths(on, known, names) if len(terms) == len(model.energy) else {},
+        _growths(on, known, names) if len(terms) == len(model.energy) and not model.at_most else {},
         tuple(map(format_fact, known.when)),
         chosen.assumptions,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from archline.api.machine_drafts import write_machine
+from archline.api import rules
 from archline.energy.fitting import COLUMNS, Fit, fitted
 from archline.energy.measurements import measurements, read_measurements
 from archline.energy.rules import UNKNOWN_MODEL
@@ -45,3 +45,19 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
     if isinstance(source, str | Path):
         return FitReport(**vars(fitted(model, read_measurements(Path(source), model))))
     return FitReport(**vars(fitted(model, measurements(source, model))))
+
+
+def write_machine(path: str | Path, text: str) -> None:
+    """Write a machine to a new file. Raises ArchlineError (AL413) where that cannot be, or there is one."""
+    target = Path(path)
+    reason = "" if target.suffix == ".toml" else "the name of a machine ends in `.toml`"
+    try:
+        if not reason:
+            with target.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+    except FileExistsError:
+        reason = "it is there already; remove it, or name another file"
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+    if reason:
+        raise error(rules.NOT_WRITTEN, f"`{target}` cannot be written: {reason}", path=str(target))

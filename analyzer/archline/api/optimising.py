@@ -20,16 +20,7 @@ from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.energy_arrays import LEAST, following, in_names
 from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
-from archline.api.subjects import (
-    AlgorithmSubject,
-    FormulaSubject,
-    Settings,
-    Subject,
-    check_facts,
-    model_for,
-    refuse_levels,
-    subject,
-)
+from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, model_for, subject
 from archline.api.varied import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
@@ -38,7 +29,6 @@ from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model, check_amounts
 from archline.energy.models import model as model_of
-from archline.energy.models import usual_model
 from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
 from archline.energy.optimise.constraints import UNITS, Reading
 from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice, size
@@ -161,8 +151,7 @@ class _Task:
         halve: Sequence[str],
     ) -> None:
         self.chosen, self.settings = chosen, settings.on(machine)
-        given = None if model is None else model_of(model)
-        self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False))
+        self.model: Model = model_for(chosen, model_of(model or "ice"), model is not None)
         own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
         self.sizes = tuple(own)
         self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}
@@ -194,7 +183,8 @@ class _Task:
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
         self.on: Applied = on
-        refuse_levels(on.model, "an optimisation")
+        self.held: frozenset[str] = frozenset()
+        """The metrics that the problem is about, which no model need take."""
 
     # The problem
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
@@ -206,6 +196,8 @@ class _Task:
         reading = Reading(self.on, self.sizes)
         constraints = [*reading.constraints(subject)]
         objective = reading.formula(s.Name(minimise, span=_SPAN))
+        sides = [side for each in constraints for side in (each.left, each.right)]
+        self.held = frozenset().union(*map(names_in, (objective, *sides))) & METRICS.keys()
         if self.halved:
             counts: list[s.Expr] = [s.Name(each.key, span=_SPAN) for each in self.variables]
             objective, minimise = reduce(lambda one, other: s.Binary("+", one, other, span=_SPAN), counts), "halvings"
@@ -216,16 +208,16 @@ class _Task:
         found = self._found(problem, more)
         if found.conflict:
             found = replace(found, attainable=tuple(self._attainable(problem, found.conflict, more)))
-        chosen = self.chosen
+        assumptions = (*self.chosen.assumptions, *self.machine.assumptions)
         return Optimisation(
-            chosen.name, self.machine.name, self.model.name, self.at, problem, found, chosen.assumptions, self._cache
+            self.chosen.name, self.machine.name, self.model.name, self.at, problem, found, assumptions, self._cache
         )
 
     @property
     def _cache(self) -> CacheUsed | None:
         """The cache that the costs depend on, unless Z or L varies, or they depend on none."""
         settings, varied = self.settings, {each.name for each in self.variables} & {"Z", "L"}
-        if varied or isinstance(self.chosen, FormulaSubject) or not self.on.needed & {*OF_CACHE}:
+        if varied or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
             return None
         cache = settings.cache
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
@@ -456,7 +448,7 @@ class _Task:
                 check_amounts(amounts)
                 estimate = Applied(self.model, machine, amounts.keys()).estimate(amounts)
             else:
-                result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings)
+                result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings, self.held)
                 assert result.estimate is not None
                 estimate, at = result.estimate, {**at, **(result.at or {})}
         except ArchlineError as problem:

@@ -103,6 +103,7 @@ def roofline_of(
         intensities[name] = intensity
         known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
         notes.append(f"algorithms at {known}; intensities are flops/bytes, between bounds")
+    notes += [f"assuming {each}" for each in machine.assumptions]
     return Picture(view(machine, intensities, tuple(dict.fromkeys(notes))))
 
 

@@ -21,9 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser, "; two or more")
     shared.add_machines(parser, required=False)
-    parser.add_argument(
-        "--model", metavar="MODEL", help=f"{shared.MODELS} (default: that of the formulas, else {shared.USUAL})"
-    )
+    shared.add_model(parser, "that of the formulas, else ice")
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),
@@ -53,7 +51,6 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.comparisons import comparison
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
-    from archline.energy.models import model
     from archline.report.layout import terminal_width
 
     machines = shared.read_machines(options)
@@ -64,7 +61,7 @@ def execute(options: argparse.Namespace) -> str:
         from archline.api.plots import check_target
 
         check_target(options.out)
-    chosen = None if options.model is None else model(options.model)
+    chosen = shared.read_model(options)
     settings = shared.energy_settings(options)
     found = comparison(
         subjects,

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser)
     shared.add_machines(parser, required=True)
-    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: {shared.USUAL})")
+    shared.add_model(parser, "ice")
     shared.add_at(parser)
     shared.add_where(parser)
     shared.add_execution(parser)
@@ -42,12 +42,11 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.energies import energies
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
-    from archline.energy.models import model
     from archline.report.layout import terminal_width
 
     # A mistyped name is reported before the run, not after it.
     machines = shared.read_machines(options)
-    chosen = None if options.model is None else model(options.model)
+    chosen = shared.read_model(options)
     subjects = [subject(target, options.where) for target in options.targets]
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
     settings = shared.energy_settings(options)

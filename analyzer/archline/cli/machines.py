@@ -30,12 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
+    from pathlib import Path
+
     from archline.api import rules
-    from archline.api.machine_drafts import machine_draft, write_machine
+    from archline.api.fitting import write_machine
+    from archline.energy.drafts import read_draft
     from archline.energy.machines import machine, machines
     from archline.energy.models import models
     from archline.language.diagnostics import error
-    from archline.report import json
+    from archline.report import json, machine_files
     from archline.report import machines as report
     from archline.report.layout import terminal_width
 
@@ -43,7 +46,8 @@ def execute(options: argparse.Namespace) -> str:
         if options.name != "new" or options.draft is None or options.listing is None:
             hint = "archline machines new server --from lscpu listing.txt"
             raise error(rules.OPTIONS_CLASH, "a draft needs `new`, a name and `--from`", hint=hint)
-        text = machine_draft(options.draft, *options.listing)
+        command, path = options.listing
+        text = machine_files.draft(read_draft(Path(path), command), options.draft)
         if options.out is None:
             return text
         write_machine(options.out, text)

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: by the target)")
     parser.add_argument(
         "--minimise",
-        choices=("energy", "time", "power", "energy_delay"),
+        choices=("energy", "time", "power", "energy_delay", "bytes"),
         default="energy",
         help="what is to be least (default: energy)",
     )

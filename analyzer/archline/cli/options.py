@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from archline.api.settings import Given
     from archline.api.subjects import Settings
     from archline.energy.machines import Machine
+    from archline.energy.model import Model
     from archline.execution.results import Cache
     from archline.language.source import Source
 
-MODELS = "ice, roofline (+cap, +cache, +levels), linear (+overlap) or balance"
-USUAL = "the first of ice, roofline+levels and roofline that the machine can feed"
+MODELS = "ice, roofline (+cap, +cache, +tdp), linear (+overlap) or balance"
 
 
 def require(parser: argparse.ArgumentParser, *options: str) -> None:
@@ -64,6 +64,24 @@ def add_machines(parser: argparse.ArgumentParser, *, required: bool) -> None:
         help='set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
     )
     parser.add_argument("--year", type=natural, metavar="YEAR", help="carry the machines' trends on to a year")
+
+
+def add_model(parser: argparse.ArgumentParser, default: str) -> None:
+    """--model MODEL and --power tdp."""
+    parser.add_argument("--model", metavar="MODEL", help=f"{MODELS} (default: {default})")
+    parser.add_argument(
+        "--power", choices=("tdp",), help="the energy at most, by the thermal design power (model roofline+tdp)"
+    )
+
+
+def read_model(options: argparse.Namespace) -> Model | None:
+    """The model that is named; None for the default one. Raises ArchlineError (AL459)."""
+    from archline.energy.models import model
+
+    name = options.model
+    if options.power is not None:
+        name = f"{name or 'roofline'}+{options.power}"
+    return None if name is None else model(name)
 
 
 def read_machines(options: argparse.Namespace) -> list[Machine]:
@@ -375,27 +393,19 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     at = read_at(options)
     cache, chosen = read_cache(options)
     require_matrix(options)
-    from archline.api.caches import level_caches
     from archline.api.data import run_generated, run_matrix
-    from archline.api.subjects import Settings
 
-    machine = only_machine(options) if getattr(options, "machines", None) else None
-    settings = Settings(cache, chosen)
-    if machine is not None and not subject.node.grid:
-        levels = () if processors else [name for name, _ in level_caches(machine)]
-        settings = settings.on(machine, levels)
     # What both kinds of run are told.
     common = {
         "option": "--at",
-        "cache": settings.cache,
-        "chosen_cache": chosen or settings.of_machine,
-        "levels": settings.levels,
-        "machine": machine,
+        "cache": cache,
+        "chosen_cache": chosen,
         "seed": options.seed,
         "processors": processors,
         "compiled": False if options.plain else None,
         **({"engine": options.engine, "timeout": options.timeout} if "engine" in options else {}),
         **({"path": options.path} if getattr(options, "path", None) else {}),
+        **({"machine": only_machine(options)} if getattr(options, "machines", None) else {}),
     }
     if options.matrix is None:
         return run_generated(subject, at, **common)

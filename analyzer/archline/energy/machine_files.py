@@ -141,6 +141,8 @@ class _Reader:
             self.report(rules.MACHINE_FORM, "`year` is not a whole number", ("year",))
             year = None
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
+        if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
+            quantities["word"] = machines.ASSUMED_WORD
         self.findings += impossible({name: each for name, each in quantities.items() if each.formula is None})
         if self.findings:
             return None

@@ -78,6 +78,11 @@ class Quantity:
         return QUANTITIES[self.name].meaning
 
 
+ASSUMED_WORD = Quantity(
+    "word", Fraction(8), "8 B/word", "assumed", Provenance(note="the file has no word: a real in double precision")
+)
+
+
 @record
 class Machine:
     """A machine: its quantities by name, and where its file is from.
@@ -103,6 +108,13 @@ class Machine:
         """The value of each quantity, and of the constants, in base units."""
         constants = {name: each.value for name, each in CONSTANTS.items() if each.value is not None}
         return {**constants, **{name: each.value for name, each in self.quantities.items()}}
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for what its file does not say."""
+        if self.quantities.get("word") != ASSUMED_WORD:
+            return ()
+        return (f"words of 8 B, of which `{self.name}` says nothing (--parameter word=4: single precision)",)
 
     def with_parameters(self, given: Mapping[str, Quantity], *, tried: bool = False) -> Machine:
         """The machine with these quantities set, and those that follow from them computed anew.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from archline.energy import rules
 from archline.energy.formulas import check_units, elasticities, names_in, parsed, same_units, value_of
 from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.machines import Machine
-from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
+from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
 from archline.energy.units import dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
@@ -24,7 +24,10 @@ BALANCED = "balanced"
 
 @record(slots=True)
 class Option:
-    """A variation of a model, `MODEL+OPTION`: formulas that take the place of the model's own, or are added to them."""
+    """A variation of a model, `MODEL+OPTION`: formulas that take the place of the model's own, or are added to them.
+
+    Where it is `at_most`, its energy is all there is, and what the energy is at most.
+    """
 
     meaning: str
     time: str = ""
@@ -35,11 +38,7 @@ class Option:
     positive: tuple[str, ...] = ()
     error: str = ""
     accuracy: Fraction | None = None
-    convention: str = ""
-    completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
-    """What makes the model of those formulas that depend on what a machine has."""
-    without: tuple[str, ...] = ()
-    """Options that it cannot be combined with."""
+    at_most: bool = False
 
 
 @record(slots=True)
@@ -89,14 +88,8 @@ class Model:
     conversions: Mapping[str, str] = field(default_factory=dict, hash=False)
     coarser: Mapping[str, str] = field(default_factory=dict, hash=False)
     options: Mapping[str, Option] = field(default_factory=dict, hash=False)
-    levels: tuple[str, ...] = ()
-    """The levels of caches that its formulas hold."""
-    completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
-    """What adds the formulas that depend on what a machine has."""
-
-    def on(self, machine: Machine) -> Model:
-        """The model with all formulas that it has for a machine. Raises ArchlineError (AL458)."""
-        return self if self.completed is None else self.completed(self, machine).checked()
+    at_most: bool = False
+    """Whether the energy is at most what the formulas say, and may be less."""
 
     def with_option(self, name: str) -> Model:
         """The model in a variation. Raises ArchlineError (AL459) for one that it does not have."""
@@ -106,24 +99,21 @@ class Model:
             known = ", ".join(f"`{self.name}+{each}`" for each in self.options)
             hint = hint or (f"its options are {known}" if known else "it has no options")
             raise error(rules.UNKNOWN_MODEL, f"model `{self.name}` has no option `{name}`", hint=hint)
-        for other in self.name.split("+")[1:]:
-            if other in option.without or name in self.options[other].without:
-                message = f"model `{self.name}` cannot have the option `{name}` too"
-                raise error(rules.UNKNOWN_MODEL, message, hint=f"`{other}` and `{name}` say the same in two ways")
         return replace(
             self,
             name=f"{self.name}+{name}",
             time=option.time or self.time,
-            energy={**self.energy, **option.energy},
+            energy={**({} if option.at_most else self.energy), **option.energy},
             sides={**self.sides, **option.sides},
             inputs=(*self.inputs, *option.inputs),
             definitions={**self.definitions, **option.definitions},
             positive=(*self.positive, *option.positive),
-            error=option.error or self.error,
+            error=f"{self.error}; {option.error}" if option.at_most else option.error or self.error,
             leaves_out=tuple(each for each in self.leaves_out if f"+{name}`" not in each),
-            accuracy=option.accuracy if option.error else self.accuracy,
-            convention="; ".join(filter(None, (self.convention, option.convention))),
-            completed=option.completed or self.completed,
+            accuracy=self.accuracy if option.accuracy is None else option.accuracy,
+            essential="energy" if option.at_most else self.essential,
+            figures={} if option.at_most else self.figures,
+            at_most=self.at_most or option.at_most,
         )
 
     def checked(self) -> Model:
@@ -164,6 +154,21 @@ class Model:
         known["energy"] = substituted(parsed(self.expression), known)
         return known
 
+    def answer(self, name: str) -> s.Expr:
+        """`energy`, `time`, `power`, `energy_delay` or `flops_per_joule`; power is at most that of a cap.
+
+        Raises ArchlineError (AL458) for an energy of which only a bound is given.
+        """
+        texts = {
+            "power": "min(energy/time, power_limit)" if "power cap" in self.sides else "energy/time",
+            "energy_delay": "energy*time",
+            "flops_per_joule": f"{'P*' if self.processors == 'P' else ''}flops/energy",
+        }
+        if self.at_most and name in {"energy", *texts}:
+            message = f"model `{self.name}` says what the energy is at most, and no more of the {name}"
+            raise error(rules.UNSUITED_MACHINE, message, hint="ask for the time, or take a model of the energy")
+        return self.expanded(texts.get(name, name))
+
     @cached_property
     def expression(self) -> str:
         """The energy as a sum, in metrics and quantities."""
@@ -177,7 +182,11 @@ class Model:
 
     def missing(self, machine: Machine) -> tuple[str, ...]:
         """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
-        return Applied(self.on(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L")).missing
+        return self.on(machine).missing
+
+    def on(self, machine: Machine) -> Applied:
+        """The model on a machine, for algorithms of which all is known that may be derived."""
+        return Applied(self, machine, (*DERIVABLE, "Z", "L"))
 
     def __call__(self, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
         """The model's answer for amounts (metric to number or interval).
@@ -186,7 +195,7 @@ class Model:
         """
         amounts = {name: Interval.of(value) for name, value in given.items()}
         check_amounts(amounts)
-        return Applied(self.on(machine), machine, amounts.keys()).estimate(amounts)
+        return Applied(self, machine, amounts.keys()).estimate(amounts)
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:
@@ -241,24 +250,8 @@ class Applied:
         return self.complete(self.model.formula(name))
 
     def quantity(self, name: str) -> s.Expr:
-        """`energy`, `time`, `power` or `energy_delay`, in what is known; power is at most that of a cap.
-
-        Raises ArchlineError (AL458) where the machine lacks a quantity.
-        """
-        if name == "time":
-            return self.known(self.model.expanded(self.model.time))
-        energy, time = self.known(self.model.expanded(self.model.expression)), self.formula("time")
-        match name:
-            case "energy":
-                return energy
-            case "power":
-                power = s.Binary("/", energy, self.known(time), span=time.span)
-                capped = "power cap" in self.model.sides and "power_limit" in self.machine.quantities
-                return s.Call("min", (power, parsed("power_limit")), span=time.span) if capped else power
-            case "energy_delay":
-                return s.Binary("*", energy, self.known(time), span=time.span)
-            case _:
-                raise AssertionError(name)
+        """One of the answers, in what is known. Raises ArchlineError (AL458) where the machine lacks a quantity."""
+        return self.known(self.model.answer(name))
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
@@ -364,7 +357,8 @@ class Applied:
                 reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{each}`' for each in missing)}"
                 return None
             try:
-                return value_of(self.formula(name), values)
+                found = value_of(self.formula(name), values)
+                return Interval(Fraction(0), found.upper) if name in self.model.energy and self.model.at_most else found
             except UndefinedError as problem:
                 reasons[name] = str(problem)
                 return None
@@ -434,11 +428,12 @@ class Estimate:
 
     @property
     def power(self) -> Interval | None:
-        """Average power in W: energy over time; under a cap, that at most."""
-        found, limit = _quotient(self.energy, self.time), self.machine.values.get("power_limit")
-        if found is None or limit is None or "power cap" not in self.sides:
-            return found
-        return found.smallest(Interval.of(limit))
+        """Average power in W: energy over time; under a cap, that at most, and so under a thermal design power."""
+        found, values = _quotient(self.energy, self.time), self.machine.values
+        limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
+        for limit in (values[name] for name, holds in limits.items() if holds and name in values):
+            found = None if found is None else found.smallest(Interval.of(limit))
+        return found
 
     @property
     def flops_per_joule(self) -> Interval | None:

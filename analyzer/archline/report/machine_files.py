@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from json import dumps
 
 from archline.energy.drafts import Draft
 from archline.energy.quantities import LEVELS, QUANTITIES
 
-WORD = {"value": "8", "unit": "B/word", "kind": "definition", "source.note": "double precision, IEEE 754 binary64"}
 _HOW = {
     "simd": ": 4 in vectors of 128 bits, 16 in 512",
     "flop_per_cycle": ": 2 with one unit for fused multiply-adds, 4 with two",
@@ -42,23 +40,11 @@ def _lines(keys: Mapping[str, object]) -> list[str]:
 
 def draft(found: Draft, name: str) -> str:
     """A machine file with what a listing says; what it lacks is there as comments that become tables."""
-    tables = {
-        each.quantity: {
-            "value": f"{Decimal(each.value.numerator) / each.value.denominator:f}",
-            "unit": each.unit,
-            "kind": each.kind,
-            "source.place": each.place,
-            "source.note": found.listing,
-        }
-        for each in found.stated
-    }
     text = (
         f"# A draft of {name}.toml from {found.listing}. What that does not say is at the end:\n"
         "# write the numbers in place of ?, say where they are from, and take away the #: before the lines.\n"
     )
-    text += toml(
-        {"title": found.processor, **({"notes": found.notes} if found.notes else {})}, {**tables, "word": WORD}
-    )
+    text += toml({"title": found.processor, **({"notes": found.notes} if found.notes else {})}, found.stated)
     for each in found.lacking:
         known = QUANTITIES[each]
         text += f"\n# {each}: {known.meaning}{_HOW.get(each, '')}\n"

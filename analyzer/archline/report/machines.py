@@ -90,8 +90,14 @@ def _margin(each: Quantity) -> str:
 
 
 def _feeds(machine: Machine, model: Model) -> list[str]:
-    missing = model.missing(machine)
-    return [model.name, f"lacks {', '.join(missing)}" if missing else "has all that it takes"]
+    """What the machine lacks for the model, and which of its answers there are without that."""
+    on = model.on(machine)
+    lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
+    answers = [name for name, each in lacking.items() if not each]
+    if on.missing or len(answers) == len(lacking):
+        return [model.name, f"lacks {', '.join(on.missing)}" if on.missing else "has all that it takes"]
+    rest = (f"{name} lacks {', '.join(each)}" for name, each in lacking.items() if each)
+    return [model.name, "; ".join([*answers, *rest])]
 
 
 def _check(each: Quantity, value: Any) -> list[str]:

@@ -363,10 +363,7 @@ class Counts:
 
 @record
 class CacheView:
-    """The cache that io was counted for; `processors` and `schedule` where there is one a processor.
-
-    `levels` are the names, words and words in a line of further caches, each counted by itself.
-    """
+    """The cache that io was counted for; `processors` and `schedule` where there is one a processor."""
 
     words: int
     line: int
@@ -374,7 +371,6 @@ class CacheView:
     chosen: bool
     processors: int = 1
     schedule: str | None = None
-    levels: tuple[tuple[str, int, int], ...] = ()
 
 
 @record

@@ -22,8 +22,9 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import substituted
 from archline.records import record
 
-UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s"}
+UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s", "bytes": "B"}
 """What may be minimised."""
+ANSWERS = {**UNITS, "flops_per_joule": "flop/J"}
 _COMPARED = re.compile(r"[<>]=|==|[<>](?!=)")
 _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\d)(\s*)([A-Za-zµμ]\S*)\s*")
 
@@ -35,29 +36,20 @@ class Reading:
     on: Applied
     sizes: tuple[str, ...]
 
-    @property
-    def _known(self) -> dict[str, s.Expr]:
-        model = self.on.model
-        flops = "P*flops" if model.processors == "P" else "flops"
-        power = "min(energy/time, power_limit)" if "power cap" in model.sides else "energy/time"
-        texts = {"power": power, "energy_delay": "energy*time", "flops_per_joule": f"{flops}/energy"}
-        letters = {letter: parsed(metric) for letter, metric in model.letters.items()}
-        answers = {name: model.expanded(name) for name in ("energy", "time")}
-        return letters | answers | {name: model.expanded(text) for name, text in texts.items()}
-
     def formula(self, expr: s.Expr) -> s.Expr:
         """A formula with its names replaced by what they stand for. Raises ArchlineError (AL458, AL462)."""
+        held, model = s.names(expr), self.on.model
         own = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
-        known = {**self._known, **own}
-        for name in s.names(expr) - known.keys() - NAMES.keys():
-            raise unknown_name(s.Name(name, span=expr.span), [*known, *NAMES])
-        return self.on.known(substituted(expr, known))
+        known = {letter: parsed(metric) for letter, metric in model.letters.items()}
+        known |= {name: model.answer(name) for name in ANSWERS if name in held - own.keys()}
+        for name in held - {*known, *own, *NAMES}:
+            raise unknown_name(s.Name(name, span=expr.span), [*known, *ANSWERS, *own, *NAMES])
+        return self.on.known(substituted(expr, {**known, **own}))
 
     @property
     def units(self) -> dict[str, Dimension]:
         """Those of the names that the registry does not have."""
-        units = {**UNITS, "flops_per_joule": "flop/J"}
-        found = {name: dimension(unit) for name, unit in units.items()}
+        found = {name: dimension(unit) for name, unit in ANSWERS.items()}
         letters = {letter: METRICS[metric].dimension for letter, metric in self.on.model.letters.items()}
         return {**letters, **found, **dict.fromkeys(self.sizes, NUMBER)}
 

@@ -15,7 +15,8 @@ def render(results: Sequence[EnergyResult], width: int) -> str:
 
 
 def _one(result: EnergyResult) -> str:
-    rows = [rf"  E &= {expression(result.model.expression)}"]
+    relation = r"\le" if result.model.at_most else "="
+    rows = [rf"  E &{relation} {expression(result.model.expression)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
             rows.append(rf"  &{condition(' and '.join(result.symbolic.when))}")

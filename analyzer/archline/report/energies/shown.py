@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine
-from archline.energy.model import Estimate
+from archline.energy.model import Estimate, Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, Symbolic
 from archline.energy.units import format_si
 from archline.report.communication import factor
@@ -24,6 +24,11 @@ def approximate(value: Number, digits: int) -> str:
         return f"{float(value):.{digits}g}"
     except OverflowError:
         return format_si(Fraction(value), "", digits)
+
+
+def energy_formula(model: Model) -> str:
+    """`E = eps_op*work + ...`."""
+    return f"E {'<=' if model.at_most else '='} {model.expression}"
 
 
 def answers(estimate: Estimate) -> dict[str, Interval | None]:

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.energy.formulas import parsed
 from archline.energy.intervals import Interval
-from archline.energy.levels import by_level
 from archline.energy.model import Estimate, Model
-from archline.energy.quantities import CONSTANTS, PER_LEVEL
+from archline.energy.quantities import CONSTANTS
 from archline.energy.results import EnergyResult, SymbolicMetric
-from archline.energy.units import format_binary
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.substitution import substituted
@@ -61,7 +59,6 @@ def _numbers(result: EnergyResult, width: int) -> str:
     ]
     lines = wrap(shown.heading(result), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
-    lines += [*indented(table(_levels(estimate), width - 2)), ""] if estimate.model.levels else []
     lines += indented(_facts(facts, width - 2))
     rests = f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data
     notes = [rests, _width(estimate), *shown.notes(result)]
@@ -71,7 +68,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
 
 def _formula(result: EnergyResult, name: str) -> str:
     model = result.model
-    return {"energy": f"E = {model.expression}", "time": f"T = {_defined(model)}"}.get(name, "")
+    return {"energy": shown.energy_formula(model), "time": f"T = {_defined(model)}"}.get(name, "")
 
 
 def _defined(model: Model) -> str:
@@ -87,19 +84,6 @@ def _terms(estimate: Estimate) -> Iterable[list[str]]:
     for name, share in shown.shares(estimate.terms).items():
         bar = "#" * round(BAR * share) or ("." if share else "")
         yield [f"  {name}", estimate.terms[name].text("J"), f"{float(100 * share):5.1f} %  {bar}"]
-
-
-def _levels(estimate: Estimate) -> list[list[str]]:
-    """A row for each level of caches, and for slow memory."""
-    rows = [["level", "capacity", "line", "serves", "misses", "time", "of T", "energy"]]
-    for each in by_level(estimate):
-        size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
-        share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
-        misses = "" if each.misses is None else each.misses.text("")
-        times = (_amount(each.time, "s"), share, _amount(each.energy, "J"))
-        rows.append([each.name, size, line, each.served.text("B"), misses, *times])
-    known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
-    return [[row[index] for index in known] for row in rows]
 
 
 def _binding(estimate: Estimate) -> list[list[str]]:
@@ -123,7 +107,7 @@ def _inputs(result: EnergyResult) -> list[list[str]]:
     return [
         [f"{name} = {shown.whole(each.amount)} ({', '.join(filter(None, (each.origin, each.status)))})"]
         for name, each in result.inputs.items()
-        if each.origin != "given" and name not in PER_LEVEL
+        if each.origin != "given"
     ]
 
 
@@ -234,6 +218,8 @@ def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
     several = len({each.machine.name for each in results}) > 1
     for each in results:
         yield from (f"{each.machine.name}: {note}" if several else note for note in each.notes)
+        if each.model.at_most:
+            yield each.model.error
     yield from shown.beyond_peak(each.estimate for each in results if each.estimate is not None)
 
 
@@ -271,7 +257,7 @@ def _symbols(result: EnergyResult, width: int) -> str:
     assert symbolic is not None
     model = result.model
     lines = wrap(shown.heading(result), width)
-    lines += ["", *indented([*wrap(f"E = {model.expression}", width - 2, "      ")])]
+    lines += ["", *indented([*wrap(shown.energy_formula(model), width - 2, "      ")])]
     lines += indented(wrap(f"  = {symbolic.coefficients}", width - 2, "      "))
     lines += indented(wrap(f"T = {_defined(model)}", width - 2, "      "))
     where = [f"{name} = {_without_constants(parsed(formula))}" for name, formula in result.converted.items()]

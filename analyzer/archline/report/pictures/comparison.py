@@ -12,6 +12,7 @@ from archline.compare.results import ComparedPoint, Comparison
 from archline.compare.verdicts import Crossover
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
+from archline.energy.optimise.constraints import UNITS
 from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text
 from archline.report.pictures import Cell, PictureView
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST = 6
 """Series of a picture."""
-UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s"}
 Key = tuple[str, str]
 """An algorithm and a machine."""
 

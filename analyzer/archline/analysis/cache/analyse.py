@@ -21,7 +21,7 @@ from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.lower.hbl import AnyOrder, touches
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.lower.segments import compulsory, lower_bound
+from archline.analysis.cache.lower.segments import lower_bound
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.residency.base import Resident
@@ -39,7 +39,7 @@ from archline.analysis.metrics.accesses import accesses_of
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Program
-from archline.ir.tree import accesses, contiguous_dimension
+from archline.ir.tree import accesses, changing, contiguous_dimension
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
@@ -158,8 +158,8 @@ def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
 def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
     """The io of a program without recursion; with `traffic` the lines that are moved: fetched, or written back.
 
-    A plan writes back each line that it changes as often as it fetches it. Raises UntracedError, UnboundedError,
-    TooComplexError.
+    A plan writes back each line that it changes as often as it fetches it; any replacement, as many as the writes alone
+    would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
     scope, nodes = Program(module).trace(algorithm)
     found = references(accesses(nodes), scope.facts, traffic)
@@ -172,8 +172,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     if not upper.plans:
         raise UnboundedError
     all_ = everything(found, scope.facts)
-    changed = (each for each in accesses(nodes) if traffic and each[0].written)
-    written = compulsory(changed, scope.facts, points)
+    written = lower_bound(tuple(changing(nodes)) if traffic else (), scope.facts, points)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
@@ -184,8 +183,8 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
     known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
-    more = sum((value for _, value in written.levels), ZERO)
-    levels = tuple((name, _decided(value + more, scope.facts)) for name, value in lower.levels)
+    again = dict(reversed(written.levels))
+    levels = tuple((name, _decided(value + again.get(name, written.once), scope.facts)) for name, value in lower.levels)
     once = levels[0][1] if levels else ZERO
     most = (known or alternatives[-1]).upper
 

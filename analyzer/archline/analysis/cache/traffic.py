@@ -3,16 +3,19 @@
 A line that was changed since it was fetched is written back when it leaves the cache, at the end of the run at the
 latest. Two questions have two answers:
 
-* `writebacks` are those of a replacement that fetches the fewest lines. Each line that is written leaves once at least.
-  From above, lines of arrays that are never written are fetched too: what is left of the misses can be changed at most.
+* `writebacks` are those of a replacement that fetches the fewest lines. From above, lines of arrays that are never
+  written are fetched too: what is left of the misses can be changed at most.
 * `bytes` are the least that any replacement moves, in words of 8 B. A plan that keeps lines as those of io do bounds
   them: it writes back each line that it changes as often as it fetches it. The replacement that fetches fewest lines
   may write back more, and need not be the one that moves least.
+
+From below, any replacement writes back as many lines as the writes alone would fetch: seen backwards, a run fetches the
+lines that it writes back, and has them at each write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
@@ -20,7 +23,8 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, of_loops
-from archline.analysis.cache.lower.segments import compulsory
+from archline.analysis.cache.lower.recursive_segments import Below
+from archline.analysis.cache.lower.segments import compulsory, lower_bound
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.must_access import filled
@@ -28,13 +32,13 @@ from archline.analysis.cost import Cost, mapped
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Program
-from archline.ir.tree import accesses
+from archline.ir.tree import accesses, changing
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.metrics import WORD
 from archline.language.model import Module
-from archline.records import replace
+from archline.records import record, replace
 
 NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
 """Where accesses are not followed, or not in closed form, bounds on misses have to do."""
@@ -49,13 +53,13 @@ def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
 
 def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """The lines that a replacement with the fewest misses writes back. Never raises for a program that checks."""
-    written, read = _once(module, algorithm)
+    least, read = _written(module, algorithm), _read(module, algorithm)
 
     def ends(point: Point, misses: Ends) -> Ends:
-        return _lines(written, point), misses[1] - _lines(read, point)
+        return least.at(point), misses[1] - _lines(read, point)
 
     io = io_cost(module, algorithm)
-    return replace(mapped(io, lambda _: written, lambda most: most - read, ends), metric="writebacks")
+    return replace(mapped(io, lambda _: least.once, lambda most: most - read, ends), metric="writebacks")
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -82,35 +86,59 @@ def _moved(module: Module, algorithm: s.Algorithm) -> Cost:
         solved = Recursions(module, algorithm, traffic=True)
         solved.solve()
         recursions = solved
-    written, read = _once(module, algorithm)
+    least, read = _written(module, algorithm), _read(module, algorithm)
 
     def ends(point: Point, misses: Ends) -> Ends:
         most = misses[1] * 2 - _lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
-                most = min(most, Fraction(recursions.at({name: int(value) for name, value in point.items()})))
-        return misses[0] + _lines(written, point), most
+                most = min(most, Fraction(recursions.at(_integers(point))))
+        return misses[0] + least.at(point), most
 
-    return mapped(io_cost(module, algorithm), lambda least: least + written, lambda most: most * 2 - read, ends)
+    return mapped(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, ends)
+
+
+@record(eq=False)
+class Written:
+    """Write-backs from below: lines that are written leave `once` each, and more often where `windows` say so."""
+
+    once: Poly = ZERO
+    windows: Callable[[Mapping[str, int]], int] = lambda _: 0
+
+    def at(self, point: Point) -> Fraction:
+        """The bound at sizes, Z and L."""
+        return max(_lines(self.once, point), Fraction(self.windows(_integers(point))))
+
+
+def _written(module: Module, algorithm: s.Algorithm) -> Written:
+    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
+        require_accesses(module, algorithm)
+        if recurses(module, algorithm):
+            changed = filled(module, algorithm, written=True)
+            return Written(changed.lines(algorithm), Below(changed, algorithm).at)
+        scope, nodes = Program(module).trace(algorithm)
+        below = lower_bound(tuple(changing(nodes)), scope.facts, samples(algorithm, scope))
+        return Written(below.once, below.at)
+    return Written()
+
+
+def _read(module: Module, algorithm: s.Algorithm) -> Poly:
+    """At least so many lines are read in each run, of arrays that are never written."""
+    constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
+    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
+        require_accesses(module, algorithm)
+        if recurses(module, algorithm):
+            return filled(module, algorithm).lines(algorithm, of=constant)
+        scope, nodes = Program(module).trace(algorithm)
+        given = (each for each in accesses(nodes) if not each[0].array.local and each[0].array.name in constant)
+        return compulsory(given, scope.facts, samples(algorithm, scope)).once
+    return ZERO
+
+
+def _integers(point: Point) -> dict[str, int]:
+    return {name: int(value) for name, value in point.items()}
 
 
 def _lines(count: Poly, point: Point) -> Fraction:
     """A number of lines at sizes; where no loop is entered, what holds in all iterations may come to less than none."""
     return max(evaluate(count, point), Fraction(0))
-
-
-def _once(module: Module, algorithm: s.Algorithm) -> tuple[Poly, Poly]:
-    """At least so many lines are written in each run, and are read of arrays that are never written."""
-    constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
-    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
-        require_accesses(module, algorithm)
-        if recurses(module, algorithm):
-            changed = filled(module, algorithm, written=True).lines(algorithm)
-            return changed, filled(module, algorithm).lines(algorithm, of=constant)
-        scope, nodes = Program(module).trace(algorithm)
-        points, found = samples(algorithm, scope), list(accesses(nodes))
-        written = [each for each in found if each[0].written]
-        given = [each for each in found if not each[0].array.local and each[0].array.name in constant]
-        first, second = (compulsory(iter(some), scope.facts, points).levels for some in (written, given))
-        return sum((value for _, value in first), ZERO), sum((value for _, value in second), ZERO)
-    return ZERO, ZERO

@@ -362,6 +362,11 @@ class Lower:
         """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         return max(self._in_written_order(point), self.orders.at(point))
 
+    @property
+    def once(self) -> Poly:
+        """The bound of the first windows: where it is known what the whole run touches, each line of that once."""
+        return next((value for _, value in self.levels), ZERO)
+
     def _in_written_order(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
         best = {family: counter.best(point, capacity) for family, counter in self._counters.items()}

@@ -48,7 +48,10 @@ def model(row: PrintedRow) -> Finding:
 
 
 def limit(row: PrintedRow) -> Finding:
-    """Another row, or a form, with some of its names set."""
+    """Another row, or a form, with some of its names set; or, with `names`, the product of the names that it has."""
+    if row.has("names"):
+        names = sorted(_names(forms.read(forms.expanded(_derived(row, "names")))) - {*row.listed("without")})
+        return compared(row, row.parsed("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",))
     origin, given = _derived(row, "of"), row.formulas("with")
     derived = both_sides(origin, lambda each: substituted(each, given))
     shown = ", ".join(f"{name} = {format_expression(each)}" for name, each in given.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from archline.energy.formulas import names_in
 from archline.energy.intervals import Interval
@@ -89,28 +90,34 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
 
 
 def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> Finding:
-    """Two inequalities are one if, both with 0 on the right, one is a positive multiple of the other."""
-    import sympy
-
+    """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
     shown = f"{forms.text(forms.form(derived.left))} {derived.op} {forms.text(forms.form(derived.right))}"
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
-        return Finding(row, DIFFERS, shown, "an inequality follows, and none is printed", tuple(steps))
-    one, other = (forms.form(each.left) - forms.form(each.right) for each in (printed, derived))
-    if printed.op[0] != derived.op[0]:
-        one = -one
-    top, bottom = sympy.fraction(sympy.cancel(sympy.together(one / other)))
-    if forms.signs(top) | forms.signs(bottom) in ({1}, {-1}) and printed.op[1:] == derived.op[1:]:
-        ratio = forms.text(sympy.factor(top / bottom))
+        raise row.wrong(rules.ROW_FORM, "an inequality follows, and none is printed", "printed")
+    (a, b), (c, d) = ((forms.form(low), forms.form(high)) for low, high in (_ordered(printed), _ordered(derived)))
+    if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
+        ratio = forms.text(forms.factored(a / c if c != 0 else b / d))
         return Finding(row, EQUAL, shown, "", (*steps, f"both sides are multiplied by {ratio}, which is positive"))
-    left, right = (s.Binary("-", each.left, each.right, span=each.span) for each in (printed, derived))
-    for point in forms.points(names_in(left) | names_in(right), row.numbers):
-        signs = [_sign(forms.value_at(each, point)) for each in (left, right)]
-        if set(signs) == {1, -1}:
-            reason = f"they are no multiples of each other: {forms.text(sympy.factor(top / bottom))}"
-            return Finding(row, DIFFERS, shown, reason, tuple(steps), witness=Witness(left, right, point))
-    if printed.op[1:] != derived.op[1:] or one == 0:
-        return Finding(row, DIFFERS, shown, f"the relation is {derived.op}", tuple(steps))
+    left, right = (s.Binary("-", *_ordered(each), span=each.span) for each in (printed, derived))
+    for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
+        if {_sign(forms.value_at(each, point)) for each in (left, right)} == {1, -1}:
+            reason = f"one holds and the other does not: {(witness := Witness(left, right, point))}"
+            if b * c * d != 0:
+                reason = f"left over right is {forms.text(forms.factored(a * d / (b * c)))} times what follows"
+            return Finding(row, DIFFERS, shown, reason, tuple(steps), witness=witness)
     return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", tuple(steps))
+
+
+def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
+    """The side that is to be the smaller, and the other."""
+    return (relation.left, relation.right) if relation.op[0] == "<" else (relation.right, relation.left)
+
+
+def _multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
+    """Whether a <= b and c <= d are one inequality, multiplied by what is positive."""
+    if all(forms.signs(each) == {1} for each in (a, b, c, d)):
+        return forms.vanishes(a * d - b * c)
+    return forms.sign(forms.factored((a - b) / (c - d))) == 1
 
 
 def _sign(value: Interval | None) -> int:

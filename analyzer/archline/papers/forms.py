@@ -51,7 +51,7 @@ class Forms(Symbolic):
                     found = each + part(found - each) if function == "max" else found - part(found - each)
                 return found
             case "log2":
-                return sympy.expand_log(sympy.log(values[0])) / sympy.log(2)
+                return sympy.expand_log(sympy.log(sympy.factor(values[0]))) / sympy.log(2)
             case "floor" | "ceil":
                 return (sympy.floor if function == "floor" else sympy.ceiling)(values[0])
             case _:
@@ -70,16 +70,14 @@ def part(value: Any) -> Any:
     """The positive part of a form, max(0, value), with its positive factors in front."""
     import sympy
 
-    top, bottom = sympy.fraction(sympy.together(sympy.expand(value)))
-    content, factors = sympy.factor_list(top) if top.free_symbols else (top, [])
-    outside, inside = abs(content), sympy.sign(content)
-    for sign, found in ((1, factors), (-1, sympy.factor_list(bottom)[1] if bottom.free_symbols else [])):
-        for factor, power in found:
-            if signs(factor) == {1}:
-                outside *= factor ** (sign * power)
-            else:
-                inside *= factor ** (sign * power)
-    outside /= abs(sympy.factor_list(bottom)[0]) if bottom.free_symbols else abs(bottom)
+    outside = inside = sympy.Integer(1)
+    for factor, power in sympy.factor(sympy.together(sympy.expand(value))).as_powers_dict().items():
+        if factor.is_number:
+            outside, inside = outside * abs(factor) ** power, inside * sympy.sign(factor) ** power
+        elif signs(factor) == {1}:
+            outside *= factor**power
+        else:
+            inside *= factor**power
     if not inside.free_symbols:
         return outside * sympy.Max(0, inside)
     positive = sympy.Function("positive_part")
@@ -92,9 +90,12 @@ def signs(value: Any) -> set[int]:
     """The signs of the terms of a form, expanded: 1 or -1, 0 where they are not known."""
     import sympy
 
-    return {
-        1 if each.is_positive else -1 if each.is_negative else 0 for each in sympy.Add.make_args(sympy.expand(value))
-    }
+    terms: dict[Any, Any] = {}
+    for each in sympy.Add.make_args(sympy.expand(value)):
+        number, rest = each.as_independent(*each.free_symbols) if each.free_symbols else (each, sympy.Integer(1))
+        terms[rest] = terms.get(rest, 0) + number
+    found = (number * (1 if rest.is_positive else sympy.nan) for rest, number in terms.items())
+    return {1 if each.is_positive else -1 if each.is_negative else 0 for each in found}
 
 
 def sign(value: Any) -> int | None:
@@ -143,6 +144,13 @@ def text(value: Any) -> str:
     return re.sub(r"\bMax\(", "max(", shown)
 
 
+def expanded(expr: s.Expr) -> str:
+    """An expression multiplied out, as text."""
+    import sympy
+
+    return text(sympy.expand(form(expr)))
+
+
 def read(text: str) -> s.Expr:
     """A text that was made here."""
     return parse_expression(text, "derived")
@@ -164,6 +172,14 @@ def points(names: frozenset[str], own: Point, tries: int = TRIES) -> list[Point]
         found.append({name: Fraction(drawn.randint(2, 9999), 10 ** drawn.randint(0, 4)) for name in sorted(names)})
     exact = {name: own[name] for name in names if name in own}
     return [exact, *found] if len(exact) == len(names) else found
+
+
+def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
+    """Points, and those along each name from them, so near each other that inequalities that differ are told apart."""
+    for point in points(names, own)[:4]:
+        yield point
+        for name in sorted(names):
+            yield from ({**point, name: point[name] * Fraction(9, 8) ** power} for power in range(-160, 161))
 
 
 def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
@@ -200,6 +216,13 @@ def difference(printed: Any, derived: Any) -> str:
         said.append(f"printed is {text(ratio)} times what follows")
     said.append(f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}")
     return min(said, key=len) if min(map(len, said)) <= MOST_CHARACTERS else ""
+
+
+def factored(value: Any) -> Any:
+    """A form as a product, as far as it is one."""
+    import sympy
+
+    return sympy.factor(sympy.cancel(sympy.together(sympy.powsimp(value))))
 
 
 def _terms(value: Any) -> Iterator[Any]:

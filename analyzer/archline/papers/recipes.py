@@ -13,7 +13,7 @@ _OPTIMUM = ("minimise", "maximise", "equation", "root", "value", "coefficient", 
 _OF_TABLES = ("inputs", "machines", "without", "by_machine")
 _RECIPES: dict[str, tuple[Callable[[PrintedRow], Finding], tuple[str, ...], tuple[str, ...]]] = {
     "model": (equations.model, ("printed", "model", "of"), ("with",)),
-    "limit": (equations.limit, ("printed", "of"), ("with",)),
+    "limit": (equations.limit, ("printed",), ("of", "with", "names", "without")),
     "optimum": (equations.optimum, ("printed", "over"), _OPTIMUM),
     "cell": (tables.cell, ("rule",), ("quantity", *_OF_TABLES)),
     "units": (tables.units, ("printed", "rule"), ("units",)),

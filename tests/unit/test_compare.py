@@ -475,7 +475,7 @@ def test_without_an_energy_times_are_compared(tmp_path: Path) -> None:
     assert asked.out.startswith("energy(")
     assert "by time" not in asked.out
     # A model that needs an energy says which others the machine can feed.
-    refused = cli("energy", BASIC, *mine, "--at", "n=30,m=20,p=10")
+    refused = cli("energy", BASIC, *mine, "--at", "n=30,m=20,p=10", "--model", "ice")
     assert refused.refused("AL458")
     assert "or --model roofline, which it can feed" in refused.err
     assert "which it can feed" not in cli("energy", "ice:work=9,span=1,io=1", *mine).err

@@ -268,7 +268,7 @@ def test_accesses_are_counted_as_runs_count_them(tmp_path: Path, capsys: pytest.
     path = tmp_path / "updates.algo"
     path.write_text(UPDATES)
     found = result(str(path), "--machine", "gtx-580", "--model", "roofline+cache", "--at", "n=5")
-    assert ends(found["inputs"]["accesses"]) == (0, 5 + 8 * 25 + 10)
+    assert ends(found["inputs"]["accesses"]) == (5 + 8 * 25 + 10, 5 + 8 * 25 + 10)
     assert printed(capsys, "run", str(path), "--at", "n=5")["counts"]["accesses"] == 215
 
 

@@ -1,16 +1,32 @@
-"""Levels of caches: how machine files have them, and what is wrong with those that are refused."""
+"""Levels of caches: in machine files, in the energy roofline, and in runs."""
 
+from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from affine_programs import affine_program
+from archline.analysis.cost import whole_ends_at
+from archline.api.algorithms import loads
 from archline.api.caches import cache_of, level_caches
-from archline.energy.machines import Machine, machine
-from archline.energy.models import models
+from archline.api.energies import energy
+from archline.api.running import run
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine, machine, read_parameters
+from archline.energy.models import model, models, usual_model
 from archline.execution.results import Cache
 from archline.language.diagnostics import ArchlineError
+from archline.records import replace
 from archline.report.machines import one
 from cli_support import cli
+from effort import drawn, long
+from programs import program_from_seed
+from programs.choice import Seeded
 
 SHEET = """\
 title = "Two levels"
@@ -116,3 +132,202 @@ def test_parameters_of_levels(tmp_path: Path) -> None:
     result = cli(*on, "--parameter", "L1_capacity=1000B")
     assert result.code == 2
     assert "not a whole number of lines" in result.err
+
+
+F = Fraction
+
+
+# In the energy roofline
+AMOUNTS = {"flops": F(10**9), "accesses": F(3 * 10**8), "traffic": F(2 * 10**8)}
+
+
+def with_values(on: str | Machine, *given: str) -> Machine:
+    return (machine(on) if isinstance(on, str) else on).with_parameters(read_parameters(given))
+
+
+@pytest.mark.parametrize("more", ["", "+cap"])
+@pytest.mark.parametrize("scale", [F(1), F(1, 50), F(40)])
+def test_one_level_is_the_papers_energy_of_caches(more: str, scale: F) -> None:
+    """Choi et al. 2013, section V-C: 187 pJ/B on the GTX 580, beside eps_flop = 99.7 pJ and eps_mem = 513 pJ/B."""
+    gpu = with_values("gtx-580@single", "eps_cache=187 pJ/B")
+    amounts = {**AMOUNTS, "traffic": AMOUNTS["traffic"] * scale}
+    paper = model(f"roofline{more}+cache")(gpu, amounts)
+    ours = model(f"roofline{more}+levels")(with_values(gpu, "L1_capacity=1 MiB", "L1_energy=187 pJ/B"), amounts)
+    assert paper.energy is not None
+    assert ours.energy is not None
+    assert ours.time == paper.time
+    assert abs(float(ours.energy.lower / paper.energy.lower) - 1) < 1e-9
+    assert ours.terms["L1"] == paper.terms["cache"]
+    # The formula by hand: W eps_flop + Q eps_mem + 187 pJ/B of 4 B an access, and the constant power.
+    known = gpu.values
+    by_hand = sum((
+        amounts["flops"] * known["eps_flop"], amounts["traffic"] * known["eps_mem"],
+        amounts["accesses"] * 4 * F(187, 10**12), known["pi0"] * (ours.time.lower if ours.time else 0),
+    ))  # fmt: skip
+    assert abs(float(ours.energy.lower / by_hand) - 1) < 1e-9
+
+
+def test_the_slowest_level_binds(tmp_path: Path) -> None:
+    two = of_text(tmp_path, SHEET)
+    # 24 GB of accesses at 400 GB/s; L2 has no bandwidth; 1 GB at 20 GB/s; 10^9 flops at 100 Gflop/s.
+    found = model("roofline+levels")(
+        two, {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 10**9}
+    )
+    assert {name: each.lower for name, each in found.sides.items()} == {
+        "computation": F(1, 100), "L1": F(24, 400), "memory": F(1, 20),
+    }  # fmt: skip
+    assert (found.binds, found.time and found.time.lower) == ("L1", F(24, 400))
+    faster = model("roofline+levels")(
+        with_values(two, "L2_bandwidth=50 GB/s"),
+        {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 1},
+    )
+    assert (faster.binds, faster.time and faster.time.lower) == ("L2", F(1, 10))
+    assert found.reasons["energy"] == (
+        "machine `two` lacks `L1_energy` (J/B), `L2_energy` (J/B), `eps_flop` (J/flop), `eps_mem` (J/B), `pi0` (W)"
+    )
+
+
+def test_levels_may_be_left_out(tmp_path: Path) -> None:
+    """Where there is no L2, L1 misses into L3; what is asked first of all is what all accesses ask."""
+    three = of_text(tmp_path, SHEET.replace("level.L2", "level.L3"))
+    assert model("roofline+levels").on(three).levels == ("L1", "L3")
+    second = of_text(tmp_path, SHEET.replace("level.L1", "level.L3").replace("L1_", "L3_").replace('"16"', '"1"'))
+    found = model("roofline+levels")(second, {"flops": 1, "accesses": 10, "L2_bytes": 40, "bytes": 30})
+    assert found.sides["L3"].lower == F(40, 400 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [("roofline+levels+cache", "cannot have the option `cache` too"), ("roofline+cache+levels", "`levels` too")],
+)
+def test_two_energies_of_the_caches_are_refused(named: str, said: str) -> None:
+    with pytest.raises(ArchlineError, match="AL459") as problem:
+        model(named)
+    assert said in str(problem.value)
+
+
+def test_machines_without_levels_are_refused() -> None:
+    for given_, missing in ((), "L1_capacity"), (("L1_capacity=1MiB", "L3_bandwidth=1TB/s"), "L3_capacity"):
+        with pytest.raises(ArchlineError, match=f"AL458.*has no `{missing}`"):
+            model("roofline+levels")(with_values("gtx-580", *given_), AMOUNTS)
+
+
+TRIPLE = "dense.matmul::matmul_basic"
+SIZES = {"n": 24, "m": 24, "p": 24}
+
+
+def test_each_level_is_a_cache_by_itself(tmp_path: Path) -> None:
+    two = of_text(tmp_path, SHEET)
+    found = energy(TRIPLE, machine=two, model="roofline+levels", **SIZES)
+    first, second, memory = found.levels
+    assert (first.served.lower, first.served.upper) == (8 * 4 * 24**3, 8 * 4 * 24**3)
+    assert second.served == first.bytes
+    assert memory.served == second.bytes
+    for each, cache in ((first, Cache(128, 8)), (second, Cache(2048, 16))):
+        alone = energy(TRIPLE, machine=two, model="roofline", cache=cache, **SIZES).result.inputs["bytes"].amount
+        assert each.bytes == alone
+    shown = cli("energy", TRIPLE, "--machine", str(tmp_path / "two.toml"), "--at", "n=24,m=24,p=24")
+    assert "model roofline+levels" in shown.out
+    assert [line.split()[0] for line in shown.out.splitlines() if line.startswith(("  L1", "  L2", "  memory"))] == [
+        "L1", "L2", "memory",
+    ]  # fmt: skip
+    assert "no model is chosen" in " ".join(shown.out.split())
+
+
+CACHES = (("L1", Cache(4, 2)), ("L2", Cache(8, 2)), ("L3", Cache(32, 4)))
+
+
+def assert_levels(text: str, name: str, arguments: Mapping[str, Any]) -> None:
+    """A run with three caches is three runs, each of which lies where the bounds at its cache allow."""
+    algorithm = loads(text)[name]
+    together = run(algorithm, arguments, cache=CACHES[-1][1], levels=CACHES, compiled=False)
+    report = algorithm.cost()
+    for level, cache in CACHES:
+        alone = run(algorithm, arguments, cache=cache, compiled=False).counts
+        counts = together.levels[level][1]
+        assert (counts.io, counts.writebacks, counts.bytes) == (alone.io, alone.writebacks, alone.bytes)
+        for metric in ("io", "bytes"):
+            cost = report.including(metric).costs[metric]
+            if cost.lower is not None:
+                lower, upper = whole_ends_at(cost, {**together.sizes, "Z": cache.Z, "L": cache.L})
+                assert lower <= getattr(counts, metric), (metric, text)
+                # Of the bytes of a run that misses least the bounds say nothing from above.
+                assert metric == "bytes" or alone.io is None or alone.io <= upper, (metric, text)
+    # Where lines are the same, a larger cache holds what a smaller one does.
+    assert (together.levels["L1"][1].io or 0) >= (together.levels["L2"][1].io or 0)
+
+
+@settings(max_examples=drawn(16, least=4), deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(3, 4))
+def test_levels_are_what_the_bounds_are_at_each_cache(seed: int, n: int) -> None:
+    text = affine_program(seed)
+    values = {"A": np.ones((2 * n + 8, 2 * n + 8)), "x": np.ones(2 * n + 8), "n": n}
+    assert_levels(text, "main", values)
+    on = replace(machine("gtx-580"), quantities={})
+    sheet = ["peak=1Gflop/s", "bandwidth=1GB/s", "word=8B/word", "L1_capacity=32B", "L1_line=16B/line"]
+    on = with_values(on, *sheet, "L3_capacity=256B", "L3_line=32B/line", "L1_bandwidth=1GB/s")
+    algorithm = loads(text)["main"]
+    found = energy(algorithm, machine=on, model="roofline+levels", n=n)
+    assert [(each.name, each.bytes) for each in found.levels if each.bytes] == [
+        (name, Interval.of(whole_ends_at(algorithm.cost().including("bytes").costs["bytes"], {"n": n, "Z": Z, "L": L})))
+        for name, Z, L in (("L1", 4, 2), ("L3", 32, 4))
+    ]
+
+
+@long
+@settings(max_examples=drawn(60), deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_levels_of_all_kinds_of_programs(seed: int) -> None:
+    program = program_from_seed(seed)
+    assert_levels(program.text, program.entry, program.arguments(program.choose_sizes(Seeded(seed)), seed))
+
+
+def test_a_run_shows_the_levels_of_a_machine(tmp_path: Path) -> None:
+    of_text(tmp_path, SHEET)
+    shown = cli("run", TRIPLE, "--machine", str(tmp_path / "two.toml"), "--at", "n=9,m=9,p=9")
+    assert shown.code == 0
+    assert [line.split()[0] for line in shown.out.splitlines() if line.startswith("  L")] == [
+        "L1_io", "L1_bytes", "L2_io", "L2_bytes",
+    ]  # fmt: skip
+    measured = energy(TRIPLE, machine=machine(str(tmp_path / "two.toml")), measured=True, **SIZES)
+    assert measured.result.inputs["L1_io"].origin == "executed"
+    bounds = energy(TRIPLE, machine=machine(str(tmp_path / "two.toml")), **SIZES)
+    for name in ("L1_io", "L2_io"):
+        low, high = (getattr(bounds.result.inputs[name].amount, end) for end in ("lower", "upper"))
+        assert low <= measured.result.inputs[name].amount.lower <= high
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("energy", TRIPLE, "--model", "roofline+levels"), "AL414"),
+        (("energy", TRIPLE, "--model", "roofline+levels", "--at", "n=9,m=9,p=9", "--cache", "Z=64,L=8"), "AL408"),
+        (("energy", TRIPLE, "--model", "roofline+levels", "--at", "n=9,m=9,p=9,Z=64,L=8"), "AL408"),
+        (("optimise", TRIPLE, "--model", "roofline+levels", "--over", "n=1..9", "--at", "m=9,p=9"), "AL411"),
+        (("run", TRIPLE, "--at", "n=9,m=9,p=9", "--cache", "Z=64,L=8"), "AL408"),
+    ],
+)
+def test_what_takes_one_cache_refuses_levels(tmp_path: Path, command: tuple[str, ...], code: str) -> None:
+    of_text(tmp_path, SHEET)
+    assert cli(*command, "--machine", str(tmp_path / "two.toml")).refused(code)
+
+
+def test_comparisons_take_levels(tmp_path: Path) -> None:
+    """By time at a level: in a copy L1 binds, its misses decide nothing."""
+    of_text(tmp_path, SHEET)
+    on = ("--machine", str(tmp_path / "two.toml"), "--at", "n=24,m=24,p=24")
+    shown = cli("compare", TRIPLE, "dense.matmul::matmul_ijk", *on, "--by", "time")
+    assert "model roofline+levels" in shown.out
+    assert "energy: open" in " ".join(shown.out.split())
+
+
+def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> None:
+    two = of_text(tmp_path, SHEET)
+    plain = of_text(tmp_path, SHEET.split("[level")[0])
+    assert usual_model([two], at_sizes=True).name == "roofline+levels"
+    assert usual_model([two], at_sizes=False).name == "roofline"
+    assert usual_model([plain], at_sizes=True).name == "roofline"
+    assert usual_model([two, plain], at_sizes=True).name == "roofline"
+    for fed in ("gtx-580", "xeon-e5-2650l-v3"):
+        assert usual_model([machine(fed)], at_sizes=True).name == "ice"
+    assert usual_model([machine("jaketown")], at_sizes=True).name == "ice"

@@ -7,10 +7,16 @@ from archline.api.settings import Point
 from archline.energy.machines import Machine
 from archline.energy.quantities import LEVELS
 from archline.execution.results import Cache
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
+
+
+OF_CACHES = frozenset(
+    ("fast_memory", "line", *(f"{level}_{name}" for level in LEVELS for name in ("capacity", "line")))
+)
+"""The quantities of a machine that its caches are of."""
 
 
 def cache_of(machine: Machine) -> Cache | None:
@@ -34,6 +40,13 @@ def _cache(machine: Machine, capacity: str, line_name: str) -> Cache | None:
     if not word or line < word or words < line:
         return None
     return Cache(int(words // word), int(line // word))
+
+
+def of_levels(machine: Machine, what: str) -> ArchlineError:
+    """The error (AL408) about a cache that is given where a model takes those of a machine's levels."""
+    level, _ = level_caches(machine)[-1]
+    hint = f"--parameter {level}_capacity=... changes a level"
+    return error(rules.WRONG_CACHE, f"{what}, and the caches are those of the levels of `{machine.name}`", hint=hint)
 
 
 def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:

@@ -18,7 +18,7 @@ from archline.analysis.cost import Cost
 from archline.analysis.sampling import assumed, constants_of, offsets_rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_of
-from archline.api.subjects import AlgorithmSubject, model_for
+from archline.api.subjects import AlgorithmSubject, model_for, refuse_levels
 from archline.claims.decide import decide
 from archline.compare.growth import Half, half, together
 from archline.compare.orders import CostOrder, OrderVerdict, apart
@@ -29,6 +29,7 @@ from archline.energy.machines import machine as machine_of
 from archline.energy.machines import without_variant
 from archline.energy.model import Applied
 from archline.energy.models import model as model_of
+from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.ir.scope import declared
@@ -251,10 +252,11 @@ class ClaimOfCosts:
         on, setting = self.claim.on, self.settings[_inside(cost)]
         assert on is not None
         try:
-            model = model_for(setting.subject, model_of(on.model or "ice"), on.model is not None)
-            applied = Applied(
-                model, machine_of(self._beside(on.machine)), frozenset({*setting.subject.metrics, "Z", "L"})
-            )
+            machine = machine_of(self._beside(on.machine))
+            given = None if on.model is None else model_of(on.model)
+            model = model_for(setting.subject, given, usual_model([machine], at_sizes=False)).on(machine)
+            refuse_levels(model, "a claim")
+            applied = Applied(model, machine, frozenset({*setting.subject.metrics, "Z", "L"}))
             applied.require()
             formula = applied.quantity(cost.function)
         except ArchlineError as problem:

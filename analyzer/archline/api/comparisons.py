@@ -47,6 +47,7 @@ from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Estimate, Model
 from archline.energy.models import model as model_of
+from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
@@ -170,7 +171,8 @@ def comparison(
         at = {}
     _check(subjects, machines, given_by, at, sweep, settings)
     check_facts(where, subjects)
-    model = given_model or _model_of(subjects)
+    sized = at is not None or sweep is not None or settings.matrix is not None
+    model = given_model or _model_of(subjects, machines, sized)
     without = "" if given_by else _without_energy(subjects, machines, model)
     by = given_by or ("time" if without else "energy")
     names = _names(subjects)
@@ -233,18 +235,19 @@ def _check(
         raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
 
 
-def _model_of(subjects: Sequence[Subject]) -> Model:
-    """The model of formulas and grids among the subjects, else ICE. Raises ArchlineError (AL411) where they differ."""
-    several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid]
-    models = {each.name: each for each in (model_for(one, model_of("ice"), False) for one in several)}
+def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], sized: bool) -> Model:
+    """The model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411) for two."""
+    several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid] or subjects[:1]
+    usual = usual_model(machines, at_sizes=sized)
+    models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")
-    return next(iter(models.values()), None) or model_of("ice")
+    return next(iter(models.values()))
 
 
 def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
     """Why energies cannot be compared, though times can; empty where they can, or where neither can."""
-    lacks = (Applied(model, each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
+    lacks = (Applied(model.on(each), each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
@@ -261,6 +264,7 @@ def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
+    model = model.on(_ANY)
     on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
@@ -386,10 +390,15 @@ class _Work:
             return verdict
         at = self._given(size)
         try:
-            runs = list(paired(one, other, own(at, one), own(at, other), self.settings))
+            runs = list(paired(one, other, own(at, one), own(at, other), self._settings(machine)))
         except ArchlineError as problem:
             return replace(verdict, reason=f"not executed: {problem.diagnostics[0].message}")
         return self._judged(verdict, [(each.data, each.first, each.second) for each in runs], machine, i, j)
+
+    def _settings(self, machine: int) -> Settings:
+        """The settings of runs that stand for a machine: with its caches."""
+        on = self._machine(machine)
+        return self.settings.on(on, self.model.on(on).levels)
 
     def _judged(self, verdict: Verdict, runs: Sequence[tuple[str, Run, Run]], machine: int, i: int, j: int) -> Verdict:
         ratios: list[Execution] = []
@@ -415,20 +424,20 @@ class _Work:
     def _of_run(self, index: int, machine: int, ran: Run) -> Estimate:
         chosen = self.subjects[index]
         assert isinstance(chosen, AlgorithmSubject)
-        measured = replace(self.settings, measured=True)
+        measured = replace(self._settings(machine), measured=True)
         on, used = applied(chosen, self._machine(machine), self.model, measured)
         basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._more, measured)
         return on.model(used, basis.amounts())
 
     def _on_matrix(self) -> Iterator[ComparedPoint]:
         """The verdicts at the sizes of a matrix: by the bounds, else by a run of each on it."""
-        runs = []
-        for each in self.subjects:
-            if not isinstance(each, AlgorithmSubject):
-                raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
-            runs.append(each.run(own(self.at, each), self.settings))
         plain = replace(self.settings, matrix=None, block=None)
         for machine in range(len(self.machines)):
+            runs = []
+            for each in self.subjects:
+                if not isinstance(each, AlgorithmSubject):
+                    raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
+                runs.append(each.run(own(self.at, each), self._settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = []
                 for index in (i, j):

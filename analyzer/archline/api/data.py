@@ -29,6 +29,7 @@ def run_generated(
     timeout: float = TIMEOUT,
     machine: Machine | None = None,
     path: str | None = None,
+    levels: tuple[tuple[str, Cache], ...] = (),
 ) -> Run:
     """Run on data generated for sizes. Raises ArchlineError: AL401 to AL407 for wrong sizes, and as a run does."""
     report = algorithm.report()
@@ -46,6 +47,7 @@ def run_generated(
         timeout=timeout,
         machine=machine,
         path=path,
+        levels=levels,
         data=f"the data was generated (seed {seed})",
         chosen_cache=chosen_cache,
         _report=report,
@@ -68,6 +70,7 @@ def run_matrix(
     timeout: float = TIMEOUT,
     machine: Machine | None = None,
     path: str | None = None,
+    levels: tuple[tuple[str, Cache], ...] = (),
 ) -> Run:
     """Run a sparse kernel on a matrix file, other arrays generated; `at` gives the sizes the matrix does not.
 
@@ -89,6 +92,7 @@ def run_matrix(
         timeout=timeout,
         machine=machine,
         path=path,
+        levels=levels,
         data=f"the vectors were generated (seed {seed})",
         matrix=MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block),
         chosen_cache=chosen_cache,

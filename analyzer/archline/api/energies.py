@@ -11,7 +11,7 @@ from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE
+from archline.api.caches import DEFAULT_CACHE, OF_CACHES, of_levels
 from archline.api.energy_floors import energy_floor
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together
@@ -31,18 +31,20 @@ from archline.api.subjects import (
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import Growth, of_terms
 from archline.energy.intervals import Interval
+from archline.energy.levels import Level, by_level
 from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Estimate, Model, check_amounts
+from archline.energy.models import USUAL, usual_model
 from archline.energy.models import model as model_of
-from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
+from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.format_expressions import format_expression, format_fact
-from archline.language.metrics import ON_REQUEST
+from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.records import record, replace
@@ -114,6 +116,12 @@ class Energy:
     def binds(self) -> str:
         """What binds: the largest side of the model's time, `A or B` where the bounds do not decide."""
         return "" if self.result.estimate is None else self.result.estimate.binds
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """What each level of caches serves, misses and takes, and slow memory; empty for models without levels."""
+        estimate = self.result.estimate
+        return () if estimate is None or not estimate.model.levels else tuple(by_level(estimate))
 
     @property
     def elasticities(self) -> Mapping[str, float]:
@@ -218,14 +226,19 @@ def energies(
         check_known(at, [each.names for each in subjects])
     found: list[Energy] = []
     for each in subjects:
-        chosen = model_for(each, model or model_of("ice"), model is not None)
+        point = {} if at is None and of_numbers([each]) else at
         for machine in machines:
-            point = {} if at is None and of_numbers([each]) else at
+            chosen = model_for(each, model, usual_model([machine], at_sizes=point is not None))
             result = (
                 symbolic(each, machine, chosen, everywhere=everywhere)
                 if point is None
                 else numeric(each, machine, chosen, own(point, each), settings)
             )
+            if model is None and chosen.name in USUAL[1:] and not isinstance(each, FormulaSubject):
+                note = (
+                    f"no model is chosen, and the machine cannot feed {USUAL[0]}: {chosen.name} is the next that it can"
+                )
+                result = replace(result, notes=(note, *result.notes))
             found.append(Energy(result, each))
     return found
 
@@ -237,14 +250,15 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
     if settings.procs is not None:
         machine = on_processors(chosen, machine, model, settings.procs)
+    model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.held
     found = Applied(model, machine, frozenset(metrics))
     found.require()
     # Notes hold the memory of a processor against its limit.
     read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
-    if settings.on(machine).of_machine and not isinstance(chosen, FormulaSubject):
-        read |= {"fast_memory", "line", "word"}
+    own_cache = found.model.levels or not settings.chosen_cache
+    read |= OF_CACHES if own_cache and found.needed & {*OF_CACHE} else set()
     unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
@@ -285,8 +299,12 @@ def numeric(
         else:
             settings = replace(settings, procs=_processors(at["P"][0]))
     on, machine = applied(chosen, machine, model, settings)
-    settings = settings.on(machine)
+    model = on.model
+    settings = settings.on(machine, model.levels)
+    if model.levels and (named := {"Z", "L"} & at.keys()):
+        raise of_levels(machine, f"{sorted(named)[0]} is given")
     procs = settings.procs if model.processors == "span" else None
+    more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
     basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, _with_procs(settings, procs, chosen))
     amounts = basis.amounts()
     check_amounts(amounts)
@@ -356,6 +374,11 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
     known = chosen.in_sizes(everywhere=everywhere)
     on, machine = applied(chosen, machine, model, Settings(chosen_cache=True))
+    model = on.model
+    if model.levels and not isinstance(chosen, FormulaSubject):
+        message = f"model `{model.name}` takes the misses of each level at sizes"
+        hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
+        raise error(rules.NEEDS_BOUND, message, hint=hint)
     names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
     metrics = tuple(known.symbolic(name) for name in names)
     unknown = [each for each in metrics if each.bounds is None]

@@ -13,7 +13,7 @@ from archline.api import rules
 from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.costs import Metric
 from archline.api.settings import check_known, unplaced
-from archline.api.subjects import AlgorithmSubject, Subject
+from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.arrays import compiled
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.machines import Machine, parameter
@@ -39,6 +39,7 @@ def upper_at(
     Of an amount that lowers a term (work in ICE's memory time) the lower bound is taken. Raises ArchlineError (AL401 to
     AL407, AL465).
     """
+    refuse_levels(result.model, "`upper_at`")
     for name in parameters:
         if name not in QUANTITIES:
             raise error(rules.UNKNOWN_SIZE, f"there is no quantity `{name}`", hint=did_you_mean(name, QUANTITIES))

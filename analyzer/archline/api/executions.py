@@ -109,5 +109,11 @@ def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], sett
     cache, picked = cache_at(point, settings.cache, settings.chosen_cache)
     names = {name: value for name, value in values.items() if name not in ("Z", "L")}
     return run(
-        chosen.algorithm, names, cache=cache, compiled=settings.compiled, chosen_cache=picked, _report=chosen.report
+        chosen.algorithm,
+        names,
+        cache=cache,
+        compiled=settings.compiled,
+        chosen_cache=picked,
+        levels=settings.levels,
+        _report=chosen.report,
     )

@@ -14,6 +14,7 @@ from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.claims.printed_growth import printed_growth
 from archline.energy.growth import Growth
+from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
 from archline.ir.scope import declared
 from archline.language import model
@@ -68,6 +69,9 @@ class InSizes:
 
     def growth(self, metric: str) -> Growth:
         """How a metric grows, under the facts of the sizes and those that its growth depends on."""
+        if metric in PER_LEVEL:
+            # Of a cache of one size, which nothing is said of in sizes.
+            return Growth(None, None)
         cost = self.cost(metric)
         if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)

@@ -20,7 +20,16 @@ from archline.api.caches import DEFAULT_CACHE
 from archline.api.energies import applied, numeric
 from archline.api.energy_arrays import LEAST, following, in_names
 from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
-from archline.api.subjects import AlgorithmSubject, FormulaSubject, Settings, Subject, check_facts, model_for, subject
+from archline.api.subjects import (
+    AlgorithmSubject,
+    FormulaSubject,
+    Settings,
+    Subject,
+    check_facts,
+    model_for,
+    refuse_levels,
+    subject,
+)
 from archline.api.varied import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
@@ -29,6 +38,7 @@ from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model, check_amounts
 from archline.energy.models import model as model_of
+from archline.energy.models import usual_model
 from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
 from archline.energy.optimise.constraints import UNITS, Reading
 from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice, size
@@ -151,7 +161,8 @@ class _Task:
         halve: Sequence[str],
     ) -> None:
         self.chosen, self.settings = chosen, settings.on(machine)
-        self.model: Model = model_for(chosen, model_of(model or "ice"), model is not None)
+        given = None if model is None else model_of(model)
+        self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False))
         own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
         self.sizes = tuple(own)
         self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}
@@ -183,6 +194,7 @@ class _Task:
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
         self.on: Applied = on
+        refuse_levels(on.model, "an optimisation")
         self.held: frozenset[str] = frozenset()
         """The metrics that the problem is about, which no model need take."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,24 @@ from archline.analysis.cache.parallel import io_on
 from archline.analysis.cost import Cost
 from archline.api import rules
 from archline.api.algorithms import Algorithm
+from archline.api.caches import cache_of
 from archline.api.costs import CostReport
 from archline.api.settings import broken_facts
 from archline.energy.formulas import parsed, value_of
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
-from archline.execution.cache import Chunked, Policy, PrivateCaches, Schedule, Static, WorkStealing, private_caches
+from archline.execution.cache import (
+    Chunked,
+    Policy,
+    PrivateCaches,
+    Schedule,
+    Static,
+    WorkStealing,
+    lru,
+    optimal,
+    private_caches,
+)
 from archline.execution.paths import METRICS
 from archline.execution.results import TIMEOUT, Cache, Counts
 from archline.execution.results import Run as Execution
@@ -63,6 +74,8 @@ class Run:
     chosen_cache: bool = True
     machine: Machine | None = None
     path_metric: str | None = None
+    levels: Mapping[str, tuple[Cache, Counts]] = field(default_factory=dict)
+    """What each level of the machine's caches counts, by itself."""
     _report: CostReport | None = field(default=None, repr=False)
 
     @property
@@ -139,6 +152,12 @@ class Run:
             derived_kinds = {kind: Values(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
         kinds = {kind: self.counts.flops_by_kind.get(kind, 0) for kind in (*self.counts.flops_by_kind, *derived_kinds)}
         statuses = {metric: metrics[metric].status for metric in derived}
+        for level, (cache, _) in self.levels.items():
+            if "io" in metrics:
+                # Of the bytes of a run only the least that any replacement moves is known.
+                found, why = derived_at({f"{level}_io": metrics["io"]}, {**point, "Z": cache.Z, "L": cache.L})
+                derived, unchecked = derived | found, unchecked | why
+                statuses |= dict.fromkeys(found, metrics["io"].status)
         return RunView(
             algorithm=self.algorithm.name,
             at=point,
@@ -171,6 +190,8 @@ class Run:
             assert self.cache is not None
             counts = self.counts.with_cache(self.private.io, self.private.writebacks, self.cache.L)
             counted |= {metric: getattr(counts, metric) for metric in OF_CACHE}
+        for level, (_, counts) in self.levels.items():
+            counted |= {f"{level}_io": counts.io, f"{level}_bytes": counts.bytes}
         counted |= {metric: count for metric, count in self.counts.communication.items() if self._moves(metric)}
         return {metric: count for metric, count in counted.items() if count is not None}
 
@@ -181,8 +202,9 @@ class Run:
     def _cache_view(self) -> CacheView | None:
         if self.cache is None:
             return None
+        levels = tuple((name, each.Z, each.L) for name, (each, _) in self.levels.items())
         count, described = (1, None) if self.processors is None else (self.processors.count, self.processors.described)
-        return CacheView(self.cache.Z, self.cache.L, self.cache.policy, self.chosen_cache, count, described)
+        return CacheView(self.cache.Z, self.cache.L, self.cache.policy, self.chosen_cache, count, described, levels)
 
     def __str__(self) -> str:
         from archline.report.text import run
@@ -230,13 +252,14 @@ def run(
     timeout: float = TIMEOUT,
     machine: Machine | None = None,
     path: str | None = None,
+    levels: Sequence[tuple[str, Cache]] = (),
     **shown: Any,
 ) -> Run:
     """Run on arguments by parameter name; `shown` are the fields of Run that say where the data is from.
 
     With `processors` the trace is played on private caches; a cache must be given. `engine` and `timeout` are those of
-    `execute`. `path` is a metric of paths, or "time" where there is a machine: its longest path is kept piece by piece.
-    Raises ArchlineError.
+    `execute`. `levels` are further caches, each counted by itself. `path` is a metric of paths, or "time" where there
+    is a machine: its longest path is kept piece by piece. Raises ArchlineError.
     """
     module, node = algorithm.executed
     if node.grid and processors is not None:
@@ -245,9 +268,11 @@ def run(
         hint = f"give them among the sizes: `--at {sizes}`"
         raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
     events = processors is not None
+    # A machine without a cache times the paths through several processors, and says nothing of one.
+    priced = machine is not None and (bool(node.grid) or cache_of(machine) is None)
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
-                        compiled=compiled, engine=engine, timeout=timeout,
-                        prices=() if machine is None else _prices(node, machine), path=path)  # fmt: skip
+                        compiled=compiled, engine=engine, timeout=timeout, trace=bool(levels),
+                        prices=_prices(node, machine) if machine and priced else (), path=path)  # fmt: skip
     broken = broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
@@ -256,7 +281,20 @@ def run(
         private = _private(execution, processors, cache)
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
-    return Run(algorithm, execution, given, cache, processors, private, machine=machine, path_metric=path, **shown)
+    counted: dict[str, tuple[Cache, Counts]] = {}
+    traces = {_line(cache): execution.trace}
+    for name, each in levels:
+        if each.L not in traces:
+            again = execute(module, node, arguments, line=each.L, trace=True, races=False, compiled=compiled)
+            traces[each.L] = again.trace
+        trace = traces[each.L]
+        assert trace is not None
+        seen = (optimal if each.policy == "optimal" else lru)(trace.lines, each.lines, trace.writes)
+        counted[name] = each, execution.counts.with_cache(seen.io, seen.writebacks, each.L)
+    return Run(
+        algorithm, execution, given, cache, processors, private,
+        machine=machine, path_metric=path, levels=counted, **shown,
+    )  # fmt: skip
 
 
 def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:

@@ -98,7 +98,7 @@ def scaling_of(
     where the sweeps have different lengths, the model has no number of processors, or that does not grow.
     """
     given = read_settings(at, "--at") if isinstance(at, str) else at or {}
-    taken = model_for(chosen, model_of(model or "linear"), model is not None)
+    taken = model_for(chosen, None if model is None else model_of(model), model_of("linear"))
     if taken.processors != "P":
         raise error(rules.OPTIONS_CLASH, f"model `{taken.name}` does not count processors", hint="take `linear`")
     sweeps = [Sweep.read(each) for each in vary]

@@ -16,7 +16,7 @@ from archline.analysis.communication.extents import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
-from archline.api.caches import DEFAULT_CACHE, cache_at, cache_of
+from archline.api.caches import DEFAULT_CACHE, cache_at, cache_of, level_caches, of_levels
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
@@ -25,6 +25,7 @@ from archline.energy.intervals import Interval
 from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.models import model
+from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
@@ -61,11 +62,22 @@ class Settings:
     option: str = ""
     of_machine: bool = False
     """Whether the cache is the machine's own."""
+    levels: tuple[tuple[str, Cache], ...] = ()
+    """The caches of the machine's levels, for models that take them; `cache` is then that of the last."""
 
-    def on(self, machine: Machine) -> Settings:
-        """The same with the machine's own cache, where none is asked for."""
-        own = None if self.chosen_cache else cache_of(machine)
-        return self if own is None else replace(self, cache=replace(own, policy=self.cache.policy), of_machine=True)
+    def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
+        """The same with the machine's own cache, where none is asked for, or with those of its levels.
+
+        Raises ArchlineError (AL408) for a cache that is asked for beside levels.
+        """
+        if levels and self.chosen_cache:
+            raise of_levels(machine, "`--cache` is given")
+        policy = self.cache.policy
+        caches = tuple((name, replace(each, policy=policy)) for name, each in level_caches(machine) if name in levels)
+        own = caches[-1][1] if caches else None if self.chosen_cache else cache_of(machine)
+        if own is None:
+            return self
+        return replace(self, cache=replace(own, policy=policy), of_machine=True, levels=caches)
 
     @property
     def runs(self) -> bool:
@@ -136,12 +148,12 @@ class AlgorithmSubject:
     @property
     def derivable(self) -> tuple[str, ...]:
         """The metrics that may be derived of it."""
-        return INPUTS if not self.on_grid else tuple(name for name in ON_GRID if name in self._on_grid)
+        return (*INPUTS, *PER_LEVEL) if not self.on_grid else tuple(name for name in ON_GRID if name in self._on_grid)
 
     @property
     def metrics(self) -> Collection[str]:
         """What models may take of it."""
-        return self.derivable if self.on_grid else (*INPUTS, "Z", "L")
+        return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     @cached_property
     def _on_grid(self) -> Mapping[str, Cost]:
@@ -197,23 +209,26 @@ class AlgorithmSubject:
         report = self.report
         point = report.point_of_run(at, self._needed, settings.option)
         if self.on_grid:
-            values, unknown = self._derived_at(point, metrics, None)
+            values, unknown = self._derived_at(point, metrics, settings)
             return Basis(point, values, None, NOT_RUN, unknown)
         cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
         assert cache is not None
-        values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, metrics, settings.procs)
+        values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, metrics, settings)
         used = CacheUsed(cache.Z, cache.L, cache.policy, chosen, settings.of_machine)
         return Basis(_sizes(point), {**values, **_of_cache(cache, metrics)}, used, NOT_RUN, unknown)
 
     def _derived_at(
-        self, point: Point, metrics: Collection[str], procs: int | None
+        self, point: Point, metrics: Collection[str], settings: Settings
     ) -> tuple[dict[str, Input], dict[str, str]]:
         found: dict[str, Input] = {}
         unknown: dict[str, str] = {}
+        procs = None if self.on_grid else settings.procs
+        caches = {level: {"Z": cache.Z, "L": cache.L} for level, cache in settings.levels}
         for name in (each for each in self.derivable if each in metrics):
-            cost = self.cost(name, procs)
+            level, of = PER_LEVEL.get(name, ("", name))
+            cost = self.cost(of, procs)
             try:
-                lower, upper = whole_ends_at(cost, point)
+                lower, upper = whole_ends_at(cost, {**point, **caches.get(level, {})})
             except EvaluationError as problem:
                 unknown[name] = str(problem)
                 continue
@@ -233,6 +248,7 @@ class AlgorithmSubject:
             "chosen_cache": settings.chosen_cache,
             "seed": settings.seed,
             "compiled": settings.compiled,
+            "levels": settings.levels,
         }
         if settings.matrix is not None:
             return run_matrix(self.algorithm, settings.matrix, at, block=settings.block, **common)  # type: ignore[arg-type]
@@ -245,9 +261,11 @@ class AlgorithmSubject:
         point = {**view.at} if cache is None else {**view.at, "Z": cache.Z, "L": cache.L}
         derived = ("P", "nodes") if settings.measured else metrics
         optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
-        found, unknown = self._derived_at(point, optimal, settings.procs)
+        found, unknown = self._derived_at(point, optimal, settings)
         counts = {name: getattr(ran.counts, name) for name in COUNTED}
-        for name in COUNTED:
+        for level, (_, each) in ran.levels.items():
+            counts |= {f"{level}_io": each.io, f"{level}_bytes": each.bytes}
+        for name in counts:
             if name in metrics and name not in found and not (settings.procs and name in ("span", "io")):
                 found[name] = Input(Interval.of(counts[name]), "executed")
         missing = [name for name in self.derivable if name in metrics and name not in found]
@@ -384,15 +402,22 @@ def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
             raise error(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span=fact.span)
 
 
-def model_for(chosen: Subject, chosen_model: Model, given: bool) -> Model:
-    """The model of a target of formulas, or of a grid, where none was chosen on the command line."""
-    if given:
-        return chosen_model
+def model_for(chosen: Subject, given: Model | None, usual: Model) -> Model:
+    """The model that was given, else that of a target of formulas or of a grid, else the usual one."""
+    if given is not None:
+        return given
     if isinstance(chosen, FormulaSubject):
         return chosen.target.model
     if chosen.on_grid:
         return model("two_level" if "node_words" in chosen.derivable else "linear")
-    return chosen_model
+    return usual
+
+
+def refuse_levels(model: Model, what: str) -> None:
+    """Raise ArchlineError (AL411) where a model takes the misses of several caches, and what asks has one."""
+    if model.levels:
+        message = f"{what} takes the misses of one cache, and model `{model.name}` those of each level"
+        raise error(rules.OPTIONS_CLASH, message, hint="take model `roofline`, with the Z and L of a level")
 
 
 def own(at: Given, chosen: Subject) -> Given:

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser, "; two or more")
     shared.add_machines(parser, required=False)
-    shared.add_model(parser, "that of the formulas, else ice")
+    shared.add_model(parser, f"that of the formulas, else {shared.USUAL}")
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),

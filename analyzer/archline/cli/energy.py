@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser)
     shared.add_machines(parser, required=True)
-    shared.add_model(parser, "ice")
+    shared.add_model(parser, shared.USUAL)
     shared.add_at(parser)
     shared.add_where(parser)
     shared.add_execution(parser)

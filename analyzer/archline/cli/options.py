@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
     from archline.language.source import Source
 
-MODELS = "ice, roofline (+cap, +cache, +tdp), linear (+overlap) or balance"
+MODELS = "ice, roofline (+cap, +cache, +levels, +tdp), linear (+overlap) or balance"
+USUAL = "the first of ice, roofline+levels and roofline that the machine can feed"
 
 
 def require(parser: argparse.ArgumentParser, *options: str) -> None:
@@ -393,19 +394,27 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     at = read_at(options)
     cache, chosen = read_cache(options)
     require_matrix(options)
+    from archline.api.caches import level_caches
     from archline.api.data import run_generated, run_matrix
+    from archline.api.subjects import Settings
 
+    machine = only_machine(options) if getattr(options, "machines", None) else None
+    settings = Settings(cache, chosen)
+    if machine is not None and not subject.node.grid:
+        levels = () if processors else [name for name, _ in level_caches(machine)]
+        settings = settings.on(machine, levels)
     # What both kinds of run are told.
     common = {
         "option": "--at",
-        "cache": cache,
-        "chosen_cache": chosen,
+        "cache": settings.cache,
+        "chosen_cache": chosen or settings.of_machine,
+        "levels": settings.levels,
+        "machine": machine,
         "seed": options.seed,
         "processors": processors,
         "compiled": False if options.plain else None,
         **({"engine": options.engine, "timeout": options.timeout} if "engine" in options else {}),
         **({"path": options.path} if getattr(options, "path", None) else {}),
-        **({"machine": only_machine(options)} if getattr(options, "machines", None) else {}),
     }
     if options.matrix is None:
         return run_generated(subject, at, **common)

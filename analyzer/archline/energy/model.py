@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from archline.energy import rules
 from archline.energy.formulas import check_units, elasticities, names_in, parsed, same_units, value_of
 from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.machines import Machine
-from archline.energy.quantities import CONSTANTS, METRICS, QUANTITIES
+from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.units import dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
@@ -38,6 +38,11 @@ class Option:
     positive: tuple[str, ...] = ()
     error: str = ""
     accuracy: Fraction | None = None
+    convention: str = ""
+    completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
+    """What makes the model of those formulas that depend on what a machine has."""
+    without: tuple[str, ...] = ()
+    """Options that it cannot be combined with."""
     at_most: bool = False
 
 
@@ -88,6 +93,15 @@ class Model:
     conversions: Mapping[str, str] = field(default_factory=dict, hash=False)
     coarser: Mapping[str, str] = field(default_factory=dict, hash=False)
     options: Mapping[str, Option] = field(default_factory=dict, hash=False)
+    levels: tuple[str, ...] = ()
+    """The levels of caches that its formulas hold."""
+    completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
+    """What adds the formulas that depend on what a machine has."""
+
+    def on(self, machine: Machine) -> Model:
+        """The model with all formulas that it has for a machine. Raises ArchlineError (AL458)."""
+        return self if self.completed is None else self.completed(self, machine).checked()
+
     at_most: bool = False
     """Whether the energy is at most what the formulas say, and may be less."""
 
@@ -99,6 +113,10 @@ class Model:
             known = ", ".join(f"`{self.name}+{each}`" for each in self.options)
             hint = hint or (f"its options are {known}" if known else "it has no options")
             raise error(rules.UNKNOWN_MODEL, f"model `{self.name}` has no option `{name}`", hint=hint)
+        for other in self.name.split("+")[1:]:
+            if other in option.without or name in self.options[other].without:
+                message = f"model `{self.name}` cannot have the option `{name}` too"
+                raise error(rules.UNKNOWN_MODEL, message, hint=f"`{other}` and `{name}` say the same in two ways")
         return replace(
             self,
             name=f"{self.name}+{name}",
@@ -110,7 +128,9 @@ class Model:
             positive=(*self.positive, *option.positive),
             error=f"{self.error}; {option.error}" if option.at_most else option.error or self.error,
             leaves_out=tuple(each for each in self.leaves_out if f"+{name}`" not in each),
-            accuracy=self.accuracy if option.accuracy is None else option.accuracy,
+            accuracy=option.accuracy if option.error and not option.at_most else self.accuracy,
+            convention="; ".join(filter(None, (self.convention, option.convention))),
+            completed=option.completed or self.completed,
             essential="energy" if option.at_most else self.essential,
             figures={} if option.at_most else self.figures,
             at_most=self.at_most or option.at_most,
@@ -182,11 +202,11 @@ class Model:
 
     def missing(self, machine: Machine) -> tuple[str, ...]:
         """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
-        return self.on(machine).missing
+        return self.applied(machine).missing
 
-    def on(self, machine: Machine) -> Applied:
+    def applied(self, machine: Machine) -> Applied:
         """The model on a machine, for algorithms of which all is known that may be derived."""
-        return Applied(self, machine, (*DERIVABLE, "Z", "L"))
+        return Applied(self.on(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L"))
 
     def __call__(self, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
         """The model's answer for amounts (metric to number or interval).
@@ -195,7 +215,7 @@ class Model:
         """
         amounts = {name: Interval.of(value) for name, value in given.items()}
         check_amounts(amounts)
-        return Applied(self, machine, amounts.keys()).estimate(amounts)
+        return Applied(self.on(machine), machine, amounts.keys()).estimate(amounts)
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:

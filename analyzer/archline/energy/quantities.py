@@ -103,8 +103,15 @@ QUANTITIES = _registry(
     ("dimms", "1", "memory modules of a processor"),
 )
 
+PER_LEVEL = MappingProxyType({f"{level}_{name}": (level, name) for level in LEVELS for name in ("io", "bytes")})
+"""Metrics of a level, which are those of a cache of its size: the level, and the metric."""
+
 METRICS = _registry(
     *((each.name, each.unit, each.doc) for each in metrics.METRICS.values() if each.taken),
+    *(
+        (name, metrics.METRICS[of].unit, f"{metrics.METRICS[of].doc}: level {level[1:]}")
+        for name, (level, of) in PER_LEVEL.items()
+    ),
     ("P", "1", "processors"),
     ("nodes", "1", "nodes, of several processors each"),
     ("Z", "word", "words of fast memory"),

@@ -124,6 +124,14 @@ def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
     return f"{_place_point(scaled, digits, exponent - group + 1)} {_WRITTEN[group]}{unit}".rstrip()
 
 
+def format_binary(size: Fraction) -> str:
+    """A size as it is called: `32 KiB`, where that is a whole number below 1024; else in bytes and their thousands."""
+    for name, factor in _BINARY.items():
+        if size.denominator == 1 and size % factor == 0 and 0 < size < 1024 * factor:
+            return f"{size // factor} {name}"
+    return f"{size} B" if size.denominator == 1 and size < 10**6 else format_si(size, "B")
+
+
 def _decimal_exponent(value: Fraction) -> int:
     """The e with 10^e <= value < 10^(e+1), for value > 0."""
     # 0.30103 is log10(2): the first guess differs by at most one or two for any size.

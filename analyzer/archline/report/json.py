@@ -199,4 +199,5 @@ def _cache(cache: CacheView) -> dict[str, Any]:
         "default": not cache.chosen,
         "processors": cache.processors,
         "schedule": cache.schedule,
+        **({"levels": {name: {"Z": words, "L": line} for name, words, line in cache.levels}} if cache.levels else {}),
     }

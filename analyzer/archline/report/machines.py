@@ -91,7 +91,7 @@ def _margin(each: Quantity) -> str:
 
 def _feeds(machine: Machine, model: Model) -> list[str]:
     """What the machine lacks for the model, and which of its answers there are without that."""
-    on = model.on(machine)
+    on = model.applied(machine)
     lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
     answers = [name for name, each in lacking.items() if not each]
     if on.missing or len(answers) == len(lacking):

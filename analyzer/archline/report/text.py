@@ -200,4 +200,5 @@ def cache_note(cache: CacheView | None) -> str:
     own = f"{cache.processors} caches of " if cache.processors > 1 else ""
     schedule = f", {cache.schedule} schedule" if cache.schedule is not None else ""
     origin = "" if cache.chosen else "; the default, as --cache is not given"
-    return f"io is counted for {own}{size}, {policy}{schedule}{origin}"
+    levels = "".join(f"; {name} has Z = {words}, L = {line}" for name, words, line in cache.levels)
+    return f"io is counted for {own}{size}, {policy}{schedule}{origin}{levels}"

@@ -363,7 +363,10 @@ class Counts:
 
 @record
 class CacheView:
-    """The cache that io was counted for; `processors` and `schedule` where there is one a processor."""
+    """The cache that io was counted for; `processors` and `schedule` where there is one a processor.
+
+    `levels` are the names, words and words in a line of further caches, each counted by itself.
+    """
 
     words: int
     line: int
@@ -371,6 +374,7 @@ class CacheView:
     chosen: bool
     processors: int = 1
     schedule: str | None = None
+    levels: tuple[tuple[str, int, int], ...] = ()
 
 
 @record

@@ -1,4 +1,4 @@
-"""The element accesses of a program, an upper bound on io whatever is accessed."""
+"""The element accesses of a program: as runs count them, and as an upper bound on io whatever is accessed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import lru_cache
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cost import Cost
+from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.cost_model import CostModel, nest
 from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, Tally
 from archline.analysis.regimes import with_regimes
-from archline.ir.amounts import Amount, Unknown, exactly
+from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import Scope, declared
 from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
@@ -24,6 +24,7 @@ from archline.language.metrics import METRICS
 from archline.language.model import Module
 
 METRIC = "accesses"
+LOGICAL = ("and", "or")
 MAX_KNOWN = 64
 """Answers that are remembered: bounds on io ask again where they find no better one."""
 
@@ -40,20 +41,22 @@ def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cos
 
 
 def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[Step, ...]]:
-    """The same, with the steps of the derivation."""
+    """The same, with the steps of the derivation; with two `updates`, as runs count them, from below too."""
     require_accesses(module, algorithm)
     statements = Derivation(module, coarse=False, model=Accesses(module, updates))
     tally, steps = statements.algorithm(algorithm)
     amount = tally.amount(METRIC)
     if isinstance(amount, Unknown):
         return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span), steps
-    cost = Cost(METRIC, "bounded", ZERO, amount.upper)
+    both = updates > 1
+    cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
-        regimes = tuple(replace(each, lower=ZERO) for each in closed.regimes)
-        ends = closed.ends
-        # From below they count both sides of `and` too.
-        return replace(cost, regimes=regimes, ends=ends and (lambda point: (Fraction(0), ends(point)[1]))), steps
+        regimes, ends = closed.regimes, closed.ends
+        if not both:
+            regimes = tuple(replace(each, lower=ZERO) for each in regimes)
+        known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
+        return replace(cost, regimes=regimes, ends=known), steps
     return with_regimes(cost, declared(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 
@@ -82,6 +85,7 @@ class Accesses(WordModel):
     def __init__(self, module: Module, updates: int = 1) -> None:
         super().__init__(module)
         self._updates = updates
+        self.upper_only = updates == 1
         self._known: dict[s.Stmt, Tally] = {}
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
@@ -90,12 +94,22 @@ class Accesses(WordModel):
             if isinstance(statement, s.Simple):
                 updates = statement.updates if self._updates > 1 else statement.revisited
                 again = sum(isinstance(each, s.Element) for each in updates)
-            self._known[statement] = self.words(len(self.elements(s.evaluated(statement))) + again)
+            tests = s.evaluated(statement)
+            self._known[statement] = self._named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
         return self._known[statement]
+
+    def _named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
+        """The elements that are named; those that `maybe` are, or by the right side of `and` or `or`, at most."""
+        most = len(self.elements(evaluated)) + again
+        right = tuple(each.right for each in s.nodes(evaluated) if isinstance(each, s.Binary) and each.op in LOGICAL)
+        least = max(0, most - len(self.elements((maybe, right))))
+        if least == most:
+            return self.words(most)
+        return self.tally({METRIC: Known(Poly.constant(least), Poly.constant(most))})
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
         """The test of a `while` again."""
-        return self.words(len(self.elements(loop.condition))) if isinstance(loop, s.While) else FREE
+        return self._named(loop.condition, ()) if isinstance(loop, s.While) else FREE
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Each element is written, and that of a view on the right is read."""

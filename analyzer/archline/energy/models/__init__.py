@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from archline.energy import rules
+from archline.energy.machines import Machine, without_capacity
 from archline.energy.model import Model
+from archline.energy.quantities import LEVELS
 from archline.language.diagnostics import did_you_mean, error
 
 
@@ -30,3 +33,25 @@ def model(name: str) -> Model:
     for option in options:
         found = found.with_option(option)
     return found.checked()
+
+
+USUAL = ("ice", "roofline+levels", "roofline")
+"""Models of shared memory, the usual one first: where none is chosen, the first that a machine can feed is taken."""
+
+
+def usual_model(machines: Sequence[Machine], *, at_sizes: bool) -> Model:
+    """The first of these models that all machines can feed; ICE where there is none. Levels are `at_sizes` alone."""
+    for name in USUAL:
+        of_levels = name.endswith("+levels")
+        if of_levels and not (at_sizes and all(map(_has_levels, machines))):
+            continue
+        if all(not model(name).missing(each) for each in machines):
+            return model(name)
+    return model(USUAL[0])
+
+
+def _has_levels(machine: Machine) -> bool:
+    """Whether a level takes time or energy."""
+    known = machine.quantities.keys()
+    several = any(f"{level}_{name}" in known for level in LEVELS for name in ("bandwidth", "energy"))
+    return several and not without_capacity(known)

@@ -7,6 +7,7 @@
   be above pi0. It is a model: the GTX 580 ran single precision faster than its 244 W allow here (1398 Gflop/s
   measured, 1224 under the cap).
 * Cache energy (V-C): eps_cache for each byte read from or written to the caches, here each element accessed once.
+  With one level of caches, of that energy, `levels` is the same.
 
 Greenup (section II-E): the general condition is cut off in our copy of the paper. Derived from (2): an algorithm with
 f*W flops and Q/m bytes takes less energy than (W, Q) iff f*W*eps_flop + (Q/m)*eps_mem + pi0*T(f, m) < E(1, 1).
@@ -17,6 +18,7 @@ f < 1 + (1 - 1/m)*eps_mem/(eps_hat*I).
 
 from fractions import Fraction
 
+from archline.energy.levels import with_levels
 from archline.energy.model import Figure, Model, Option
 
 _EPS_HAT = "(eps_flop + pi0*tau_flop)"
@@ -30,7 +32,11 @@ MODEL = Model(
     source="Choi, Bedard, Fowler and Vuduc, IPDPS 2013, equations (1) to (8)",
     inputs=("flops", "traffic"),
     essential="time",
-    definitions={"dynamic_energy": "flops*eps_flop + traffic*eps_mem"},
+    definitions={
+        "flop_energy": "flops*eps_flop",
+        "cache_energy": "0",
+        "dynamic_energy": "flop_energy + traffic*eps_mem + cache_energy",
+    },
     time="max(flops*tau_flop, traffic*tau_mem)",
     energy={"computation": "flops*eps_flop", "memory": "traffic*eps_mem", "constant": "pi0*time"},
     sides={"computation": "flops*tau_flop", "memory": "traffic*tau_mem"},
@@ -59,10 +65,19 @@ MODEL = Model(
         "cache": Option(
             "each element accessed costs `eps_cache` a byte (section V-C)",
             energy={"cache": "eps_cache*accesses*word"},
-            definitions={"dynamic_energy": "flops*eps_flop + traffic*eps_mem + eps_cache*accesses*word"},
+            definitions={"cache_energy": "eps_cache*accesses*word"},
             inputs=("accesses",),
             error="median 4.1 % on the variants of the FMM U-list that use the caches alone (section V-C)",
             accuracy=Fraction("0.041"),
+        ),
+        "levels": Option(
+            "each level of the machine's caches takes time and energy for the bytes that it serves",
+            inputs=("accesses",),
+            error="none stated; of one level, `roofline+cache`, median 4.1 % where the caches alone are used",
+            convention="each level is an ideal cache of its own, of the capacity of one, in the serial order; its "
+            "bandwidth is that of all of them",
+            completed=with_levels,
+            without=("cache",),
         ),
         "tdp": Option(
             "the energy is at most `power_rated` times the time, for machines whose energies nobody measured",
@@ -75,7 +90,8 @@ MODEL = Model(
     error="33 % too low on average on the FMM U-list, whose cache traffic it leaves out (section V-C)",
     accuracy=Fraction("0.33"),
     leaves_out=(
-        "energy of the caches (`roofline+cache` has it)",
+        "energy of the caches (`roofline+cache` has it, `roofline+levels` by level)",
+        "time of the caches (`roofline+levels` has it)",
         "a limit on power (`roofline+cap` has it)",
         "latency, and what does not overlap: its time is a lower bound",
         "data-dependent power",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archline.energy.intervals import Interval
+from archline.energy.levels import Level, by_level
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, EnergyResult, Input, Symbolic
 from archline.report.energies import shown
 from archline.report.numbers import exact
@@ -77,7 +78,19 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
         "figures": figures,
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": dict(estimate.reasons),
+        **({"levels": [_level(each) for each in by_level(estimate)]} if estimate.model.levels else {}),
         **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
+    }
+
+
+def _level(level: Level) -> dict[str, Any]:
+    """What a level serves, fetches and takes; null of slow memory, or where the machine does not say it."""
+    sizes = {"capacity": level.capacity, "line": level.line, "share": level.share}
+    amounts = {name: getattr(level, name) for name in ("served", "misses", "bytes", "time", "energy")}
+    return {
+        "level": level.name,
+        **{name: None if each is None else exact(each) for name, each in sizes.items()},
+        **{name: None if each is None else ends(each) for name, each in amounts.items()},
     }
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.energy.formulas import parsed
 from archline.energy.intervals import Interval
+from archline.energy.levels import by_level
 from archline.energy.model import Estimate, Model
-from archline.energy.quantities import CONSTANTS
+from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicMetric
+from archline.energy.units import format_binary
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.substitution import substituted
@@ -59,6 +61,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
     ]
     lines = wrap(shown.heading(result), width)
     lines += ["", *indented(table(rows, width - 2)), ""]
+    lines += [*indented(table(_levels(estimate), width - 2)), ""] if estimate.model.levels else []
     lines += indented(_facts(facts, width - 2))
     rests = f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data
     notes = [rests, _width(estimate), *shown.notes(result)]
@@ -86,6 +89,19 @@ def _terms(estimate: Estimate) -> Iterable[list[str]]:
         yield [f"  {name}", estimate.terms[name].text("J"), f"{float(100 * share):5.1f} %  {bar}"]
 
 
+def _levels(estimate: Estimate) -> list[list[str]]:
+    """A row for each level of caches, and for slow memory."""
+    rows = [["level", "capacity", "line", "serves", "misses", "time", "of T", "energy"]]
+    for each in by_level(estimate):
+        size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
+        share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
+        misses = "" if each.misses is None else each.misses.text("")
+        times = (_amount(each.time, "s"), share, _amount(each.energy, "J"))
+        rows.append([each.name, size, line, each.served.text("B"), misses, *times])
+    known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
+    return [[row[index] for index in known] for row in rows]
+
+
 def _binding(estimate: Estimate) -> list[list[str]]:
     if not estimate.binds:
         return []
@@ -107,7 +123,7 @@ def _inputs(result: EnergyResult) -> list[list[str]]:
     return [
         [f"{name} = {shown.whole(each.amount)} ({', '.join(filter(None, (each.origin, each.status)))})"]
         for name, each in result.inputs.items()
-        if each.origin != "given"
+        if each.origin != "given" and name not in PER_LEVEL
     ]
 
 

@@ -1,0 +1,94 @@
+"""Levels of caches in the energy roofline: each serves what the levels before it do not hold.
+
+Each level is an ideal cache of its own: of Z = capacity/word words, fully associative, with optimal replacement, in the
+serial order. The first serves every access, the next one what the first fetches and writes back, and slow memory what
+the last one does: L(k+1) serves `bytes` at the Z and L of Lk. Optimal replacement and LRU keep in a smaller cache a
+part of what they keep in a larger one of the same lines (Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for
+storage hierarchies, IBM Systems Journal 9(2), 1970), so that caches simulated by themselves are an inclusive hierarchy
+too; Frigo, Leiserson, Prokop and Ramachandran, Cache-oblivious algorithms, FOCS 1999, reduce such a hierarchy of LRU
+caches to one ideal cache for each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from archline.energy import rules
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine, without_capacity
+from archline.energy.model import Estimate, Model
+from archline.energy.quantities import LEVELS
+from archline.language.diagnostics import error
+from archline.records import record, replace
+
+_IN_WORDS = "*word/(8*byte_per_word)"
+"""`bytes` are those of words of 8 B."""
+MEMORY = "memory"
+
+
+def with_levels(model: Model, machine: Machine) -> Model:
+    """The roofline with the levels that a machine has. Raises ArchlineError (AL458) where it has none.
+
+    A level without a bandwidth is no side of the time.
+    """
+    known = machine.quantities
+    levels = tuple(level for level in LEVELS if f"{level}_capacity" in known)
+    unknown = without_capacity(known)
+    if unknown or not levels:
+        missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
+        message = f"machine `{machine.name}` cannot feed model `{model.name}`: it has no `{missing}` (B)"
+        hint = f"its file says so in `[level.{missing[:2]}.quantity.capacity]`; or give --parameter {missing}=32KiB"
+        raise error(rules.UNSUITED_MACHINE, message, hint=hint)
+    served = ["accesses*word", *(f"{level}_bytes{_IN_WORDS}" for level in levels[:-1])]
+    energy = {level: f"{level}_energy*{each}" for level, each in zip(levels, served, strict=True)}
+    times = {level: f"{each}/{level}_bandwidth" for level, each in zip(levels, served, strict=True)}
+    first = {"computation": model.sides["computation"]}
+    sides = {**first, **{level: each for level, each in times.items() if f"{level}_bandwidth" in known}, **model.sides}
+    return replace(
+        model,
+        time=f"max({', '.join(sides.values())})",
+        energy=model.energy
+        if model.at_most
+        else {"computation": model.energy["computation"], **energy, **model.energy},
+        sides=sides,
+        definitions={**model.definitions, "cache_energy": " + ".join(energy.values())},
+        levels=levels,
+        completed=None,
+    )
+
+
+@record
+class Level:
+    """What a level does in an answer, or slow memory, the last one.
+
+    `served` are the bytes that it serves, `misses` the lines and `bytes` those that it fetches and writes back; `time`
+    is None where its bandwidth is not known, `energy` where its energy is not, and of slow memory there are no misses.
+    """
+
+    name: str
+    capacity: Fraction | None
+    line: Fraction | None
+    served: Interval
+    misses: Interval | None
+    bytes: Interval | None
+    time: Interval | None
+    share: Fraction | None
+    energy: Interval | None
+
+
+def by_level(estimate: Estimate) -> Iterator[Level]:
+    """The levels of an answer by a model that has levels, from the processor on, and slow memory."""
+    known, amounts = estimate.machine.values, estimate.amounts
+    word, served = known["word"], amounts["accesses"].times(known["word"])
+    for name in (*estimate.model.levels, MEMORY):
+        time, moved = estimate.sides.get(name), amounts.get(f"{name}_bytes")
+        share = time.middle / estimate.time.middle if time and estimate.time and estimate.time.middle else None
+        line = None if name == MEMORY else known.get(f"{name}_line", known.get("line"))
+        yield Level(
+            name, known.get(f"{name}_capacity"), line, served,
+            amounts.get(f"{name}_io"), moved, time, share, estimate.terms.get(name),
+        )  # fmt: skip
+        # Formulas typed by hand may have the traffic itself.
+        moved = moved or amounts.get("bytes")
+        served = amounts["traffic"] if moved is None else moved.times(word / 8)

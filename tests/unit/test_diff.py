@@ -15,10 +15,11 @@ import pytest
 import archline as al
 from archline.api.algorithms import Algorithm, loads
 from archline.changes.canonical import canonical
-from archline.changes.results import CostChange
+from archline.changes.results import CostChange, Differences
 from archline.records import replace
 from archline.report.changed_costs import cells
 from archline.report.changes import markdown
+from archline.report.changes.text import render
 from cli_support import Result, cli
 from effort import long
 
@@ -208,7 +209,109 @@ def test_long_costs_are_cut_where_they_differ() -> None:
     assert " 2*q + n0*m0" in after
     assert before.startswith("... ")
     assert before.endswith(" ...")
-    assert cells(CostChange("work", "removed", start))[3] == f"{start[:60]} ..."
+    # Between terms, not within one.
+    assert cells(CostChange("work", "removed", start))[3] == f"{start[:60].rpartition(' + ')[0]} ..."
+
+
+def test_a_page_fits_its_width_and_breaks_formulas_between_terms() -> None:
+    long = [
+        f"at least n*m, at most {' + '.join(f'n^{power}*ceil((n - {end})/L)' for power in range(9))}" for end in "12"
+    ]
+    regimes = [
+        f"Z >= L*({' + '.join(f'{each}*ceil(n/L)' for each in range(1, number))} + n)" for number in range(3, 20)
+    ]
+    values = {"at": {"n": "64", "L": "8", "Z": "32768"}, "values": {"old": "12", "new": "14 to 16"}}
+    rows = [
+        CostChange("work", "grew", "3*n^2 + n", "3*n^2 + 2*n", extent="at all sizes", algorithm="f.algo::f", **values),
+        *(
+            CostChange(
+                "io", "bound rose", *long, when=when, algorithm="f.algo::f", **(values if number % 7 == 6 else {})
+            )
+            for number, when in enumerate(regimes)
+        ),
+    ]
+    found = Differences(tuple(rows), {"grew": 1, "bound rose": 1})
+    for width in (70, 100, 160):
+        page = render(found, width)
+        lines = page.splitlines()
+        assert max(map(len, lines)) <= width
+        assert "3*n^2 + n -> 3*n^2 + 2*n" in page
+        for part in (line.strip().removeprefix("-> ").removesuffix(" ...") for line in lines if "ceil((n" in line):
+            assert part.count("(") == part.count(")")
+            assert part.startswith(("at most ", "+ ", "...")), part
+    # Three regimes, those with values first, and a line for the others; the lower bound, which stays, is left out.
+    assert [line for line in lines if "bound rose" in line] == [
+        *(2 * ["  io     bound rose: 12 -> 14 to 16 at n=64,L=8,Z=32768"]),
+        "  io     bound rose",
+        "  io     bound rose: under 14 more conditions on the cache, which `--format json` has",
+    ]
+
+
+SIZES = {
+    # What changes in the signature, and the expected changes of sizes with the facts of the comparison.
+    "a size is new": ("x: inout real[n]", "x: inout real[n], b: size", [("now takes", None, "b", None)]),
+    "and comes first": ("x: inout real[n]", "b: size, x: inout real[n]", [("now takes", None, "b", None)]),
+    "and others have other names": ("x: inout real[k]", "x: inout real[n], b: size", [("now takes", None, "b", None)]),
+    "two are one": (
+        "x: inout real[n], y: real[m]",
+        "x: inout real[n], y: real[n]",
+        [("no longer takes", "m", None, "compared where m == n")],
+    ),
+    "one is two": (
+        "x: inout real[n], y: real[n]",
+        "x: inout real[n], y: real[m]",
+        [("now takes", None, "m", "compared where m == n")],
+    ),
+    "a number is a size": ("x: inout real[8]", "x: inout real[n]", [("now takes", None, "n", "compared where n == 8")]),
+    "parameters change places": ("x: inout real[n], y: real[m]", "y: real[m], x: inout real[n]", []),
+    "names change places": ("x: inout real[n], y: real[m]", "x: inout real[m], y: real[n]", []),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_costs_are_compared_where_both_versions_take_the_same_arrays(tmp_path: Path, name: str) -> None:
+    *signatures, wanted = SIZES[name]
+    texts = []
+    for given in signatures:
+        size = given.partition("x: inout real[")[2].partition("]")[0]
+        texts.append(f"algorithm f({given}):\n    for i in 0..{size}:\n        x[i] = 2.0*x[i]\n")
+    found = changes(tmp_path, *texts)
+    # All versions double each element of x, which costs the same.
+    assert [(each["verdict"], each["old"], each["new"], each["reason"]) for each in found] == wanted
+    grown = changes(tmp_path, texts[0], texts[1].replace("2.0*x", "2.0*x[i]*x"))
+    assert of(grown, "flops")[0][0] == "grew"
+    assert {each["verdict"] for each in grown if each["metric"] == "flops"} == {"grew"}
+
+
+def test_versions_without_a_size_in_common_are_not_compared(tmp_path: Path) -> None:
+    new = LOOP.replace("x: inout real[n]", "y: inout real[r, s]").replace("0..n", "0..r").replace("x[i]", "y[i, 0]")
+    both = [str(written(tmp_path / each, f=text)) for each, text in (("old", LOOP), ("new", new))]
+    ran = cli("diff", *both, "--no-cache")
+    assert (ran.code, "AL441" in ran.err, "nothing is compared" in ran.out) == (2, True, True)
+
+
+RECURSIVE = """algorithm f(A: real[n, n], B: inout real[n, n]):
+    where n is power of 2
+    if n <= 4:
+        for i in 0..n:
+            for j in 0..n:
+                B[j, i] = A[i, j]
+    else:
+        f(A[0..n//2, 0..n//2], B[0..n//2, 0..n//2])
+        f(A[0..n//2, n//2..n], B[n//2..n, 0..n//2])
+        f(A[n//2..n, 0..n//2], B[0..n//2, n//2..n])
+        f(A[n//2..n, n//2..n], B[n//2..n, n//2..n])
+"""
+
+
+def test_values_of_recursions_are_those_of_the_costs(tmp_path: Path) -> None:
+    """Their bounds for all sizes may be the same, and are far from the values at sizes."""
+    new, at = RECURSIVE.replace("n <= 4", "n <= 32"), {"n": 64, "Z": 256, "L": 4}
+    (io,) = [each for each in changes(tmp_path, RECURSIVE, new, at=[at]) if each["metric"] == "io"]
+    both = (al.loads(text)["f"].cost()["io"].at(**at) for text in (RECURSIVE, new))
+    assert [io["values"][each] for each in ("old", "new")] == [f"{low} to {high}" for low, high in both]
+    assert io["verdict"] in ("bound rose", "bound fell")
+    assert not [each for each in changes(tmp_path, RECURSIVE, new, at=[{"n": 2}]) if each["metric"] == "io"]
 
 
 def test_a_baseline_is_no_newer_version(tmp_path: Path) -> None:

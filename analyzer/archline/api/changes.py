@@ -26,7 +26,7 @@ from archline.api.settings import Names, check_known, share
 from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
 from archline.changes.baseline import Entry, below, by_metric, entries, written
-from archline.changes.canonical import Canonical, canonical, renamed
+from archline.changes.canonical import Canonical, canonical, renamed, same_sizes
 from archline.changes.git import SUFFIX
 from archline.changes.results import CostChange, Differences
 from archline.changes.rules import NO_BASELINE, NO_VERSION
@@ -146,13 +146,30 @@ class _Match:
 
     @cached_property
     def forms(self) -> tuple[Canonical | None, Canonical | None]:
-        """Both under canonical names, the same for the same sizes: by place, or if there are more or fewer by name."""
+        """Both under canonical names, the same for the same sizes: by place where both take the same parameters.
+
+        As many sizes of which none is known to be another are those in their places too.
+        """
         old, new = self.old, None if self.new is None else canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
             return Canonical("\n".join(renamed(each, names) for each in old.costs), {}), new
-        like = self.new.sizes if old and self.new and len(old.sizes) != len(self.new.sizes) else ()
-        return None if old is None else canonical(old.module, old.node, like), new
+        if old is None or self.new is None:
+            return None if old is None else canonical(old.module, old.node), new
+        same, _ = self.shared
+        named = same or len(old.sizes) != len(self.new.sizes)
+        like = tuple(same.get(name, name) for name in self.new.sizes) if named else ()
+        return canonical(old.module, old.node, like), new
+
+    @cached_property
+    def shared(self) -> tuple[Mapping[str, str], Sequence[str]]:
+        """The older sizes by newer ones that they are, and where both take the same; nothing if that goes by place."""
+        old, new = self.old, self.new
+        if not isinstance(old, Algorithm) or new is None:
+            return {}, ()
+        if canonical(old.module, old.node).header == canonical(new.module, new.node).header:
+            return {}, ()
+        return same_sizes(old.node, new.node, old.sizes, new.sizes)
 
     @property
     def latest(self) -> Algorithm:
@@ -173,6 +190,8 @@ class _Match:
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
             comments = suppressions(latest.module.program, {latest.name}, whole=False)
             found = replace(found, ignored=any(each.covers(change.rule.code, latest.name, 0) for each in comments))
+        if change.metric == r.SIZES and self.shared[1]:
+            found = replace(found, reason=f"compared where {', '.join(self.shared[1])}")
         if change.verdict == r.BECAME_UNKNOWN:
             report = latest.report()
             cost = (report.costs if change.metric == "io" else report.without_io)[change.metric]
@@ -214,7 +233,7 @@ class ChangeSearch:
         for match, answer in self._compared(matches):
             changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
         if growth_only:
-            changes = [each for each in changes if each.metric != r.WHERE]
+            changes = [each for each in changes if each.metric not in (r.SIZES, r.WHERE)]
             changes = [
                 replace(each, verdict=r.EQUAL, ignored=False) if each.grows_as_before else each for each in changes
             ]
@@ -309,7 +328,8 @@ class ChangeSearch:
         numbers, terms = {name: number for number, name in match.names.items()}, self._terms
         old, new = (each.text if each else "" for each in match.forms)
         at = tuple(tuple((numbers.get(name, name), value) for name, value in each) for each in terms.at)
-        return old, new, replace(terms, at=at, where=renamed(terms.where, numbers))
+        where = ", ".join(filter(None, (terms.where, *match.shared[1])))
+        return old, new, replace(terms, at=at, where=renamed(where, numbers))
 
     def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
         """Nothing, after noting why: what an entry names, a version without costs, or else what was in the way."""

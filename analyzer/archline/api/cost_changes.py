@@ -19,14 +19,14 @@ from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
 from archline.changes.baseline import by_metric, recorded, regimes, written
 from archline.changes.results import CostChange
-from archline.changes.rules import NO_BASELINE
+from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
 from archline.compare.sizes import Amount, Point, Sizes
 from archline.energy.intervals import Interval
 from archline.ir.scope import NotStaticError, declared
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.evaluate import holds
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts, parse_program
@@ -39,6 +39,7 @@ Move = tuple[str, str | None, Point | None]
 UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 RISES, FALLS = (r.GREW, r.ROSE), (r.SHRANK, r.FELL)
+OF_VALUES = r.GREW, r.SHRANK, r.ROSE, r.FELL
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline has another cost, which cannot be read back: write it anew if the new one is right"
 LARGER_CACHES = 32
@@ -78,6 +79,10 @@ def compared(
     The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
     says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
     """
+    sides = [each.algorithm.signature.size_names if each else () for each in (old, new)]
+    fewer, more = ([name for name in one if name not in other] for one, other in (sides, sides[::-1]))
+    if all(sides) and len(fewer) == len(sides[0]):
+        raise error(NO_VERSION, "no size of either version is known to be one of the other")
     found: list[CostChange] = []
     texts = {} if new is None else by_metric(written(new.report.costs))
     for metric in dict.fromkeys(name for each in (new, old) if each is not None for name in each.report.metrics):
@@ -92,6 +97,8 @@ def compared(
         else:
             found += _Versions(old, new, metric, tolerance, at).changes(plain)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
+        found += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(more))] if more else []
+        found += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(fewer))] if fewer else []
         before, after = _more_required(new.algorithm, old.algorithm), _more_required(old.algorithm, new.algorithm)
         found += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
         found += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
@@ -144,6 +151,7 @@ class _Versions:
             found = [each for when in told for each in self._in_regime(plain, when, when == told[-1])]
             found += [] if told else self._told(plain, *self._amounts(()))
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
+        changed = changed or list(self._of_values(plain))
         if not changed:
             return [next((each for each in found if each.verdict != r.EQUAL), plain)]
         # Bounds that were written need not show all of the growth that was derived.
@@ -172,6 +180,18 @@ class _Versions:
             if (rises or each.verdict not in RISES) and (falls or each.verdict not in FALLS):
                 yield each
 
+    def _of_values(self, plain: CostChange) -> Iterator[CostChange]:
+        """How values at sizes of interest changed, which may say more than forms that are the same for all sizes."""
+        *whole, sizes = self._amounts(())
+        if not all(each.cost.ends and each.cost.status == "bounded" for each in whole):
+            return
+        for verdict in OF_VALUES:
+            least = 1 + self.tolerance if verdict in RISES else Fraction(1)
+            found = self._with_values(replace(plain, verdict=verdict, extent=r.SHOWN), whole, sizes, None, least)
+            if found.values is not None:
+                yield found
+                return
+
     def _told(
         self, shown: CostChange, old: Amount, new: Amount, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
@@ -187,7 +207,26 @@ class _Versions:
                     beyond = "beyond the tolerance of" if fails else "not proved to stay within"
                     found = replace(found, reason=f"{beyond} {percent(self.tolerance)}")
                     least, point = (1 + self.tolerance, within.point) if fails else (least, point)
-            yield _with_values(found, old, new, sizes, point, least)
+            yield self._with_values(found, (old, new), sizes, point, least)
+
+    def _with_values(
+        self, found: CostChange, bounds: Sequence[Amount], sizes: Sizes, point: Point | None, least: Fraction
+    ) -> CostChange:
+        """A change with values that show it: of the costs at sizes that are asked for, of their bounds at others.
+
+        Where a bound moved, there are none of others: at those that are asked for, another bound is nearer.
+        """
+        *whole, _ = self._amounts(())
+        asked = [each for each in sizes.interest if any(at.items() <= each.items() for at in self.at)]
+        others = [] if asked and found.verdict in (r.ROSE, r.FELL) else [*sizes.interest, point]
+        for each, sides in (*((each, whole) for each in asked), *((each, bounds) for each in others)):
+            if each is not None and sizes.allowed(each):
+                with suppress(*NO_VALUE):
+                    before, after = (Interval(*whole_ends_at(amount.cost, each)) for amount in sides)
+                    if _shows(found.verdict, before, after, least) and all(side.has_runs(each) for side in sides):
+                        at = {name: str(value) for name, value in each.items()}
+                        return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
+        return found
 
     def _amounts(self, more: Sequence[s.Fact]) -> tuple[Amount, Amount, Sizes]:
         """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
@@ -216,20 +255,6 @@ class _Versions:
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
         return at_most(new, _exactly(old, before.scaled(1 + self.tolerance)), sizes)
-
-
-def _with_values(
-    found: CostChange, old: Amount, new: Amount, sizes: Sizes, point: Point | None, least: Fraction
-) -> CostChange:
-    """A change with its values at sizes of interest that show it, or else at those that showed it."""
-    for each in (*sizes.interest, point):
-        if each is not None and sizes.allowed(each):
-            with suppress(*NO_VALUE):
-                before, after = (Interval(*whole_ends_at(amount.cost, each)) for amount in (old, new))
-                if _shows(found.verdict, before, after, least) and all(side.has_runs(each) for side in (old, new)):
-                    at = {name: str(value) for name, value in each.items()}
-                    return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
-    return found
 
 
 def _shows(verdict: str, before: Interval, after: Interval, least: Fraction) -> bool:

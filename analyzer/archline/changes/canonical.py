@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from archline.language import syntax as s
 from archline.language.call_graph import called, reachable
+from archline.language.format_expressions import format_expression
 from archline.language.format_statements import units
 from archline.language.metrics import METRICS
 from archline.language.model import Module
@@ -25,6 +26,8 @@ ALGORITHM, SIZE, INDEX, OTHER = "f", "n", "i", "x"
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b\(?")
 _LOCAL = re.compile(r"let (\w+)|local (\w+)")
 _INNER = re.compile(r"(?:parallel )?for (\w+) in |split .* as (\w+):$")
+Own = Mapping[str, str]
+"""The own names of sizes by others."""
 New = Callable[[str], str]
 """The next name that begins so."""
 
@@ -47,11 +50,38 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
+def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Sequence[str], news: Sequence[str]) -> tuple[Own, list[str]]:
+    """The names of older sizes by those of the newer ones that they are, and facts under which both take the same data.
+
+    Sizes are the same that have the same name, or else the same place in a parameter of the same name.
+    """
+    arrays = s.ArrayType | s.IndexArrayType
+    earlier, later = (
+        {each.name: each.type.shape for each in side.parameters if isinstance(each.type, arrays)} for side in (old, new)
+    )
+    places = [
+        (format_expression(one), format_expression(other))
+        for name, shape in earlier.items()
+        for one, other in zip(shape, later.get(name, ()), strict=False)
+        if isinstance(one, s.Name | s.Integer) and isinstance(other, s.Name | s.Integer)
+    ]
+    same = {name: name for name in news if name in olds}
+    for one, other in places:
+        if one in olds and other in news and one not in same.values():
+            same.setdefault(other, one)
+    now = {one: name for name, one in same.items()}
+    only = {*olds} ^ {*news}
+    equal = ((now.get(one, one), other) for one, other in places if one in only or other in only)
+    # What one version has not is written in what both have.
+    pairs = (sorted(each, key=lambda name: (name in same, name not in only)) for each in equal if each[0] != each[1])
+    return same, list(dict.fromkeys(map(" == ".join, pairs)))
+
+
 @lru_cache(maxsize=MAX_KNOWN)
 def canonical(module: Module, algorithm: s.Algorithm, like: tuple[str, ...] = ()) -> Canonical:
     """The canonical form of an algorithm of a checked module.
 
-    `like` holds the sizes of another version of it, whose numbers sizes of the same names get.
+    `like` holds names in the order of the sizes of another version of it, whose numbers sizes of these names get.
     """
     algorithms = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     nodes = tuple(s.nodes(tuple(each.body for each in algorithms)))

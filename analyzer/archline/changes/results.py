@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 
 from archline.changes.canonical import renamed
 from archline.claims import rules
@@ -12,12 +13,13 @@ from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
 BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
+SIZES, NOW_TAKES, NO_LONGER_TAKES = "sizes", "now takes", "no longer takes"
 WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
-"""Facts about sizes are no cost: the name that they have in place of a metric, and what becomes of them."""
+"""Sizes, and facts about them, are no cost: the names that they have in place of a metric, and what becomes of them."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (
     *(GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED),
-    *(NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_FORM, EQUAL, UNKNOWN),
+    *(NOW_TAKES, NO_LONGER_TAKES, NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_FORM, EQUAL, UNKNOWN),
 )
 """In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has.
 
@@ -25,6 +27,8 @@ IGNORED is none: so summaries count the findings that comments ignore."""
 EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes shown"
 
 
+MOST = 3
+"""So many regimes are shown of a change."""
 _WHERE = re.compile(r" where [^,]*")
 Both = Mapping[str, str | None]
 """What is known of both versions, `old` and `new`."""
@@ -91,8 +95,15 @@ class Differences:
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
-        """The changes that readers want to see: another form of the same cost is none."""
-        return tuple(each for each in self.changes if each.verdict != OTHER_FORM)
+        """The changes that readers want to see: another form of the same cost is none.
+
+        Of those in regimes of the cache a few, first what values show, and then how many more there are.
+        """
+        groups: dict[object, list[CostChange]] = {}
+        for each in self.changes:
+            if each.verdict != OTHER_FORM:
+                groups.setdefault((each.algorithm, each.metric, each.verdict, each.extent), []).append(each)
+        return tuple(chain.from_iterable(map(_few, groups.values())))
 
     @property
     def findings(self) -> tuple[CostChange, ...]:
@@ -104,3 +115,12 @@ class Differences:
         """The findings, and what comments have ignored."""
         verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
         return tuple(each for each in self.changes if each.verdict in verdicts and each.tolerance is None)
+
+
+def _few(alike: list[CostChange]) -> list[CostChange]:
+    """So many of several changes, and one that tells of the others."""
+    first = sorted(alike, key=lambda each: each.values is None)
+    if len(alike) <= MOST + 1:
+        return first
+    more = f"under {len(alike) - MOST} more conditions on the cache, which `--format json` has"
+    return [*first[:MOST], replace(first[0], old=None, new=None, when=None, at=None, values=None, reason=more)]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
 from archline.changes import results as r
 from archline.changes.results import CostChange, Differences
 from archline.language.diagnostics import counted
 from archline.report.findings import of_diagnostic
+from archline.report.layout import split_outside
 
 LONGEST, BEFORE = 60, 20
-"""Characters of an expression that are shown, and of those before a difference; JSON has it whole."""
+"""Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
+_MOST = ", at most "
+"""Between the bounds of a cost; where the lower one stays, the upper one alone is shown."""
 _SAID = {
     r.GREW: ("grew", "grew"),
     r.BECAME_UNKNOWN: ("became unknown", "became unknown"),
@@ -24,6 +27,8 @@ _SAID = {
     r.REMOVED: ("was removed", "were removed"),
     r.IGNORED: ("is ignored", "are ignored"),
     r.EQUAL: ("is the same", "are the same"),
+    r.NOW_TAKES: ("algorithm takes more sizes", "algorithms take more sizes"),
+    r.NO_LONGER_TAKES: ("algorithm takes fewer sizes", "algorithms take fewer sizes"),
     r.NOW_REQUIRES: ("algorithm requires more of its sizes", "algorithms require more of their sizes"),
     r.NO_LONGER_REQUIRES: ("algorithm requires less of its sizes", "algorithms require less of their sizes"),
     r.UNKNOWN: ("is unknown in both versions", "are unknown in both versions"),
@@ -47,7 +52,7 @@ def verdict(found: Differences) -> str:
                 parts.append(f"{count} {noun}{words[count > 1]}{more}")
     if found.renames:
         parts.append(f"{len(found.renames)} algorithm{'s have' if len(found.renames) > 1 else ' has'} another name")
-    return ", ".join(parts) or "there is nothing to compare"
+    return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
 
 
 def refused(found: Differences) -> list[str]:
@@ -56,7 +61,7 @@ def refused(found: Differences) -> list[str]:
     return [f"{counted(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
 
 
-def cells(change: CostChange) -> list[str]:
+def cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
     extent = "" if change.extent == r.SHOWN else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
@@ -75,14 +80,26 @@ def cells(change: CostChange) -> list[str]:
         more.append("ignored by a comment")
     if change.reason:
         more.append(f"{change.place}: {change.reason}" if change.place else change.reason)
-    return [change.algorithm, change.metric, said, *_shortened(change.old or "", change.new or ""), "; ".join(more)]
+    before, after = change.old or "", change.new or ""
+    low = f"{before.partition(_MOST)[0]}{_MOST}"
+    if before == after:
+        before = after = ""
+    elif before.startswith(low) and after.startswith(low):
+        before, after = (each.removeprefix(low.removesuffix(_MOST[2:])) for each in (before, after))
+    return [change.algorithm, change.metric, said, *_shortened(before, after, longest), "; ".join(more)]
 
 
-def _shortened(old: str, new: str) -> Iterator[str]:
+def _shortened(old: str, new: str, longest: int) -> Iterator[str]:
     """Texts, the long ones cut so that they show where they begin to differ."""
     shared = next((at for at, both in enumerate(zip_longest(old, new)) if both[0] != both[1]), 0)
     near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
-    start = near if shared > LONGEST - BEFORE else 0
+    start = near if shared > longest - BEFORE else 0
     for each in (old, new):
-        ends = "... " if start else "", " ..." if len(each) > start + LONGEST else ""
-        yield each if len(each) <= LONGEST else each[start : start + LONGEST].join(ends)
+        if len(each) <= longest:
+            yield each
+            continue
+        words = split_outside(each[start:])
+        lengths = accumulate(len(word) + 1 for word in words)
+        kept = " ".join(word for word, length in zip(words, lengths, strict=True) if length <= longest)
+        kept = kept.rstrip(" +-") or each[start : start + longest]
+        yield ("... " if start else "") + kept + (" ..." if len(each) > start + len(kept) else "")

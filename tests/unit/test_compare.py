@@ -39,6 +39,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.language.parser import parse_expression
+from archline.report.energies.shown import ratio_text
 from cli_support import Result, cli
 from effort import drawn, long, some
 from energy_support import exact, made, positive, refusal, whole_machines
@@ -209,6 +210,19 @@ def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject
             assert verdict.ratio.lower > 1
         # The middle of the bounds is one of the points: nothing that it contradicts is proved.
         assert not (verdict.verdict == OPEN and verdict.ratio.upper < 1)
+
+
+@given(st.integers(1, 30), st.integers(-9, 9), st.integers(-9, 9))
+def test_a_ratio_is_told_from_1(power: int, low: int, high: int) -> None:
+    ends = sorted({1 + Fraction(each, 10**power) for each in (low, high)})
+    texts = ratio_text(Interval(ends[0], ends[-1])).split(" .. ")
+    for text, end in zip(texts, ends, strict=False):
+        if text in ("< 1", "> 1"):
+            assert abs(end - 1) < Fraction(1, 10**14)
+            assert (text == "< 1") is (end < 1)
+        else:
+            assert (Fraction(text) == 1) is (end == 1)
+            assert (Fraction(text) < 1) is (end < 1)
 
 
 def test_quotients() -> None:

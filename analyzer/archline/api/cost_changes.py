@@ -214,7 +214,7 @@ class _Versions:
     ) -> CostChange:
         """A change with values that show it: of the costs at sizes that are asked for, of their bounds at others.
 
-        Where a bound moved, there are none of others: at those that are asked for, another bound is nearer.
+        Where a bound moved, there are none of others: at those that are asked for, another bound is sharper.
         """
         *whole, _ = self._amounts(())
         asked = [each for each in sizes.interest if any(at.items() <= each.items() for at in self.at)]

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from archline.compare.growth import Relation
 from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
-from archline.energy.intervals import Interval
 from archline.report.costs.forms import short_growth
 from archline.report.energies import shown
 from archline.report.growth import proof_text
@@ -77,14 +76,7 @@ def row(found: Comparison, point: ComparedPoint) -> list[str]:
     size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
     count = " / ".join(dict.fromkeys(map(readable, point.processors)))
     what = [size, *([count] * processors), *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
-    return [*what, _ratio(point.verdict.ratio), _verdict(point), point.verdict.decides]
-
-
-def _ratio(ratio: Interval | None) -> str:
-    if ratio is None:
-        return "-"
-    low, high = (shown.approximate(each, 4) for each in (ratio.lower, ratio.upper))
-    return low if low == high else f"{low} .. {high}"
+    return [*what, shown.ratio_text(point.verdict.ratio), _verdict(point), point.verdict.decides]
 
 
 def _verdict(point: ComparedPoint) -> str:

@@ -31,6 +31,18 @@ def energy_formula(model: Model) -> str:
     return f"E {'<=' if model.at_most else '='} {model.expression}"
 
 
+def ratio_text(value: Interval | None, digits: int = 4) -> str:
+    """A number without unit between bounds, each with more digits where these tell it from 1."""
+    if value is None:
+        return "-"
+    ends = []
+    for each in (value.lower, value.upper):
+        texts = (approximate(each, more) for more in range(digits, 17))
+        near = "< 1" if each < 1 else "> 1"
+        ends.append(next((text for text in texts if each == 1 or text != "1"), near))
+    return " .. ".join(dict.fromkeys(ends))
+
+
 def answers(estimate: Estimate) -> dict[str, Interval | None]:
     """Energy, time, power, flops per joule and energy-delay product."""
     found = {name: estimate.by(name) for name, _ in ANSWERS if name != "flops_per_joule"}

@@ -106,17 +106,12 @@ def _binding(estimate: Estimate) -> list[list[str]]:
     if not estimate.binds:
         return []
     margin = estimate.margin
-    far = "" if margin is None else f", {_times(margin)} times {' and '.join(_others(estimate))}"
+    far = "" if margin is None else f", {shown.ratio_text(margin, 3)} times {' and '.join(_others(estimate))}"
     return [["bound by", f"{estimate.binds}{far}"]]
 
 
 def _others(estimate: Estimate) -> list[str]:
     return [name for name in estimate.sides if name != estimate.binds]
-
-
-def _times(ratio: Interval) -> str:
-    low, high = (shown.approximate(each, 3) for each in (ratio.lower, ratio.upper))
-    return low if low == high else f"{low} .. {high}"
 
 
 def _inputs(result: EnergyResult) -> list[list[str]]:
@@ -137,7 +132,7 @@ def _figures(estimate: Estimate) -> list[list[str]]:
     for name, amount in estimate.figures.items():
         figure = estimate.model.figures[name]
         unit = "" if figure.unit == "1" else f" {figure.unit}"
-        rows.append([name, f"{_times(amount)}{unit}{f'   {figure.source}' if figure.source else ''}"])
+        rows.append([name, f"{shown.ratio_text(amount, 3)}{unit}{f'   {figure.source}' if figure.source else ''}"])
     return rows
 
 
@@ -264,7 +259,7 @@ def _amount(amount: Interval | None, unit: str) -> str:
 def _giga(amount: Interval | None) -> str:
     if amount is None:
         return "-"
-    return _times(Interval(amount.lower / 10**9, amount.upper / 10**9))
+    return shown.ratio_text(Interval(amount.lower / 10**9, amount.upper / 10**9), 3)
 
 
 # In symbols

@@ -14,7 +14,7 @@ from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.energy.optimise.constraints import UNITS
 from archline.records import record
-from archline.report.energies.shown import cache_text, sizes_text
+from archline.report.energies.shown import cache_text, ratio_text, sizes_text
 from archline.report.pictures import Cell, PictureView
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Bars(PictureView):
         axes.grid(False, axis="y")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
         axes.set_xlabel(f"{self.found.by.replace('_', '-')}, {self.unit}")
-        amounts = [each.text(self.unit) if self.unit in UNITS.values() else _range(each) for each in wholes]
+        amounts = [each.text(self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes]
         against = map(self._against, self.estimates)
         said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
         right = axes.secondary_yaxis("right")
@@ -133,7 +133,7 @@ class Bars(PictureView):
                 if ratio is not None and each.pair[0] != key[0]:
                     ratio = Interval.of(1) / ratio
                 other = "" if each.winner in (None, least[0]) else f", {_short(str(each.winner), 22)} takes less"
-                return f"{_range(ratio)} times {_short(least[0], 22)}: {verdict.verdict}{other}"
+                return f"{ratio_text(ratio)} times {_short(least[0], 22)}: {verdict.verdict}{other}"
         return ""
 
 
@@ -196,13 +196,6 @@ def _by(estimate: Estimate, found: Comparison) -> Interval:
     amount = estimate.by(found.by)
     assert amount is not None
     return amount
-
-
-def _range(ratio: Interval | None) -> str:
-    if ratio is None:
-        return "?"
-    low, high = (f"{float(each):.{3 if each < 1000 else 5}g}" for each in (ratio.lower, ratio.upper))
-    return low if low == high else f"{low} .. {high}"
 
 
 def _keys(found: Comparison) -> list[Key]:

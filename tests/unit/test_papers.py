@@ -46,7 +46,7 @@ def test_what_holds_fails_once_the_printed_form_is_changed(name: str) -> None:
     for each in found(name, EQUAL):
         texts = list(changes(each.row))
         assert texts, each.row.place
-        for text in some(texts, 8):
+        for text in texts[:2] if each.row.kind in SLOW and EFFORT != "deep" else some(texts, 8):
             assert again(each, text).verdict == DIFFERS, (each.row.place, each.row.subject, text)
 
 

@@ -24,7 +24,7 @@ class Places:
     """
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.source = source
         self._starts: dict[tuple[str, ...], tuple[int, int]] = {}
         table: tuple[str, ...] = ()
         lists: Counter[str] = Counter()
@@ -49,12 +49,12 @@ class Places:
         return None
 
     def _at(self, line: int, column: int, inner: Span | None) -> Span:
-        text = self._source.lines[line - 1]
+        text = self.source.lines[line - 1]
         end = len(text.rstrip())
         if inner is not None and text[column : column + 1] in ('"', "'"):
             first = column + 1
-            return Span(self._source, line, first + inner.column, line, min(end, first + inner.end_column))
-        return Span(self._source, line, column + 1, line, max(end, column + 1) + 1)
+            return Span(self.source, line, first + inner.column, line, min(end, first + inner.end_column))
+        return Span(self.source, line, column + 1, line, max(end, column + 1) + 1)
 
 
 def _parts(key: str) -> tuple[str, ...]:

@@ -30,8 +30,8 @@ class Printed:
         return Interval.of(self.value) if self.counted else Interval(self.value - self.half, self.value + self.half)
 
     def shows(self, value: Fraction) -> bool:
-        """Whether a value has these digits when it is rounded to them."""
-        return abs(value - self.value) <= self.half
+        """Whether a value has these digits when it is rounded to them, half a digit upwards."""
+        return -self.half <= value - self.value < self.half or value == self.value
 
     def like(self, value: Fraction) -> str:
         """Another value with as many digits, in the same unit."""

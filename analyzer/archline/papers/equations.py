@@ -16,7 +16,17 @@ from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, compared, shown_relation
+from archline.papers.findings import (
+    DIFFERS,
+    EQUAL,
+    UNDECIDED,
+    Finding,
+    Witness,
+    compared,
+    holds,
+    shown_relation,
+    undecided,
+)
 from archline.papers.rows import PrintedRow, both_sides
 from archline.records import replace
 
@@ -79,12 +89,12 @@ def optimum(row: PrintedRow) -> Finding:
     steps += [f"a root: {over} = {format_expression(each)}" for each in roots]
     chosen, point = _extreme(row, roots, row.text("root", "largest"))
     if chosen is None:
-        return Finding(row, UNDECIDED, "", "no root of the equation was found", tuple(steps))
+        return undecided(row, "no root of the equation was found", steps)
     if goal is not None:
         root = forms.form(chosen)
         curved = forms.value_at(forms.read(forms.text(goal.diff(symbol, 2).subs(symbol, root))), point)
         if curved is None or (curved.lower <= 0 if extremal == "minimise" else curved.upper >= 0):
-            return Finding(row, UNDECIDED, "", "the stationary point is not seen to be an extremum", tuple(steps))
+            return undecided(row, "the stationary point is not seen to be an extremum", steps)
         if row.inputs.get("value"):
             return compared(row, forms.read(forms.text(goal.subs(symbol, root))), steps)
     sided = isinstance(asked, s.Binary) and asked.op != "=="
@@ -112,7 +122,7 @@ def _sided(row: PrintedRow, found: Finding, asked: s.Binary, root: s.Expr, point
     over, middle = row.text("over"), forms.value_at(root, point)
     assert middle is not None
     tried = [{**point, over: middle.middle * factor} for factor in (1 - INSIDE, 1 + INSIDE)]
-    sides = [_holds(asked, at) for at in tried]
+    sides = [holds(asked, at) for at in tried]
     if sides[0] == sides[1]:
         return replace(found, verdict=UNDECIDED, reason="both sides of the root satisfy the relation, or neither does")
     side, inside = ("<=", tried[0]) if sides[0] else (">=", tried[1])
@@ -121,13 +131,6 @@ def _sided(row: PrintedRow, found: Finding, asked: s.Binary, root: s.Expr, point
         return replace(found, derived=derived)
     witness = found.witness or Witness(asked.left, asked.right, inside)
     return replace(found, verdict=DIFFERS, derived=derived, reason=f"the relation is {side}", witness=witness)
-
-
-def _holds(asked: s.Binary, at: Mapping[str, Fraction]) -> bool:
-    left, right = (forms.value_at(each, at) for each in (asked.left, asked.right))
-    if left is None or right is None:
-        return False
-    return left.lower <= right.upper if asked.op == "<=" else left.upper >= right.lower
 
 
 def _extreme(row: PrintedRow, roots: list[s.Expr], which: str) -> tuple[s.Expr | None, Mapping[str, Fraction]]:

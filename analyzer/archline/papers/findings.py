@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from archline.energy.formulas import names_in
-from archline.energy.intervals import Interval
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, Value, evaluate
+from archline.language.evaluate import Enclosure, evaluate
 from archline.language.format_expressions import format_expression, format_fact
 from archline.papers import forms, rules
-from archline.papers.rows import RELATIONS, PrintedRow
-from archline.records import field, record
+from archline.papers.rows import RELATIONS, PrintedRow, both_sides
+from archline.records import record
 
+SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
+"""The signs of left less right with which a relation holds."""
 INEQUALITIES = ("<=", ">=", "<", ">")
 EQUAL, DIFFERS, UNDECIDED = "equal", "differs", "undecided"
 
@@ -34,7 +35,7 @@ class Witness:
         return least - high > self.apart or low - most > self.apart
 
     def _ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
-        value: Value = evaluate(expr, dict(self.at))
+        value = evaluate(expr, dict(self.at))
         return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))
 
     def __str__(self) -> str:
@@ -57,10 +58,23 @@ class Finding:
     steps: tuple[str, ...] = ()
     within_rounding: bool = False
     witness: Witness | None = None
-    subject: str = ""
-    printed: str = ""
-    unchanged: str = field(default="")
-    """Why no change of the printed form is possible, where none is."""
+
+
+def equal(row: PrintedRow, derived: str, steps: Iterable[str]) -> Finding:
+    """The finding that what is printed follows."""
+    return Finding(row, EQUAL, derived, "", tuple(steps))
+
+
+def differs(
+    row: PrintedRow, derived: str, reason: str, steps: Iterable[str], witness: Witness, within: bool = False
+) -> Finding:
+    """The finding that something else follows."""
+    return Finding(row, DIFFERS, derived, reason, tuple(steps), within, witness)
+
+
+def undecided(row: PrintedRow, reason: str, steps: Iterable[str], derived: str = "") -> Finding:
+    """The finding that neither was seen, with the reason."""
+    return Finding(row, UNDECIDED, derived, reason, tuple(steps))
 
 
 def short(value: Fraction, digits: int = 4) -> str:
@@ -68,44 +82,41 @@ def short(value: Fraction, digits: int = 4) -> str:
     return str(value.numerator) if value.denominator == 1 and abs(value) < 10**6 else f"{float(value):.{digits}g}"
 
 
-def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> Finding:
+def compared(row: PrintedRow, derived: s.Expr, steps: Iterable[str], *, sided: bool = False) -> Finding:
     """The printed form, or that of a `sided` relation, against a derived one, for all values of their names."""
     relation, printed = row.relation, row.expr
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
         return _relations(row, relation, derived, steps)
     if isinstance(relation, s.Binary) and relation.op in INEQUALITIES and not sided:
         raise row.wrong(rules.ROW_FORM, "an inequality is printed, and what is derived is none", "printed")
-    own = {**row.numbers}
-    shown = forms.text(form := forms.form(derived))
-    point = forms.apart(printed, derived, own)
+    form, origin = forms.form(derived), forms.form(printed)
+    shown = forms.text(form)
+    point = forms.apart(printed, derived, row.numbers)
     if point is not None:
         witness = Witness(printed, derived, point)
-        reason = forms.difference(forms.form(printed), form) or str(witness)
-        return Finding(row, DIFFERS, shown, reason, tuple(steps), witness=witness)
-    if forms.vanishes(forms.form(printed) - form):
-        return Finding(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
-    return Finding(
-        row, UNDECIDED, shown, "equal at every point tried, and their difference was not seen to be 0", tuple(steps)
-    )
+        return differs(row, shown, forms.difference(origin, form) or str(witness), steps, witness)
+    if forms.vanishes(origin - form):
+        return equal(row, shown, (*steps, "the difference of printed and derived form is 0"))
+    return undecided(row, "equal at every point tried, and their difference was not seen to be 0", steps, shown)
 
 
-def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> Finding:
+def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Iterable[str]) -> Finding:
     """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
-    shown = f"{forms.text(forms.form(derived.left))} {derived.op} {forms.text(forms.form(derived.right))}"
+    shown = shown_relation(both_sides(derived, lambda each: forms.read(forms.text(forms.form(each)))))
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.wrong(rules.ROW_FORM, "an inequality follows, and none is printed", "printed")
-    (a, b), (c, d) = ((forms.form(low), forms.form(high)) for low, high in (_ordered(printed), _ordered(derived)))
+    a, b, c, d = (forms.form(each) for relation in (printed, derived) for each in _ordered(relation))
     if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
-        ratio = forms.text(forms.factored(a / c if c != 0 else b / d))
-        return Finding(row, EQUAL, shown, "", (*steps, f"both sides are multiplied by {ratio}, which is positive"))
+        return equal(row, shown, (*steps, "both are one inequality, multiplied by what is positive"))
     left, right = (s.Binary("-", *_ordered(each), span=each.span) for each in (printed, derived))
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
-        if {_sign(forms.value_at(each, point)) for each in (left, right)} == {1, -1}:
-            reason = f"one holds and the other does not: {(witness := Witness(left, right, point))}"
+        if {holds(printed, point), holds(derived, point)} == {True, False}:
+            witness = Witness(left, right, point)
+            reason = f"one holds and the other does not: {witness}"
             if b * c * d != 0:
                 reason = f"left over right is {forms.text(forms.factored(a * d / (b * c)))} times what follows"
-            return Finding(row, DIFFERS, shown, reason, tuple(steps), witness=witness)
-    return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", tuple(steps))
+            return differs(row, shown, reason, steps, witness)
+    return undecided(row, "no point that tells them apart was met", steps, shown)
 
 
 def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
@@ -120,8 +131,14 @@ def _multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
     return forms.sign(forms.factored((a - b) / (c - d))) == 1
 
 
-def _sign(value: Interval | None) -> int:
-    return 0 if value is None or value.lower <= 0 <= value.upper else 1 if value.lower > 0 else -1
+def holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
+    """Whether a relation is true at a point; None: it has no value there, or that is not decided."""
+    left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
+    if left is None or right is None:
+        return None
+    met = {-1} if left.upper < right.lower else {1} if left.lower > right.upper else {0}
+    signs = met if met != {0} or (left.exact and right.exact) else {-1, 0, 1}
+    return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
 
 
 def shown_relation(expr: s.Expr) -> str:

@@ -22,7 +22,6 @@ from archline.language.substitution import rewritten
 
 TRIES = 40
 """Points at which a form is tried; at some a root may be imaginary."""
-NEEDED = 3
 MOST_TERMS = 3
 MOST_CHARACTERS = 240
 Point = Mapping[str, Fraction]
@@ -184,16 +183,10 @@ def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
 
 def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
     """A point at which two forms certainly differ, the paper's own if that is one; None: none was met."""
-    met = 0
-    for point in points(names_in(one) | names_in(other), own):
-        left, right = value_at(one, point), value_at(other, point)
-        if left is None or right is None:
-            continue
-        if left.upper < right.lower or right.upper < left.lower:
-            return point
-        met += 1
-        if met > NEEDED:
-            break
+    for at in points(names_in(one) | names_in(other), own):
+        left, right = value_at(one, at), value_at(other, at)
+        if left is not None and right is not None and (left.upper < right.lower or right.upper < left.lower):
+            return at
     return None
 
 

@@ -12,11 +12,13 @@ from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
 from archline.records import record, replace
+from archline.report.json import VERSION
 from archline.report.layout import terminal_width, wrap
 from archline.resources import resource
 
-VERSION = 1
 VERDICTS = (DIFFERS, UNDECIDED, EQUAL)
+LABEL = 15
+"""Columns that the name of a part of an explanation takes."""
 
 
 @record
@@ -33,14 +35,14 @@ class Rederived:
 
     def explain(self, width: int | None = None) -> str:
         """As text, with the derivation of each row."""
-        return text(self, width or terminal_width(), explain=True)
+        return "\n".join(line for each in self.papers for line in _paper(self, each, width or terminal_width(), True))
 
     def markdown(self) -> str:
         """As Markdown, a table for each paper."""
-        return markdown(self)
+        return "\n".join(line for each in self.papers for line in _table(self, each))
 
     def __str__(self) -> str:
-        return text(self, terminal_width(), explain=False)
+        return "\n".join(line for each in self.papers for line in _paper(self, each, terminal_width(), False))
 
 
 def papers(*names: str, only: str | None = None, place: str | None = None) -> Rederived:
@@ -50,37 +52,33 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     """
     known = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
     read = tuple(read_paper(name, INPUTS) for name in names or known)
-    asked = [row for paper in read for row in paper.rows if place is None or row.place == place]
+    asked = [row for paper in read for row in paper.rows if place in (None, row.place)]
     if place is not None and not asked:
         places = list(dict.fromkeys(row.place for paper in read for row in paper.rows))
-        hint = did_you_mean(place, places) or f"places are {', '.join(f'`{each}`' for each in places[:6])} and others"
+        hint = did_you_mean(place, places) or f"places are {', '.join(places[:6])} and others"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
     found = [each for row in asked for each in derived(row) if only in (None, each.verdict)]
-    order = {paper.name: position for position, paper in enumerate(read)}
-    found.sort(key=lambda each: (order[each.row.paper.name], VERDICTS.index(each.verdict), each.within_rounding))
-    return Rederived(read, tuple(found))
+    # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
+    return Rederived(read, tuple(sorted(found, key=lambda each: (VERDICTS.index(each.verdict), each.within_rounding))))
 
 
 def derived(row: PrintedRow) -> list[Finding]:
-    """The findings of a row: one, or one for each cell of its column."""
+    """The findings of a row: one, or one for each cell of its column, which names the others that differ."""
     found = [derive(each) for each in column(row)]
-    if row.has("quantity") and row.kind == "cell":
-        wrong = [each.row.text("machines").rpartition("/")[2] for each in found if each.verdict == DIFFERS]
-        said = f" (of {len(found)} cells of the column, {len(wrong)}: {', '.join(wrong)})"
-        return [replace(each, reason=each.reason + said) if each.verdict == DIFFERS else each for each in found]
-    return found
+    wrong = [
+        each.row.text("machines").rpartition("/")[2] for each in found if each.verdict == DIFFERS and len(found) > 1
+    ]
+    said = f" ({len(wrong)} of {len(found)} in this column: {', '.join(wrong)})"
+    return [replace(each, reason=each.reason + said) if wrong and each.verdict == DIFFERS else each for each in found]
 
 
 def row_document(found: Finding) -> dict[str, Any]:
     """A row as JSON has it."""
     row = found.row
+    own = {key: getattr(row, key) for key in ("place", "subject", "kind", "quote", "printed")}
     return {
         "paper": row.paper.name,
-        "place": row.place,
-        "subject": row.subject,
-        "kind": row.kind,
-        "quote": row.quote,
-        "printed": row.printed,
+        **own,
         "derived": found.derived,
         "verdict": found.verdict,
         "reason": found.reason,
@@ -91,67 +89,45 @@ def row_document(found: Finding) -> dict[str, Any]:
     }
 
 
-def text(result: Rederived, width: int, *, explain: bool) -> str:
-    """What does not hold first, a line each; with `explain` each row's derivation."""
-    return "\n".join(line for paper in result.papers for line in _paper(result, paper, width, explain))
-
-
 def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
+    """What does not hold first, a line each; to `explain`, each row's derivation."""
     rows = [each for each in result.rows if each.row.paper is paper]
-    counts = ", ".join(f"{sum(each.verdict == verdict for each in rows)} {verdict}" for verdict in VERDICTS)
     yield from wrap(f"{paper.name}: {paper.citation or paper.title}", width)
-    yield f"  {len(rows)} rows: {counts}"
-    yield ""
-    last = ""
-    for each in rows:
-        if each.verdict == EQUAL and not explain:
-            continue
-        if each.verdict != last:
-            last = each.verdict
-            yield f"  {last}"
-        yield from _row(each, width, explain)
-    held = list(dict.fromkeys(each.row.place for each in rows if each.verdict == EQUAL))
-    if held and not explain:
-        yield from wrap(f"  equal: {', '.join(held)}", width, "    ")
+    yield f"  {len(rows)} rows: {', '.join(f'{sum(e.verdict == name for e in rows)} {name}' for name in VERDICTS)}"
+    for verdict in VERDICTS:
+        shown = [each for each in rows if each.verdict == verdict]
+        if verdict == EQUAL and not explain and shown:
+            places = dict.fromkeys(each.row.place for each in shown)
+            yield from ("", *wrap(f"  equal: {', '.join(places)}", width, "    "))
+        elif shown:
+            yield from ("", f"  {verdict}", *(line for each in shown for line in _row(each, width, explain)))
     yield ""
 
 
 def _row(found: Finding, width: int, explain: bool) -> Iterator[str]:
     row = found.row
-    about = " ".join(filter(None, [row.place, f"{row.subject}:" if row.subject else ""]))
-    marked = " [within rounding]" if found.within_rounding else ""
-    line = f"    {about}  {found.reason or row.printed}{marked}"
+    about = f"{row.place} {row.subject}:" if row.subject else row.place
+    line = f"{about}  {found.reason or row.printed}{' [within rounding]' if found.within_rounding else ''}"
     if not explain:
-        yield line if len(line) <= width else line[: width - 3] + "..."
+        yield f"    {line}" if len(line) <= width - 4 else f"    {line[: width - 7]}..."
         return
-    yield from (f"    {each}" for each in wrap(line.strip(), width - 4))
-    said = [("quote", f'"{row.quote}"' if row.quote else ""), ("printed", row.printed), ("derived", found.derived)]
-    said += [("defined", ", ".join(f"{name} = {each}" for name, each in row.table("define").items()))]
+    yield from (f"    {each}" for each in wrap(line, width - 4))
+    said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]
+    said += [("defined", f"{name} = {each}") for name, each in row.table("define").items()]
     said += [("step", each) for each in found.steps] + [("assumes", each) for each in row.assumes]
-    said += [("witness", str(found.witness) if found.witness else "")]
+    said += [("witness", str(found.witness or ""))]
     for name, each in said:
-        if each:
-            for position, line in enumerate(wrap(each, width - 15)):
-                yield f"      {'' if position else name:<8} {line}"
+        for position, part in enumerate(wrap(each, width - LABEL) if each else ()):
+            yield f"      {'' if position else name:<8} {part}"
     yield ""
 
 
-def markdown(result: Rederived) -> str:
-    """A table for each paper, what does not hold first."""
-    lines: list[str] = []
-    for paper in result.papers:
-        lines += [
-            f"## {paper.title}",
-            "",
-            f"{paper.citation}",
-            "",
-            "| place | verdict | printed | derived | reason |",
-            "|---|---|---|---|---|",
-        ]
-        for each in result.rows:
-            if each.row.paper is paper:
-                about = f"{each.row.place}{', ' if each.row.subject else ''}{each.row.subject}"
-                cells = [about, each.verdict, f"`{each.row.printed}`", f"`{each.derived}`", each.reason]
-                lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
-        lines += ["", *(f"- not a row: {place}: {reason}" for place, reason in paper.left_out), ""]
-    return "\n".join(lines)
+def _table(result: Rederived, paper: Paper) -> Iterator[str]:
+    yield from (f"## {paper.title}", "", paper.citation, "", "| place | verdict | printed | derived | reason |")
+    yield "|---|---|---|---|---|"
+    for each in result.rows:
+        if each.row.paper is paper:
+            about = ", ".join(filter(None, (each.row.place, each.row.subject)))
+            cells = [about, each.verdict, f"`{each.row.printed}`", f"`{each.derived}`", each.reason]
+            yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+    yield from ("", *(f"- not a row: {place}: {reason}" for place, reason in paper.left_out), "")

@@ -15,7 +15,7 @@ from archline.energy.machines import Machine, machine, machine_names
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.source import Source, Span, read_source
+from archline.language.source import Span, read_source
 from archline.language.toml import Places, parsed
 from archline.papers import rules
 from archline.papers.amounts import Printed, read_amount
@@ -48,9 +48,8 @@ class PrintedRow:
     assumes: tuple[str, ...] = ()
 
     def printing(self, text: str) -> PrintedRow:
-        """The row with another text in place of the printed one, and of the parts that it is defined by."""
-        inputs = {key: value for key, value in self.inputs.items() if key != "define"}
-        return replace(self, printed=text, inputs=inputs)
+        """The row with another text in place of the printed one."""
+        return replace(self, printed=text)
 
     # The printed text
     @property
@@ -109,10 +108,6 @@ class PrintedRow:
     def formulas(self, key: str) -> dict[str, s.Expr]:
         """An input that is a table of forms."""
         return {name: self.parsed(text, key) for name, text in self.table(key).items()}
-
-    def facts(self, key: str) -> list[s.Expr]:
-        """An input that is a list of relations."""
-        return [self.parsed(each, key) for each in self.listed(key)]
 
     def parsed(self, text: str, key: str) -> s.Expr:
         """A form or a relation, with the row's definitions put in. Raises ArchlineError (AL613)."""
@@ -179,12 +174,10 @@ class PrintedRow:
 
     def wrong(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
         """The error about a part of the row, with its place."""
-        source = self.paper.source
+        source = self.paper.places.source
         span = self.paper.places.span((*self.path, key)) or Span(source, 1, 1, 1, len(source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says how rows are written"
-        return error(
-            rule, f"{self.paper.name} {self.place}: {message}", span=span, path=self.paper.source.path, hint=hint
-        )
+        return error(rule, f"{self.paper.name} {self.place}: {message}", span=span, hint=hint)
 
 
 @record(eq=False)
@@ -194,9 +187,8 @@ class Paper:
     name: str
     title: str
     citation: str
-    source: Source
     places: Places
-    numbers: Mapping[str, Fraction]
+    numbers: Mapping[str, Fraction] = field(default_factory=dict)
     rows: list[PrintedRow] = field(default_factory=list)
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     left_out: tuple[tuple[str, str], ...] = ()
@@ -213,7 +205,7 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         raise error(rules.UNKNOWN_PAPER, f"there is no paper `{name}`", hint=hint)
     source = read_source(path)
     data = parsed(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
-    paper = Paper(path.stem, "", "", source, Places(source), {})
+    paper = Paper(path.stem, "", "", Places(source))
     head = PrintedRow(paper, "", "", "", data, ())
     for key in set(data) - {*KEYS}:
         raise head.wrong(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")
@@ -240,10 +232,10 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
 
 
 def _row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
-    row = PrintedRow(paper, str(table.get("place", "")), "", "", table, path)
-    place, kind = row.text("place"), row.text("kind")
-    printed, subject, quote = (row.text(key, "") for key in ("printed", "subject", "quote"))
-    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(row.listed("assumes")))
+    read = PrintedRow(paper, "", "", "", table, path)
+    place, kind = read.text("place"), read.text("kind")
+    printed, subject, quote = (read.text(key, "") for key in ("printed", "subject", "quote"))
+    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(read.listed("assumes")))
     if row.kind not in keys:
         hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
         raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)

@@ -15,11 +15,10 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
 from archline.papers import rules
 from archline.papers.amounts import Printed, parsed_unit
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
+from archline.papers.findings import Finding, Witness, differs, equal, short, undecided
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
-CLOSE = Fraction(1, 100)
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
@@ -34,23 +33,12 @@ def cell(row: PrintedRow) -> Finding:
     named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
     steps = (f"{format_expression(rule)} with {named}", f"before they were rounded these allow {low} .. {high}")
     if printed.shows(exact):
-        return Finding(row, EQUAL, derived, "", steps)
+        return equal(row, derived, steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
-    reason = f"{row.text('rule')} is {derived}" + (
-        f": printed is {short(printed.value / exact)} times that" if exact else ""
-    )
-    witness = Witness(
-        _number(row, printed.value), rule, {name: each.value for name, each in known.items()}, printed.half
-    )
-    return Finding(row, DIFFERS, derived, reason, steps, within, witness)
-
-
-def _ratio(ratio: Fraction) -> str:
-    """How many times a number is what follows, and what that is the trace of."""
-    traces = {Fraction(8): "bits for bytes", Fraction(1, 8): "bytes for bits", Fraction(4): "words for bytes"}
-    traces |= {Fraction(1000) ** power: "another prefix" for power in (-3, -2, -1, 1, 2, 3)}
-    found = next((said for each, said in traces.items() if abs(ratio / each - 1) < CLOSE), "")
-    return f"{short(ratio)} times that" + (f": {found}?" if found else "")
+    times = f": printed is {short(printed.value / exact)} times that" if exact else ""
+    values = {name: each.value for name, each in known.items()}
+    witness = Witness(_number(row, printed.value), rule, values, printed.half)
+    return differs(row, derived, f"{row.text('rule')} is {derived}{times}", steps, witness, within)
 
 
 def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
@@ -113,9 +101,9 @@ def units(row: PrintedRow) -> Finding:
         raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
     said = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
-        return Finding(row, EQUAL, row.printed, "", (said,))
+        return equal(row, row.printed, (said,))
     witness = Witness(_scaled(row, unit.dimension), _scaled(row, needed), {})
-    return Finding(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
+    return differs(row, str(needed), f"{said}, and {row.printed} is printed", (said,), witness)
 
 
 def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
@@ -135,12 +123,12 @@ def crossing(row: PrintedRow) -> Finding:
     low, high = (row.read_amount(each, "between").value for each in row.listed("between"))
     start, said = above(low), f"{format_expression(left)} == {format_expression(right)}"
     if above(high) == start:
-        return Finding(row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,))
+        return undecided(row, f"the curves do not cross between {short(low)} and {short(high)}", (said,))
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if above(middle) == start else (low, middle)
     derived, steps = printed.like(low), (said, f"they meet at {over} = {short(low)}")
     if printed.shows(low):
-        return Finding(row, EQUAL, derived, "", steps)
+        return equal(row, derived, steps)
     witness = Witness(left, right, {**{name: each.value for name, each in known.items()}, over: printed.value})
-    return Finding(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)
+    return differs(row, derived, f"the curves meet at {over} = {derived}", steps, witness)

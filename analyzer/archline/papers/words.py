@@ -13,12 +13,10 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
+from archline.papers.findings import DIFFERS, SIGNS, Finding, Witness, differs, equal, holds, short, undecided
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
-SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
-"""The signs of left less right with which a relation holds."""
 OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
 SEARCHED = 400
 Case = tuple[str, Mapping[str, Fraction]]
@@ -28,7 +26,8 @@ def claim(row: PrintedRow) -> Finding:
     """A relation for every, for some or for no case, of a table or a machine; or for all values of its symbols."""
     if row.has("machines") or row.has("cases"):
         return _over_cases(row, _cases(row))
-    return _over_symbols(row, [each for each in row.facts("where") if isinstance(each, s.Binary)])
+    facts = [row.parsed(each, "where") for each in row.listed("where")]
+    return _over_symbols(row, [each for each in facts if isinstance(each, s.Binary)])
 
 
 def _cases(row: PrintedRow) -> list[Case]:
@@ -49,16 +48,6 @@ def _relation(row: PrintedRow) -> s.Binary:
     raise row.wrong(rules.ROW_FORM, "a claim is a relation `LEFT <= RIGHT`", "printed")
 
 
-def _holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
-    """Whether a relation is true at a point; None: it has no value there, or that is not decided."""
-    left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
-    if left is None or right is None:
-        return None
-    met = {-1} if left.upper < right.lower else {1} if left.lower > right.upper else {0}
-    signs = met if met != {0} or (left.exact and right.exact) else {-1, 0, 1}
-    return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
-
-
 def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     """Decided in each case."""
     relation = _relation(row)
@@ -66,7 +55,7 @@ def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     for case, at in cases:
         if lacking := sorted(names - set(at)):
             raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value in {case}", "printed")
-    verdicts = [_holds(relation, at) for _, at in cases]
+    verdicts = [holds(relation, at) for _, at in cases]
     holding, failing = (
         [case for case, held in zip(cases, verdicts, strict=True) if held is way] for way in (True, False)
     )
@@ -87,9 +76,9 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     """By a counterexample, or by the signs of the terms of the difference."""
     relation = _relation(row)
     names = sorted(frozenset[str]().union(*(names_in(each.left) | names_in(each.right) for each in (relation, *facts))))
-    inside = [each for each in _points(frozenset(names), row, facts) if all(_holds(fact, each) for fact in facts)]
+    inside = [each for each in _points(frozenset(names), row, facts) if all(holds(fact, each) for fact in facts)]
     cases = [(", ".join(f"{name} = {short(at[name])}" for name in names), at) for at in inside]
-    holding, failing = ([case for case in cases if _holds(relation, case[1]) is way][:1] for way in (True, False))
+    holding, failing = ([case for case in cases if holds(relation, case[1]) is way][:1] for way in (True, False))
     always = None if failing else _proved(relation, facts)
     never = None
     if not holding and relation.op in OPPOSITE:
@@ -106,15 +95,14 @@ def _decided(
     """What is claimed against the quantifier that is right; None: it is not known."""
     asked, said = row.quantifier, format_fact(relation)
     if asked == right or (asked == "some" and holding):
-        return Finding(row, EQUAL, f"{asked}: {said}", "", tuple(steps))
+        return equal(row, f"{asked}: {said}", steps)
     against = {"every": failing, "no": holding, "some": failing if right == "no" else []}[asked]
     if not against:
-        return Finding(
-            row, UNDECIDED, "", "no counterexample was met, and the signs of the terms do not decide", tuple(steps)
-        )
+        return undecided(row, "no counterexample was met, and the signs of the terms do not decide", steps)
     reason = f"{'holds' if asked == 'no' else 'fails'} for {', '.join(case for case, _ in against)}"
-    witness = Witness(relation.left, relation.right, against[0][1])
-    return Finding(row, DIFFERS, f"{right or 'some'}: {said}", reason, tuple(steps), witness=witness)
+    return differs(
+        row, f"{right or 'some'}: {said}", reason, steps, Witness(relation.left, relation.right, against[0][1])
+    )
 
 
 def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
@@ -199,9 +187,9 @@ def growth(row: PrintedRow) -> Finding:
         outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.derived])]
         order = decided.derived.partition(" against ")[0].removeprefix("Theta(").removesuffix(")")
     if outcome == "holds":
-        return Finding(row, EQUAL, printed, "", tuple(steps))
+        return equal(row, printed, steps)
     if outcome != "fails" or not order:
-        return Finding(row, UNDECIDED, "", "; ".join(steps), tuple(steps))
+        return undecided(row, "; ".join(steps), steps)
     refuted = archline.order(order, printed, where, "Theta").document.get("counterexample", {})
     at = next((each["samples"][1]["at"] for each in refuted.values() if len(each.get("samples", ())) > 1), None)
     witness = at and Witness(row.expr, forms.read(order), {name: Fraction(value) for name, value in at.items()})

@@ -112,7 +112,11 @@ BALANCE = {
 TODAY = {
     "a100-sxm4-40gb": "9700 1555 8",
     "a100-sxm4-40gb@single": "19500 1555 4",
+    "a100-sxm4-40gb@half": "78000 1555 2",
+    "a100-sxm4-40gb@half_tensor": "312000 1555 2",
     "a100-sxm4-80gb": "9700 2039 8",
+    "a100-sxm4-80gb@half": "78000 2039 2",
+    "a100-sxm4-80gb@half_tensor": "312000 2039 2",
     "a64fx": "3072 1024 8",
     "a64fx@single": "6144 1024 4",
     "apple-m1-gpu": "2617 68.25 4",
@@ -121,9 +125,14 @@ TODAY = {
     "epyc-9654": "3686.4 460.8 8",
     "grace-superchip": "7100 1000 8",
     "h100-sxm": "33500 3350 8",
+    "h100-sxm@half": "133800 3350 2",
+    "h100-sxm@half_tensor": "989400 3350 2",
     "h200-sxm": "33500 4800 8",
+    "h200-sxm@half": "133800 4800 2",
+    "h200-sxm@half_tensor": "989400 4800 2",
     "mi250x-gcd": "23900 1600 8",
     "mi300x": "81700 5300 8",
+    "mi300x@half_matrix": "1307400 5300 2",
     "xeon-8480": "3584 307.2 8",
     "xeon-8480@single": "7168 307.2 4",
 }
@@ -350,6 +359,33 @@ def test_every_number_has_a_document_and_a_place() -> None:
     assert lacking == []
 
 
+# Of each level of a processor: bytes of one cache, of a line, cores that share it, GB/s of all of them.
+LEVELS_OF_TODAY = {
+    "a100-sxm4-40gb": "L1 196608 128 64 19299.3 L2 41943040 128 6912 5434.7",
+    "a100-sxm4-80gb": "L1 196608 128 64 19299.3 L2 41943040 128 6912 5434.7",
+    "a64fx": "L1 65536 256 1 - L2 8388608 256 12 4096",
+    "epyc-7763": "L1 32768 64 1 - L2 524288 64 1 - L3 33554432 64 8 -",
+    "grace-superchip": "L1 65536 64 1 - L2 1048576 64 1 - L3 119537664 64 72 -",
+    "h100-sxm": "L1 262144 128 128 - L2 50000000 128 16896 -",
+    "h200-sxm": "L1 262144 128 128 - L2 50000000 128 16896 9716",
+    "mi250x-gcd": "L1 16384 128 1 - L2 8388608 128 110 6960",
+    "mi300x": "L1 32768 128 1 - L2 4194304 128 38 - L3 268435456 128 304 -",
+    "xeon-8480": "L1 49152 64 1 - L2 2097152 64 1 - L3 105000000 64 56 -",
+}
+
+
+@pytest.mark.parametrize("name", LEVELS_OF_TODAY)
+def test_levels_of_a_processor_of_today(name: str) -> None:
+    known, words = machine(name).values, LEVELS_OF_TODAY[name].split()
+    for level, capacity, line, shared, bandwidth in zip(*[iter(words)] * 5, strict=True):
+        assert (known[f"{level}_capacity"], known["line"], known[f"{level}_shared"]) == (
+            *(int(each) for each in (capacity, line, shared)),
+        )
+        assert known.get(f"{level}_bandwidth") == (None if bandwidth == "-" else Fraction(bandwidth) * 10**9)
+        # The caches of a level are as many as its cores are in groups.
+        assert (known["cores"] / known[f"{level}_shared"]).denominator == 1
+
+
 # Processors of today
 @pytest.mark.parametrize("name", TODAY)
 def test_a_processor_of_today_has_a_roofline_time(name: str) -> None:
@@ -372,13 +408,15 @@ def test_energies_of_today_are_published_ones() -> None:
         for each in machine(name).quantities.values()
         if "J" in QUANTITIES[each.name].unit
     }
-    cards = ("a100-sxm4-40gb@single", "a100-sxm4-40gb@double", "mi250x-gcd")
+    cards = (*(f"a100-sxm4-40gb@{each}" for each in ("single", "double", "half", "half_tensor")), "mi250x-gcd")
     assert energies == {(card, "antepara2025", "fitted") for card in cards}
     # Table 3 is in pJ/bit.
     card = machine("a100-sxm4-40gb")
     assert in_unit(card, "eps_mem", "pJ/B") == 8 * Fraction("13.11")
     assert in_unit(card, "eps_cache", "pJ/B") == 8 * (Fraction("4.71") + Fraction("1.59"))
+    assert [in_unit(card, f"L{level}_energy", "pJ/B") / 8 for level in (1, 2)] == [Fraction("1.59"), Fraction("4.71")]
     die = machine("mi250x-gcd")
+    assert [in_unit(die, f"L{level}_energy", "pJ/B") / 8 for level in (1, 2)] == [Fraction("1.54"), Fraction("2.82")]
     assert in_unit(die, "eps_mem", "pJ/B") == 8 * Fraction("13.64")
     assert in_unit(die, "eps_cache", "pJ/B") == 8 * (Fraction("2.82") + Fraction("1.54"))
     assert "pi0" not in die.quantities

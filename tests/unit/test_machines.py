@@ -1,5 +1,6 @@
 """Machines against the papers' tables, and machine files with mistakes."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,8 @@ from archline.energy.machines import KINDS, Machine, Quantity, machine, machine_
 from archline.energy.quantities import NAMES, QUANTITIES
 from archline.energy.units import BASES, dimension, format_si, parse_unit
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.papers.recipes import INPUTS
+from archline.papers.rows import read_paper
 from effort import drawn
 
 # Tran and Ha, Table 3, in nJ: eps_op, pi_op, eps_io, pi_io.
@@ -141,6 +144,8 @@ TODAY = {
     "xeon-8480@single": "7168 307.2 4",
 }
 
+ROWS = re.compile(r"`archline papers (\w+) --place '([^']+)'`")
+
 # Printed numbers that do not follow from the others, and what their formula gives instead: the notes say why.
 DIFFERENT = {
     ("gtx-580@double", "eps_op"): ("0.212", "nJ/op", "212 pJ/flop"),
@@ -226,6 +231,13 @@ def test_roofline_figures_of_the_text() -> None:
     most = gpu.values["eps_flop"] / gpu.values["tau_flop"] + gpu.values["eps_mem"] / gpu.values["tau_mem"]
     assert round(most + gpu.values["pi0"], 1) == Fraction("378.3")
     assert any("378.3 W" in note for note in gpu.notes)
+
+
+def test_notes_refer_to_rows_of_papers() -> None:
+    found = {ref for name in every_variant() for note in machine(name).notes for ref in ROWS.findall(note)}
+    assert len(found) >= 6
+    for paper, place in found:
+        assert place in {row.place for row in read_paper(paper, INPUTS).rows}
 
 
 def test_roofline_table_2() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from archline.language.diagnostics import did_you_mean, error
 from archline.papers import rules
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.page import page
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
@@ -38,8 +39,8 @@ class Rederived:
         return "\n".join(line for each in self.papers for line in _paper(self, each, width or terminal_width(), True))
 
     def markdown(self) -> str:
-        """As Markdown, a table for each paper."""
-        return "\n".join(line for each in self.papers for line in _table(self, each))
+        """As Markdown, what a reader wants beside the papers."""
+        return page(self.papers, self.rows)
 
     def __str__(self) -> str:
         return "\n".join(line for each in self.papers for line in _paper(self, each, terminal_width(), False))
@@ -120,14 +121,3 @@ def _row(found: Finding, width: int, explain: bool) -> Iterator[str]:
         for position, part in enumerate(wrap(each, width - LABEL) if each else ()):
             yield f"      {'' if position else name:<8} {part}"
     yield ""
-
-
-def _table(result: Rederived, paper: Paper) -> Iterator[str]:
-    yield from (f"## {paper.title}", "", paper.citation, "", "| place | verdict | printed | derived | reason |")
-    yield "|---|---|---|---|---|"
-    for each in result.rows:
-        if each.row.paper is paper:
-            about = ", ".join(filter(None, (each.row.place, each.row.subject)))
-            cells = [about, each.verdict, f"`{each.row.printed}`", f"`{each.derived}`", each.reason]
-            yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
-    yield from ("", *(f"- not a row: {place}: {reason}" for place, reason in paper.left_out), "")

@@ -1,0 +1,94 @@
+"""What papers print beside what follows, as a page in Markdown: by paper, first what does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.rows import Paper
+
+INTRODUCTION = """# What the papers print, and what follows
+
+What `archline papers --format markdown` prints: equations, cells of tables and sentences of papers, each derived again
+from its definitions, first those that do not hold. No verdict is written by hand: [they are
+computed](reference/command-papers.md), and `archline papers --place PLACE --explain` shows each derivation.
+"""
+
+
+def page(papers: Sequence[Paper], found: Sequence[Finding]) -> str:
+    """The page of these papers, with the findings on their rows."""
+    parts = [
+        INTRODUCTION,
+        *("\n".join(_paper(each, [row for row in found if row.row.paper is each])) for each in papers),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _paper(paper: Paper, found: Sequence[Finding]) -> Iterator[str]:
+    wrong = [each for each in found if each.verdict == DIFFERS]
+    rounded = [each for each in wrong if each.within_rounding]
+    equal, left = ([each for each in found if each.verdict == verdict] for verdict in (EQUAL, UNDECIDED))
+    yield from (f"## {paper.title}", "")
+    if paper.citation:
+        yield from (f"{paper.citation}.", "")
+    yield from (f"Of {len(found)} rows {len(equal)} hold, {len(wrong)} do not, {len(left)} are undecided.", "")
+    for title, rows in (
+        ("What does not hold", [each for each in wrong if not each.within_rounding]),
+        ("What does not hold as printed, but could before its numbers were rounded", rounded),
+    ):
+        if rows:
+            yield from (f"### {title}", "", *(line for each in rows for line in entry(each)))
+    if equal:
+        yield from ("### What holds", "", *(line for line in _held(equal)), "")
+    if left:
+        yield from (
+            "### Undecided",
+            "",
+            *(f"- {about(each)}: {code(each.row.printed)}; {each.reason}" for each in left),
+            "",
+        )
+    if paper.left_out:
+        yield from (
+            "### What is no row, and why",
+            "",
+            *(f"- {place}: {reason}" for place, reason in paper.left_out),
+            "",
+        )
+
+
+def about(found: Finding) -> str:
+    """The place of a row and what it is about."""
+    return ", ".join(filter(None, (f"**{found.row.place}**", found.row.subject)))
+
+
+def entry(found: Finding) -> Iterator[str]:
+    """What a reader wants beside a form that does not hold: the print, what follows, why, and numbers that show it."""
+    row = found.row
+    yield from (f"{about(found)}" + (f": {code(row.quote)}" if row.quote else ""), "")
+    yield f"- printed: {code(row.printed)}" + _defined(found)
+    yield f"- follows: {code(found.derived)}"
+    yield f"- because {found.reason}"
+    if found.witness and row.kind != "units" and str(found.witness) not in found.reason:
+        yield f"- witness: {found.witness}"
+    if row.assumes:
+        yield f"- assuming: {'; '.join(row.assumes)}"
+    yield ""
+
+
+def _defined(found: Finding) -> str:
+    named = [code(f"{name} = {each}") for name, each in found.row.table("define").items()]
+    return f", where {', '.join(named)}" if named else ""
+
+
+def _held(found: Sequence[Finding]) -> Iterator[str]:
+    """What holds, a line a place."""
+    for place, rows in groupby(found, key=lambda each: each.row.place):
+        said = dict.fromkeys(each.row.subject or code(each.row.printed) for each in rows)
+        yield f"- **{place}**: {'; '.join(said)}"
+
+
+def code(text: str) -> str:
+    """A text as code, with what it holds of marks."""
+    marks = "``" if "`" in text else "`"
+    return f"{marks}{' '.join(text.split())}{marks}"

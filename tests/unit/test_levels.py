@@ -1,5 +1,6 @@
 """Levels of caches: in machine files, in the energy roofline, and in runs."""
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +16,7 @@ from archline.analysis.cost import whole_ends_at
 from archline.api.algorithms import loads
 from archline.api.caches import cache_of, level_caches
 from archline.api.energies import energy
+from archline.api.pictures import roofline
 from archline.api.running import run
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, machine, read_parameters
@@ -23,6 +25,7 @@ from archline.execution.results import Cache
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.machines import one
+from archline.report.pictures.roofline import Roofline
 from cli_support import cli
 from effort import drawn, long
 from programs import program_from_seed
@@ -257,12 +260,18 @@ def assert_levels(text: str, name: str, arguments: Mapping[str, Any]) -> None:
     assert (together.levels["L1"][1].io or 0) >= (together.levels["L2"][1].io or 0)
 
 
-@settings(max_examples=drawn(16, least=4), deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(3, 4))
-def test_levels_are_what_the_bounds_are_at_each_cache(seed: int, n: int) -> None:
-    text = affine_program(seed)
-    values = {"A": np.ones((2 * n + 8, 2 * n + 8)), "x": np.ones(2 * n + 8), "n": n}
-    assert_levels(text, "main", values)
+ELEMENTS = st.sampled_from(("x[i]", "x[j]", "y[j]", "A[i, j]", "A[j, i]", "y[n - 1 - i]"))
+LOOP = "    for i in 0..n:\n        for j in 0..{}:\n            {} {} {}\n"
+NESTS = st.builds(LOOP.format, st.sampled_from(("n", "i", "n - 1")), ELEMENTS, st.sampled_from(("=", "+=")), ELEMENTS)
+
+
+@settings(max_examples=drawn(32, least=8), deadline=None)
+@given(nests=st.lists(NESTS, min_size=1, max_size=2), n=st.integers(3, 7))
+def test_levels_are_what_the_bounds_are_at_each_cache(nests: list[str], n: int) -> None:
+    text = "algorithm main(x: inout real[n], y: inout real[n], A: inout real[n, n]):\n    where n >= 3\n" + "".join(
+        nests
+    )
+    assert_levels(text, "main", {"x": np.ones(n), "y": np.ones(n), "A": np.ones((n, n))})
     on = replace(machine("gtx-580"), quantities={})
     sheet = ["peak=1Gflop/s", "bandwidth=1GB/s", "word=8B/word", "L1_capacity=32B", "L1_line=16B/line"]
     on = with_values(on, *sheet, "L3_capacity=256B", "L3_line=32B/line", "L1_bandwidth=1GB/s")
@@ -275,9 +284,14 @@ def test_levels_are_what_the_bounds_are_at_each_cache(seed: int, n: int) -> None
 
 
 @long
-@settings(max_examples=drawn(60), deadline=None)
+@pytest.mark.parametrize("family", ["affine", "any"])
+@settings(max_examples=drawn(40), deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_levels_of_all_kinds_of_programs(seed: int) -> None:
+def test_levels_of_all_kinds_of_programs(family: str, seed: int) -> None:
+    if family == "affine":
+        values = {"A": np.ones((14, 14)), "x": np.ones(14), "n": 3}
+        assert_levels(affine_program(seed), "main", values)
+        return
     program = program_from_seed(seed)
     assert_levels(program.text, program.entry, program.arguments(program.choose_sizes(Seeded(seed)), seed))
 
@@ -331,3 +345,83 @@ def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> No
     for fed in ("gtx-580", "xeon-e5-2650l-v3"):
         assert usual_model([machine(fed)], at_sizes=True).name == "ice"
     assert usual_model([machine("jaketown")], at_sizes=True).name == "ice"
+
+
+# Energies by kind of operation
+@pytest.mark.parametrize("more", ["", "+cap", "+cache", "+levels"])
+def test_equal_energies_of_kinds_are_the_plain_roofline(more: str) -> None:
+    gpu = with_values("gtx-580@single", "eps_cache=187 pJ/B", "L1_capacity=1 MiB", "L1_energy=187 pJ/B")
+    amounts = {**AMOUNTS, "additions": F(4 * 10**8), "multiplications": F(3 * 10**8), "divisions": F(10**8)}
+    amounts["other_flops"] = amounts["flops"] - F(8 * 10**8)
+    plain, kinds = model(f"roofline{more}")(gpu, amounts), model(f"roofline+kinds{more}")(gpu, amounts)
+    assert (kinds.energy, kinds.time, kinds.terms) == (plain.energy, plain.time, plain.terms)
+    assert kinds.converted["eps_add"] == "eps_flop"
+    same = with_values(gpu, *(f"eps_{kind}=99.7 pJ/flop" for kind in ("add", "mul", "div", "flop")))
+    assert model(f"roofline+kinds{more}")(same, amounts).energy == model(f"roofline{more}")(same, amounts).energy
+
+
+BY_KIND = """algorithm always(x: inout real[n]):
+    for i in 0..n:
+        x[i] = x[i]/3.0 + 1.0 - x[i]
+        x[i] *= 0.5
+
+algorithm perhaps(x: inout real[n]):
+    for i in 0..n:
+        if x[i]*2.0 > 0.5:
+            x[i] = x[i] + 1.0
+"""
+
+
+def test_energies_by_kind_of_operation() -> None:
+    gpu = with_values(
+        "gtx-580@double", "eps_add=1 J/flop", "eps_mul=10 J/flop", "eps_div=100 J/flop", "eps_flop=1000 J/flop"
+    )
+    for measured in (False, True):
+        found = energy(loads(BY_KIND)["always"], machine=gpu, model="roofline+kinds", n=7, measured=measured)
+        assert found.parts["computation"] == 7 * (1 + 1 + 10 + 100)
+    # A comparison is one of the others, and the data decides whether one is added.
+    found = energy(loads(BY_KIND)["perhaps"], machine=gpu, model="roofline+kinds", n=7)
+    assert found.parts["computation"] == (7 * 1010, 7 * 1011)
+
+
+# In pictures
+def test_the_roofline_picture_has_levels(tmp_path: Path) -> None:
+    two = of_text(tmp_path, SHEET.replace("[quantity]\n", "[quantity]\n" + SCALAR))
+    picture = roofline(two, TRIPLE, at=SIZES)
+    assert picture.view.columns == ("intensity", "at", "roofline", "L1")
+    levels = energy(TRIPLE, machine=two, **SIZES).levels
+    flops = 2 * 24**3
+    found = {str(each["at"]): each for each in picture.points if each["at"]}
+    assert found["matmul_basic, L1"]["intensity"] == float(flops / levels[0].served.lower)
+    assert found["matmul_basic, L1"]["L1"] == pytest.approx(float(flops / levels[0].served.lower) * 400 / 100)
+    # L2 has no bandwidth, and is a point on the axis alone.
+    assert any(each.startswith("matmul_basic, L2") for each in found)
+    assert isinstance(picture.view, Roofline)
+    assert picture.view.horizontals == {"without vectors": 1e10}
+    assert picture.view.levels == {"memory": pytest.approx(2e10), "L1": 4e11}
+    plain = roofline(two, TRIPLE, at=SIZES, cache=Cache(2048, 16))
+    assert [each["at"] for each in plain.points if each["at"] and "matmul" in str(each["at"])]
+    assert not any(", L1" in str(each["at"]) for each in plain.points)
+
+
+SCALAR = 'peak_scalar = { value = "10", unit = "Gflop/s", kind = "peak", source = "sheet" }\n'
+
+
+def test_what_a_picture_of_levels_says(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    two = of_text(tmp_path, SHEET.replace("[quantity]\n", "[quantity]\n" + SCALAR))
+    roofline(two, TRIPLE, "dense.gemv::gemv", at=SIZES).save(tmp_path / "levels.svg")
+    drawn = (tmp_path / "levels.svg").read_text(encoding="utf-8")
+    for said in ("memory 20.00 GB/s", "L1 400.0 GB/s", "L2, of no known bandwidth", "without vectors 10.00 Gflop/s"):
+        assert f">{said}<" in drawn or f"<!-- {said} -->" in drawn, said
+    for said in ("100 Gflop/s", "10 Gflop/s", "matmul_basic", "gemv"):
+        assert f">{said}<" in drawn or f"<!-- {said} -->" in drawn, said
+
+
+def test_axes_are_in_the_unit_of_the_text(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    compared = ("compare", TRIPLE, "dense.matmul::matmul_ijk", "--machine", "gtx-580", "--by")
+    for by, tick in (("energy", "mJ"), ("time", "us")):
+        path = tmp_path / f"{by}.svg"
+        assert cli(*compared, by, "--at", "n=99,m=99,p=99", "--model", "roofline", "--out", str(path)).code == 0
+        assert re.search(rf"(>|<!-- )[\d.]+ {tick}(<| -->)", path.read_text(encoding="utf-8")), by

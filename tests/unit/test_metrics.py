@@ -26,6 +26,7 @@ from effort import long
 from programs import program_from_seed
 from programs.choice import Seeded
 
+FLOP_KINDS = ("additions", "multiplications", "divisions")
 PAGE = ROOT / "CONTRIBUTING.md"
 
 
@@ -77,7 +78,10 @@ def _holds(costs: Costs, metric: Metric, counts: Counts, sizes: dict[str, int]) 
     return lower <= counts.counted(metric) <= upper
 
 
-@pytest.mark.parametrize("name", ["branches", "comparisons", "calls"])
+@pytest.mark.parametrize(
+    "name",
+    ["branches", "comparisons", "other_flops", *(pytest.param(each, marks=long) for each in ("calls", *FLOP_KINDS))],
+)
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_what_runs_count_lies_in_what_is_derived(name: str, first: int, branches: Metric) -> None:
     metric, exact = METRICS[name], 0
@@ -116,6 +120,8 @@ def test_steps_and_flops_are_the_work() -> None:
         run = execute(module, module.algorithms[program.entry], program.arguments(sizes, number), compiled=False)
         assert run.counts.counted(METRICS["work"]) == run.counts.work
         assert run.counts.counted(METRICS["flops"]) == run.counts.flops
+        by_kind = sum(run.counts.counted(METRICS[name]) for name in (*FLOP_KINDS, "other_flops"))
+        assert by_kind == run.counts.flops
 
 
 PATH = Metric(

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.energies import energies
+from archline.api.energies import Energy, energies
 from archline.api.plots import check_target
 from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Settings, Subject, subject
 from archline.compare.results import Comparison
 from archline.energy.intervals import Interval
+from archline.energy.levels import MEMORY
 from archline.energy.machines import Machine
 from archline.energy.machines import machine as machine_of
-from archline.energy.models import model
+from archline.energy.models import has_levels, model
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text
@@ -89,22 +90,32 @@ def roofline_of(
     """The picture for values as `--at` gives them. Raises ArchlineError."""
     from archline.report.pictures.roofline import view
 
-    intensities: dict[str, Interval] = {}
+    intensities: dict[str, dict[str, Interval]] = {}
     notes = []
-    for found in energies(subjects, [machine], model("roofline"), at, settings, where):
-        result = found.result
-        intensity = None if result.estimate is None else result.estimate.figures.get("intensity")
-        if intensity is None or intensity.lower <= 0:
+    of_levels = has_levels(machine) and not settings.chosen_cache
+    for found in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
+        result, points = found.result, _intensities(found)
+        if not points or min(each.lower for each in points.values()) <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, and no place on the axis")
             continue
         name = (
             result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
         )
-        intensities[name] = intensity
+        intensities[name] = points
         known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
         notes.append(f"algorithms at {known}; intensities are flops/bytes, between bounds")
     notes += [f"assuming {each}" for each in machine.assumptions]
     return Picture(view(machine, intensities, tuple(dict.fromkeys(notes))))
+
+
+def _intensities(found: Energy) -> dict[str, Interval]:
+    """Flops for each byte of slow memory, and of each level of caches; of what moves no byte none."""
+    estimate = found.result.estimate
+    memory = None if estimate is None else estimate.figures.get("intensity")
+    if estimate is None or memory is None:
+        return {}
+    levels = {each.name: each.served for each in found.levels if each.name != MEMORY and each.served.lower > 0}
+    return {**{name: estimate.amounts["flops"] / each for name, each in levels.items()}, MEMORY: memory}
 
 
 def greenup(machine: str | Machine, intensity: Number | float) -> Picture:

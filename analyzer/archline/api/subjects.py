@@ -31,7 +31,7 @@ from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import OF_CACHE, Derived, names
+from archline.language.metrics import METRICS, OF_CACHE, Derived, names
 from archline.language.parser import parse_facts
 from archline.records import field, record, replace
 
@@ -43,6 +43,8 @@ INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
 ON_GRID = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
 """The same of an algorithm on a grid: of the longest path, memory of one processor, the extents of the grid."""
 COUNTED = names(lambda each: each.taken and each.executed)
+BY_KIND = names(lambda each: each.taken and not each.executed and each.counts is not None)
+"""Flops of some kinds, which runs count too."""
 NOT_RUN = "all inputs derived; nothing executed"
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
@@ -193,7 +195,7 @@ class AlgorithmSubject:
         """
         if not settings.runs and settings.cache.policy == "optimal":
             found = self.derived(at, metrics, settings)
-            if not found.unknown.keys() & {*COUNTED, "P", "nodes"}:
+            if not found.unknown.keys() & {*COUNTED, *BY_KIND, "P", "nodes"}:
                 return found
         ran = self.run(at, settings)
         return self.executed(ran, metrics, settings)
@@ -263,6 +265,7 @@ class AlgorithmSubject:
         optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
         found, unknown = self._derived_at(point, optimal, settings)
         counts = {name: getattr(ran.counts, name) for name in COUNTED}
+        counts |= {name: ran.counts.counted(METRICS[name]) for name in BY_KIND if name in metrics}
         for level, (_, each) in ran.levels.items():
             counts |= {f"{level}_io": each.io, f"{level}_bytes": each.bytes}
         for name in counts:

@@ -280,6 +280,14 @@ def machines() -> tuple[Machine, ...]:
     return tuple(machine(name) for name in machine_names())
 
 
+def other_peaks(of: Machine) -> dict[str, Fraction]:
+    """The peaks of the other variants of one of archline's own machines."""
+    plain, _, own = of.name.partition("@")
+    names = [each for each in of.variants if each != own] if of.collection else []
+    found = {each: machine(f"{of.collection}/{plain}@{each}").values.get("peak") for each in names}
+    return {each: peak for each, peak in found.items() if peak is not None}
+
+
 def without_variant(name: str) -> tuple[str, str]:
     """`NAME@VARIANT` as its two parts; the folders of a path may hold an `@` too."""
     if name.endswith(".toml"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from functools import partial
 
 from archline.records import record
 
@@ -94,6 +95,14 @@ def _anything(event: Event) -> bool:
     return True
 
 
+_KINDS = {"additions": ("add", "sub"), "multiplications": ("mul",), "divisions": ("div",)}
+"""Flops that a machine may price apart from others."""
+
+
+def _of_kinds(event: Event, name: str) -> bool:
+    return event.real and event.kind in _KINDS[name]
+
+
 def _registry(*metrics: Metric) -> Mapping[str, Metric]:
     return {each.name: each for each in metrics}
 
@@ -101,7 +110,7 @@ def _registry(*metrics: Metric) -> Mapping[str, Metric]:
 METRICS = _registry(
     Metric(
         "flops", "flop", "operations on reals; on one processor, where there are several",
-        Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span"), at_most="work",
+        Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span", "other_flops"), at_most="work",
         letter="F",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
@@ -119,6 +128,20 @@ METRICS = _registry(
         "comparisons", "op", "comparisons of reals",
         Derived.ON_REQUEST, Composition.SUM, lambda event: event == Event("compare", real=True),
         within=("flops", "work", "span"), at_most="flops", letter="C",
+    ),
+    *(
+        Metric(
+            name, "flop", f"{name} of reals" + ", and subtractions" * (name == "additions"),
+            Derived.ON_REQUEST, Composition.SUM, partial(_of_kinds, name=name),
+            within=("flops", "work", "span"), at_most="flops", letter=name[0].upper(), taken=True,
+        )
+        for name in _KINDS
+    ),
+    Metric(
+        "other_flops", "flop", "flops that are no addition, subtraction, multiplication or division",
+        Derived.ON_REQUEST, Composition.SUM,
+        lambda event: event.real and not any(_of_kinds(event, name) for name in _KINDS),
+        within=("flops", "work", "span"), at_most="flops", letter="O", taken=True,
     ),
     Metric(
         "calls", "call", "calls of algorithms",

@@ -43,14 +43,14 @@ def usual_model(machines: Sequence[Machine], *, at_sizes: bool) -> Model:
     """The first of these models that all machines can feed; ICE where there is none. Levels are `at_sizes` alone."""
     for name in USUAL:
         of_levels = name.endswith("+levels")
-        if of_levels and not (at_sizes and all(map(_has_levels, machines))):
+        if of_levels and not (at_sizes and all(map(has_levels, machines))):
             continue
         if all(not model(name).missing(each) for each in machines):
             return model(name)
     return model(USUAL[0])
 
 
-def _has_levels(machine: Machine) -> bool:
+def has_levels(machine: Machine) -> bool:
     """Whether a level takes time or energy."""
     known = machine.quantities.keys()
     several = any(f"{level}_{name}" in known for level in LEVELS for name in ("bandwidth", "energy"))

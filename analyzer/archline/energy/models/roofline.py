@@ -21,6 +21,7 @@ from fractions import Fraction
 from archline.energy.levels import with_levels
 from archline.energy.model import Figure, Model, Option
 
+_BY_KIND = "eps_add*additions + eps_mul*multiplications + eps_div*divisions + eps_flop*other_flops"
 _EPS_HAT = "(eps_flop + pi0*tau_flop)"
 _INTENSITY, _B_TAU, _B_EPS = "(flops/traffic)", "(tau_mem/tau_flop)", "(eps_mem/eps_flop)"
 _ETA = f"(eps_flop/{_EPS_HAT})"
@@ -54,6 +55,9 @@ MODEL = Model(
         "bytes": "io*L*8*byte_per_word",
         "tau_flop": "1/peak",
         "tau_mem": "1/bandwidth",
+        "eps_add": "eps_flop",
+        "eps_mul": "eps_flop",
+        "eps_div": "eps_flop",
     },
     options={
         "cap": Option(
@@ -69,6 +73,12 @@ MODEL = Model(
             inputs=("accesses",),
             error="median 4.1 % on the variants of the FMM U-list that use the caches alone (section V-C)",
             accuracy=Fraction("0.041"),
+        ),
+        "kinds": Option(
+            "additions, multiplications and divisions cost `eps_add`, `eps_mul` and `eps_div`, other flops `eps_flop`",
+            energy={"computation": _BY_KIND},
+            definitions={"flop_energy": _BY_KIND},
+            inputs=("additions", "multiplications", "divisions", "other_flops"),
         ),
         "levels": Option(
             "each level of the machine's caches takes time and energy for the bytes that it serves",

@@ -19,6 +19,7 @@ from archline.report.pictures import Cell, PictureView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 MOST = 6
@@ -59,7 +60,6 @@ class Lines(PictureView):
             self._scale(axes, what)
         ratios.axhline(1, color=MARKS, linewidth=0.9)
         ratios.set_xlabel(self.found.variable.replace("=", " = "))
-        values.set_ylabel(f"{self.found.by.replace('_', '-')}, {self.unit}")
         ratios.set_ylabel(f"over {_short(self.found.algorithms[0], 22)}")
         legend(values)
 
@@ -71,6 +71,8 @@ class Lines(PictureView):
             axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
         elif not what:
             axes.set_ylim(0, 1.15 * high or 1)
+        if not what:
+            _in_its_unit(axes.yaxis, self.found, self.unit)
 
 
 @record
@@ -108,8 +110,7 @@ class Bars(PictureView):
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.grid(False, axis="y")
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.set_xlabel(f"{self.found.by.replace('_', '-')}, {self.unit}")
+        _in_its_unit(axes.xaxis, self.found, self.unit)
         amounts = [each.text(self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes]
         against = map(self._against, self.estimates)
         said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
@@ -172,6 +173,18 @@ def view(found: Comparison) -> Lines | Bars:
                     estimates[key] = estimate
     bars = tuple((*key, *_ends(_by(each, found))) for key, each in estimates.items())
     return Bars(title, notes, ("algorithm", "machine", "lower", "upper"), bars, found, unit, estimates)
+
+
+def _in_its_unit(axis: Axis, found: Comparison, unit: str) -> None:
+    """Label an axis with what it is of, and its numbers with prefixes of the unit, if it has one."""
+    from archline.report.pictures.drawing import in_unit
+
+    named, known = found.by.replace("_", "-"), unit in UNITS.values()
+    axis.set_label_text(named if known else f"{named}, {unit}")
+    if known:
+        in_unit(axis, unit)
+    else:
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _rows(found: Comparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from io import BytesIO
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -9,17 +10,22 @@ from typing import TYPE_CHECKING, Any
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
+from archline.energy.units import format_si
 from archline.report.pictures import PictureView
 from archline.report.plots import LOWER, MARKS, SETTINGS, UPPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
-__all__ = ["DARK", "LOOKS", "LOWER", "MARKS", "SHADES", "STYLES", "UPPER", "figure", "legend", "panels", "picture"]
+__all__ = [
+    "DARK", "LOOKS", "LOWER", "MARKS", "SHADES", "STYLES", "UPPER", "figure", "in_unit", "legend", "panels", "picture",
+]  # fmt: skip
 WIDTH = 9.0
 DARK = "#222222"
-SHADES = ("#a9bbcf", "#e3c4a3", "#8f959c", "#d3dbc4", "#ece9e4")
+SHADES = ("#a9bbcf", "#e3c4a3", "#8f959c", "#d3dbc4", "#ece9e4", "#c9b8d6", "#c49a8a")
 STYLES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (9, 2, 1, 2, 1, 2)))
 LOOKS: tuple[dict[str, Any], ...] = tuple(
     {"color": color, "linestyle": style, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
@@ -61,6 +67,19 @@ def panels(figure: Figure, *heights: float) -> list[Axes]:
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
     return made
+
+
+def in_unit(axis: Axis, unit: str) -> None:
+    """Label the numbers of an axis with the unit and its prefixes: `0.5 mJ`."""
+
+    def shown(value: float, _: object) -> str:
+        number, _, prefixed = format_si(Fraction(value), unit).partition(" ")
+        return f"{float(number):g} {prefixed}"
+
+    if axis.get_scale() == "log":
+        axis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(shown)
 
 
 def legend(axes: Axes) -> None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from textwrap import shorten
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from archline.energy import rules
 from archline.energy.arrays import Array, compiled
 from archline.energy.intervals import Interval
-from archline.energy.machines import Machine
+from archline.energy.levels import MEMORY
+from archline.energy.machines import Machine, other_peaks
 from archline.energy.model import Applied
 from archline.energy.models import model
+from archline.energy.quantities import LEVELS
 from archline.energy.units import format_si
 from archline.language.diagnostics import error
 from archline.records import record
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 CAP = "roofline under the limit"
 HALF = "y = 1/2"
 COLUMNS = ("roofline", "arch line", "power", "constant", "memory", "computation")
+MARKERS = {MEMORY: "o", "L1": "^", "L2": "s", "L3": "D", "L4": "v"}
+"""What is drawn for slow memory and for a level of caches."""
 POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8")
 AN_OCTAVE, BEYOND = 4, 3
 """Points in an octave of the intensity; octaves shown beyond what is marked."""
@@ -82,7 +86,12 @@ class Roofline(PictureView):
     marks: Mapping[str, float]
     peaks: tuple[float, ...]
     limit: float | None
-    algorithms: Mapping[str, Interval]
+    algorithms: Mapping[str, Mapping[str, Interval]]
+    """Intensities by algorithm, and by the level that they are of."""
+    levels: Mapping[str, float]
+    """The bandwidths of levels of caches, and of slow memory."""
+    horizontals: Mapping[str, float]
+    """Other peaks, in flop/s."""
 
     def draw(self, figure: Figure) -> None:
         """Two panels on one axis of intensity, and between them the intensities of algorithms."""
@@ -113,27 +122,55 @@ class Roofline(PictureView):
         if energy:
             legend(last_)
 
+    @property
+    def _colors(self) -> list[str]:
+        """A color for each algorithm."""
+        from archline.report.pictures.drawing import LOOKS
+
+        return [LOOKS[row % len(LOOKS)]["color"] for row in range(len(self.algorithms))]
+
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
-        from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER
+        from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, in_unit
 
         roofs = [self.column(name) for name in ("roofline", "arch line") if name in self.columns]
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(power_of_two)
         axes.set_ylabel("share of the peak")
+        whole = 1.0
+        if len(self.peaks) == 1:
+            # Of flop/s alone, in their unit.
+            whole = self.peaks[0]
+            axes.set_ylabel("throughput")
+            axes.set_yscale("log")
+            in_unit(axes.yaxis, "flop/s")
         said = (("roofline (3)", "flop/s", LOWER), ("arch line (5)", "flop/J", UPPER))
         lines = [
-            (f"{name}; 1 is {format_si(Fraction(peak), unit)}", line, color)
+            (f"{name}; {'1' if whole == 1 else 'peak'} is {format_si(Fraction(peak), unit)}", line, color)
             for (name, unit, color), peak, line in zip(said, self.peaks, roofs, strict=False)
         ]
         if CAP in self.columns:
             lines.append((f"roofline under {self.limit:g} W", self.column(CAP), DARK))
         for (label, line, color), style in zip(lines, STYLES, strict=False):
-            axes.plot(intensity, line, linestyle=style, color=color, linewidth=1.8, label=label)
-        own = [row for row, each in enumerate(self.points) if each["at"] and each["at"] not in self.marks]
-        for label, side in zip(("algorithms" if own else "", ""), roofs, strict=False):
-            axes.plot(
-                intensity[own], side[own], "o", color=DARK, markerfacecolor="white", markersize=4.5, label=label or None
-            )
+            axes.plot(intensity, line * whole, linestyle=style, color=color, linewidth=1.8, label=label)
+        looks: dict[str, Any] = {"color": MARKS, "markerfacecolor": "white", "markersize": 5, "linewidth": 1.2}
+        heights = {MEMORY: roofs, **{level: [self.column(level)] for level in self.levels if level != MEMORY}}
+        shown = {level for points in self.algorithms.values() for level in points} | heights.keys() - {MEMORY}
+        for (level, marker), style in zip(MARKERS.items(), STYLES, strict=False):
+            rate, slope = self.levels.get(level), level in heights and level != MEMORY
+            label = f"{level}, of no known bandwidth" if rate is None else f"{level} {format_si(Fraction(rate), 'B/s')}"
+            if slope:
+                axes.plot(intensity, heights[level][0] * whole, linestyle=style, zorder=1.5, **looks)
+            if level in shown:
+                axes.plot([], [], marker, linestyle=style if slope else "none", label=label, **looks)
+        for name, peak in self.horizontals.items():
+            label = f"{name} {format_si(Fraction(peak), 'flop/s')}"
+            axes.axhline(peak / self.peaks[0] * whole, color=SHADES[1], linewidth=1.4, label=label)
+        for points, color in zip(self.algorithms.values(), self._colors, strict=True):
+            for level, each in points.items():
+                for side in heights.get(level, []):
+                    ends = [float(each.lower), float(each.upper)]
+                    there = np.interp(ends, intensity, side) * whole
+                    axes.plot(ends, there, MARKERS[level], **{**looks, "color": color})
         if HALF in self.marks:
             half = self.marks[HALF]
             axes.plot([half], [0.5], "o", color=UPPER, markersize=5, label=f"{HALF} at {half:.3g} flop/B")
@@ -154,13 +191,14 @@ class Roofline(PictureView):
 
     def _draw_algorithms(self, axes: Axes) -> None:
         """A line from the least to the most intensity of each algorithm, its name at the left, numbers at the right."""
-        from archline.report.pictures.drawing import DARK
-
         names = [shorten(each, 22, placeholder="...") for each in self.algorithms]
-        ends = [(float(each.lower), float(each.upper)) for each in self.algorithms.values()]
-        for row, each in enumerate(ends):
-            axes.plot(each, [row, row], "|-", color=DARK, markersize=8, linewidth=2.4)
-        said = [f"{low:.3g} flop/B" if low == high else f"{low:.3g} .. {high:.3g} flop/B" for low, high in ends]
+        said = []
+        for row, (points, color) in enumerate(zip(self.algorithms.values(), self._colors, strict=True)):
+            for level, each in points.items():
+                low, high = float(each.lower), float(each.upper)
+                axes.plot([low, high], [row, row], f"{MARKERS[level]}-", color=color, markerfacecolor="white",
+                          markersize=6, linewidth=2.0)  # fmt: skip
+            said.append(f"{low:.3g} flop/B" if low == high else f"{low:.3g} .. {high:.3g} flop/B")
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names, fontsize=8)
         right = axes.secondary_yaxis("right")
@@ -169,7 +207,7 @@ class Roofline(PictureView):
         right.spines["right"].set_visible(False)
 
 
-def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[str] = ()) -> Roofline:
+def view(machine: Machine, algorithms: Mapping[str, Mapping[str, Interval]], notes: Sequence[str] = ()) -> Roofline:
     """The lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458)."""
     energy, one = has_energy(machine), values(machine, np.ones(1))
     marks = {name: float(one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
@@ -180,35 +218,47 @@ def view(machine: Machine, algorithms: Mapping[str, Interval], notes: Sequence[s
     if energy:
         marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
-    for name, ends in algorithms.items():
+    of_level = ((name, level, each) for name, own in algorithms.items() for level, each in own.items())
+    for name, ends in ((f"{name}{f', {level}' * (level != MEMORY)}", each) for name, level, each in of_level):
         ends_named = {name: ends.lower} if ends.exact else {f"{name}, least": ends.lower, f"{name}, most": ends.upper}
         places |= {label: float(place) for label, place in ends_named.items()}
-    low = int(np.floor(np.log2(min(places.values())))) - BEYOND
+    known = {name: float(each) for name, each in machine.values.items()}
+    levels = {level: known[f"{level}_bandwidth"] for level in LEVELS if f"{level}_bandwidth" in known}
+    much = 2.0**99
+    flop = float(values(machine, np.array([much]))["time"][0]) / much
+    low = int(np.floor(np.log2(min([*places.values(), *(1 / flop / rate for rate in levels.values())])))) - BEYOND
     high = int(np.ceil(np.log2(max(places.values())))) + BEYOND
     grid = np.exp2(np.linspace(low, high, (high - low) * AN_OCTAVE + 1))
     at = sorted([*((float(x), "") for x in grid), *((x, name) for name, x in places.items())])
     found = values(machine, np.array([x for x, _ in at]))
-    flop = float(found["time"][-1]) / at[-1][0]
     peaks: tuple[float, ...] = (1 / flop,)
-    columns = ("intensity", "at", *(COLUMNS if energy else COLUMNS[:1]), *([CAP] if limited(machine) else []))
+    columns = ("intensity", "at", *(COLUMNS if energy else COLUMNS[:1]), *[CAP] * limited(machine), *levels)
+    found |= {level: np.minimum(1.0, np.array([x for x, _ in at]) * rate * flop) for level, rate in levels.items()}
     limit = machine.values.get("power_limit") if energy else None
+    others = {"without vectors": known["peak_scalar"]} if "peak_scalar" in known else {}
     if energy:
         peaks = (*peaks, 1 / float(machine.values["eps_flop"] + machine.values["pi0"] * Fraction(flop)))
+    else:
+        others |= {f"@{name}": float(peak) for name, peak in other_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
     return Roofline(
         f"{machine.title} ({machine.name}): {drawn}; model roofline",
-        (*_notes(machine), *notes), columns, tuple(_rows(found, at)),
+        (*_notes(machine), *notes), columns, tuple(_rows(found, at, tuple(levels))),
         marks, peaks, None if limit is None else float(limit), algorithms,
+        {MEMORY: peaks[0] / marks["B_tau"], **levels}, others,
     )  # fmt: skip
 
 
-def _rows(found: Mapping[str, Array], at: Sequence[tuple[float, str]]) -> Iterator[tuple[Cell, ...]]:
+def _rows(
+    found: Mapping[str, Array], at: Sequence[tuple[float, str]], levels: Sequence[str]
+) -> Iterator[tuple[Cell, ...]]:
     columns = [found["roofline"]]
     if "arch line" in found:
         watts = [found[name] / found["time"] for name in COLUMNS[3:]]
         columns += [found["arch line"], np.sum(watts, axis=0), *watts]
     if "capped" in found:
         columns.append(found["roofline"] * found["time"] / found["capped"])
+    columns += [found[level] for level in levels]
     for row, (x, name) in enumerate(at):
         yield (x, name, *(float(each[row]) for each in columns))
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import archline as al
+from archline.api import running
 from archline.cli.main import main
 from archline.language.evaluate import Enclosure, evaluate
 from archline.language.parser import parse_expression
@@ -553,3 +554,10 @@ def test_p_of_at_is_the_number_of_processors_where_no_formula_holds_it() -> None
     one = 1000 * q["gamma_e"] + q["beta_e"] + q["alpha_e"] + q["delta_e"] * time + q["eps_e"] * time
     assert energy.total == 4 * one
     assert energy.flops_per_joule == 4 * 1000 / (4 * one)
+
+
+def test_measured_inputs_need_no_values_of_derived_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of derived bounds take far longer than runs, and a measured energy has none of them."""
+    monkeypatch.setattr(running, "derived_at", lambda *_: pytest.fail("bounds are evaluated"))
+    result = al.energy("dense.gemv::gemv", machine="bobcat-e2-1800", n=9, m=7, measured=True).result
+    assert {each.origin for each in result.inputs.values()} == {"executed"}

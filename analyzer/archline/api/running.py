@@ -98,6 +98,11 @@ class Run:
         """The sizes of the run."""
         return self.execution.sizes
 
+    @property
+    def at(self) -> Mapping[str, Number]:
+        """The sizes, and the values of the machine's symbols that were given."""
+        return {**self.sizes, **self.given}
+
     @cached_property
     def costs(self) -> CostReport:
         """The derived costs that the counts are held against."""
@@ -121,7 +126,7 @@ class Run:
     @property
     def lower_bounds(self) -> CommunicationView | None:
         """The lower bounds on communication for the memory that the run had; None where the problem is not known."""
-        return self.costs.counted_against({**self.sizes, **self.given}, self.counts, self.execution.replicated)
+        return self.costs.counted_against(self.at, self.counts, self.execution.replicated)
 
     @property
     def replicated(self) -> bool:
@@ -131,7 +136,7 @@ class Run:
     @cached_property
     def view(self) -> RunView:
         """What the reports show."""
-        point = {**self.sizes, **self.given}
+        point = dict(self.at)
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
         costs = self.costs.with_longest if "K" in point else self.costs
         metrics, unchecked = dict(costs.costs.metrics), dict[str, str]()

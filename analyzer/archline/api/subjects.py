@@ -258,9 +258,9 @@ class AlgorithmSubject:
 
     def executed(self, ran: Run, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
-        cache, view = ran.cache, ran.view
+        cache = ran.cache
         assert cache is not None or self.on_grid
-        point = {**view.at} if cache is None else {**view.at, "Z": cache.Z, "L": cache.L}
+        point = {**ran.at} if cache is None else {**ran.at, "Z": cache.Z, "L": cache.L}
         derived = ("P", "nodes") if settings.measured else metrics
         optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
         found, unknown = self._derived_at(point, optimal, settings)
@@ -275,11 +275,11 @@ class AlgorithmSubject:
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
-        data = f"{view.matrix.path}; {ran.data}" if view.matrix is not None else ran.data
+        data = f"{ran.matrix.path}; {ran.data}" if ran.matrix is not None else ran.data
         if cache is None:
-            return Basis(view.at, found, None, data)
+            return Basis(ran.at, found, None, data)
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache, settings.of_machine)
-        return Basis(_sizes(view.at), {**found, **_of_cache(cache, metrics)}, used, data)
+        return Basis(_sizes(ran.at), {**found, **_of_cache(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
         """Forms and growth of its metrics: on a grid with several processors along every axis, unless `everywhere`."""

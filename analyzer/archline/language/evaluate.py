@@ -185,14 +185,12 @@ def _levels(value: Value, base: Value) -> int | None:
     return levels
 
 
-def _ends(value: Value) -> tuple[Fraction, Fraction]:
-    if isinstance(value, Enclosure):
-        return value.lo, value.hi
-    return Fraction(value), Fraction(value)
+def _ends(value: Value) -> tuple[int | Fraction, int | Fraction]:
+    return (value.lo, value.hi) if isinstance(value, Enclosure) else (value, value)
 
 
-def _span(lo: Fraction, hi: Fraction) -> Value:
-    return _tidy(lo) if lo == hi else Enclosure(lo, hi)
+def _span(lo: int | Fraction, hi: int | Fraction) -> Value:
+    return _tidy(lo) if lo == hi else Enclosure(Fraction(lo), Fraction(hi))
 
 
 def _tidy(value: int | Fraction) -> int | Fraction:
@@ -282,6 +280,8 @@ class _Evaluator:
                 raise EvaluationError("not an expression in sizes", expr)
 
     def _checked(self, expr: s.Expr, value: Value) -> Value:
+        if isinstance(value, int) and value.bit_length() <= MAX_BITS and self._rounds is None:
+            return value
         if self._strict and not isinstance(value, int):
             raise EvaluationError(_STRICT_FAILURES.get(_operation(expr), "the value is not an integer"), expr)
         for end in _ends(value) if not isinstance(value, int) else (value,):
@@ -318,20 +318,20 @@ class _Evaluator:
             if op == "//":
                 return quotient
             return self._binary(expr, "-", left, self._binary(expr, "*", quotient, right))
-        if isinstance(left, int) and isinstance(right, int) and op != "/":
-            return left + right if op == "+" else left - right if op == "-" else left * right
         (a, b), (c, d) = _ends(left), _ends(right)
         if op == "/" and c <= 0 <= d:
             raise EvaluationError("division by zero", expr)
+        if a is b and c is d and op != "/":
+            return _tidy(a + c if op == "+" else a - c if op == "-" else a * c)
         match op:
             case "+":
                 return _span(a + c, b + d)
             case "-":
                 return _span(a - d, b - c)
             case "*":
-                corners = (a * c, a * d, b * c, b * d)
+                corners = [a * c, a * d, b * c, b * d]
             case _:
-                corners = (a / c, a / d, b / c, b / d)
+                corners = [Fraction(above) / below for above in {a, b} for below in {c, d}]
         return _span(min(corners), max(corners))
 
     def _power(self, expr: s.Expr, base: Value, exponent: Value) -> Value:
@@ -356,7 +356,7 @@ class _Evaluator:
             if root is not None:
                 return self._power(expr, root, exponent.numerator)
         lo, hi = _ends(self._binary(expr, "*", self._call(expr, "log2", [base]), exponent))
-        return _power_of_two(lo, hi, expr)
+        return _power_of_two(Fraction(lo), Fraction(hi), expr)
 
     def _call(self, expr: s.Expr, function: str, values: list[Value]) -> Value:
         lows, highs = zip(*map(_ends, values), strict=True)
@@ -367,7 +367,7 @@ class _Evaluator:
             case "max":
                 return _span(max(lows), max(highs))
             case "abs":
-                return _span(max(lo, -hi, Fraction(0)), max(-lo, hi))
+                return _span(max(lo, -hi, 0), max(-lo, hi))
             case "floor":
                 return _floor(values[0], expr)
             case "ceil":

@@ -26,7 +26,8 @@ def changes(row: PrintedRow) -> Iterator[str]:
         case "growth":
             yield from changed_orders(row)
         case _:
-            yield from (written(each) for each in changed(row.relation))
+            # A name by itself has the exponent 1.
+            yield from [written(each) for each in changed(row.relation)] or [f"{written(row.relation)}^2"]
 
 
 def written(expr: s.Expr) -> str:

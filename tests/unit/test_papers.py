@@ -29,7 +29,7 @@ SLOW = ("growth", "run")
 def findings(name: str) -> list[Finding]:
     rows = read_paper(name, INPUTS).rows
     kept = [row for row in rows if EFFORT != "quick" or row.kind not in SLOW]
-    return [each for row in some(kept) for each in some(derived(row), 8)]
+    return [each for row in some(kept, 9) for each in some(derived(row), 8)]
 
 
 def found(name: str, verdict: str) -> list[Finding]:
@@ -125,7 +125,7 @@ def test_formats(tmp_path: Path) -> None:
     assert document["version"] == 1
     (differs, equal) = document["rows"]
     assert (differs["place"], differs["verdict"], differs["derived"]) == ("(2)", "differs", "a + b")
-    assert differs["reason"] == "printed less derived is -2*b"
+    assert differs["reason"] == "prints -b where b follows: -1 times"
     assert (equal["paper"], equal["kind"], equal["verdict"], equal["assumes"]) == ("own", "limit", "equal", [])
     assert [each.verdict for each in al.papers(str(path), only="equal").rows] == ["equal"]
     page = cli("papers", str(path), "--format", "markdown").out

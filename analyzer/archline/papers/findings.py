@@ -41,7 +41,8 @@ class Witness:
     def __str__(self) -> str:
         named = names_in(self.printed) | names_in(self.derived)
         at = ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
-        middles = [sum(self._ends(each), Fraction(0)) / 2 for each in (self.printed, self.derived)]
+        values = [forms.value_at(each, self.at) for each in (self.printed, self.derived)]
+        middles = [Fraction(0) if each is None else each.middle for each in values]
         digits = next((d for d in range(4, 17) if len({f"{float(each):.{d}g}" for each in middles}) > 1), 17)
         printed, derived = (short(each, digits) for each in middles)
         return f"printed {printed}, derived {derived}" + (f" at {at}" if at else "")

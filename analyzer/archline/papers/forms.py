@@ -22,7 +22,7 @@ from archline.language.substitution import rewritten
 
 TRIES = 40
 """Points at which a form is tried; at some a root may be imaginary."""
-MOST_TERMS = 3
+MOST_TERMS = 4
 MOST_CHARACTERS = 240
 Point = Mapping[str, Fraction]
 
@@ -192,23 +192,25 @@ def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
 
 def difference(printed: Any, derived: Any) -> str:
     """In words, where a printed form differs from the derived one; empty where that takes more than a line or two."""
+    said = (each for each in _differences(printed, derived) if len(each) <= MOST_CHARACTERS)
+    return next(said, "")
+
+
+def _differences(printed: Any, derived: Any) -> Iterator[str]:
+    """Descriptions of a difference, those that are found soonest first."""
     import sympy
 
     one, other = (dict.fromkeys(_terms(each)) for each in (printed, derived))
     extra, lacking = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
-    said = []
     if max(len(extra), len(lacking)) <= MOST_TERMS:
-        texts = [text(sympy.Add(*each)) if each else "nothing" for each in (extra, lacking)]
-        ratio = f": {text(sympy.powsimp(extra[0] / lacking[0]))} times" if len(extra) == len(lacking) == 1 else ""
-        said.append(f"prints {texts[0]} where {texts[1]} follows{ratio}")
+        texts = [text(sympy.Add(*each)) if each else "no such term" for each in (extra, lacking)]
+        single = len(extra) == len(lacking) == 1 and not _roots(extra[0] / lacking[0])
+        ratio = f": {text(sympy.powsimp(extra[0] / lacking[0]))} times" if single else ""
+        yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
     squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and not any(_roots(each) for each in squares):
-        said.append(f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}")
-    ratio = sympy.factor(sympy.together(printed / derived))
-    if not ratio.is_Add:
-        said.append(f"printed is {text(ratio)} times what follows")
-    said.append(f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}")
-    return min(said, key=len) if min(map(len, said)) <= MOST_CHARACTERS else ""
+        yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
+    yield f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
 
 
 def factored(value: Any) -> Any:

@@ -130,7 +130,7 @@ def test_formats(tmp_path: Path) -> None:
     assert [each.verdict for each in al.papers(str(path), only="equal").rows] == ["equal"]
     page = cli("papers", str(path), "--format", "markdown").out
     assert "Of 2 rows 1 hold, 1 do not, 0 are undecided." in page
-    assert "**(2)**\n\n- printed: `a - b`\n- follows: `a + b`\n- because printed less derived is -2*b\n" in page
+    assert "**(2)**\n\n- printed: `a - b`\n- follows: `a + b`\n- because prints -b where b follows: -1 times\n" in page
     assert page.index("**(2)**") < page.index("### What holds\n\n- **(1)**: `a + b`\n")
     explained = cli("papers", str(path), "--explain", "--place", "(1)").out
     assert "the difference of printed and derived form is 0" in explained

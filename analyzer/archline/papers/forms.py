@@ -192,12 +192,15 @@ def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
 
 def difference(printed: Any, derived: Any) -> str:
     """In words, where a printed form differs from the derived one; empty where that takes more than a line or two."""
-    said = (each for each in _differences(printed, derived) if len(each) <= MOST_CHARACTERS)
-    return next(said, "")
+    import sympy
+
+    said = min(_terms_that_differ(printed, derived), key=len, default="")
+    if not 0 < len(said) <= MOST_CHARACTERS:
+        said = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
+    return said if len(said) <= MOST_CHARACTERS else ""
 
 
-def _differences(printed: Any, derived: Any) -> Iterator[str]:
-    """Descriptions of a difference, those that are found soonest first."""
+def _terms_that_differ(printed: Any, derived: Any) -> Iterator[str]:
     import sympy
 
     one, other = (dict.fromkeys(_terms(each)) for each in (printed, derived))
@@ -210,7 +213,6 @@ def _differences(printed: Any, derived: Any) -> Iterator[str]:
     squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and not any(_roots(each) for each in squares):
         yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
-    yield f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
 
 
 def factored(value: Any) -> Any:

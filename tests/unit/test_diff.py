@@ -241,9 +241,9 @@ def test_a_page_fits_its_width_and_breaks_formulas_between_terms() -> None:
             assert part.startswith(("at most ", "+ ", "...")), part
     # Three regimes, those with values first, and a line for the others; the lower bound, which stays, is left out.
     assert [line for line in lines if "bound rose" in line] == [
-        *(2 * ["  io     bound rose: 12 -> 14 to 16 at n=64,L=8,Z=32768"]),
-        "  io     bound rose",
-        "  io     bound rose: under 14 more conditions on the cache, which `--format json` has",
+        *(2 * ["  io      bound rose: 12 -> 14 to 16 at n=64,L=8,Z=32768"]),
+        "  io      bound rose",
+        "  io      bound rose: under 14 more conditions on the cache, which `--format json` has",
     ]
 
 

@@ -146,29 +146,20 @@ class _Match:
 
     @cached_property
     def forms(self) -> tuple[Canonical | None, Canonical | None]:
-        """Both under canonical names, the same for the same sizes: by place where both take the same parameters.
-
-        As many sizes of which none is known to be another are those in their places too.
-        """
+        """Both under canonical names, the same for the same sizes: by place where both take the same parameters."""
         old, new = self.old, None if self.new is None else canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
             return Canonical("\n".join(renamed(each, names) for each in old.costs), {}), new
-        if old is None or self.new is None:
-            return None if old is None else canonical(old.module, old.node), new
-        same, _ = self.shared
-        named = same or len(old.sizes) != len(self.new.sizes)
-        like = tuple(same.get(name, name) for name in self.new.sizes) if named else ()
-        return canonical(old.module, old.node, like), new
+        return None if old is None else canonical(old.module, old.node, self.shared[0]), new
 
     @cached_property
-    def shared(self) -> tuple[Mapping[str, str], Sequence[str]]:
-        """The older sizes by newer ones that they are, and where both take the same; nothing if that goes by place."""
-        old, new = self.old, self.new
-        if not isinstance(old, Algorithm) or new is None:
-            return {}, ()
-        if canonical(old.module, old.node).header == canonical(new.module, new.node).header:
-            return {}, ()
+    def shared(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The newer sizes by their older names, and where both take the same arrays; nothing where places decide."""
+        both = [each for each in (self.old, self.new) if isinstance(each, Algorithm)]
+        if len({canonical(each.module, each.node).header for each in both}) < 2:
+            return (), ()
+        old, new = both
         return same_sizes(old.node, new.node, old.sizes, new.sizes)
 
     @property

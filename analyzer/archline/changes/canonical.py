@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -26,8 +26,7 @@ ALGORITHM, SIZE, INDEX, OTHER = "f", "n", "i", "x"
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b\(?")
 _LOCAL = re.compile(r"let (\w+)|local (\w+)")
 _INNER = re.compile(r"(?:parallel )?for (\w+) in |split .* as (\w+):$")
-Own = Mapping[str, str]
-"""The own names of sizes by others."""
+Names = tuple[str, ...]
 New = Callable[[str], str]
 """The next name that begins so."""
 
@@ -50,10 +49,11 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
-def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Sequence[str], news: Sequence[str]) -> tuple[Own, list[str]]:
-    """The names of older sizes by those of the newer ones that they are, and facts under which both take the same data.
+def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
+    """The newer sizes by the names of the older ones that they are, and facts where both versions take the same arrays.
 
-    Sizes are the same that have the same name, or else the same place in a parameter of the same name.
+    Sizes are the same that have the same name, or else the same place in an array of the same name; as many of which
+    none is known to be another are those in their places: no names are given then.
     """
     arrays = s.ArrayType | s.IndexArrayType
     earlier, later = (
@@ -74,11 +74,12 @@ def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Sequence[str], news: Se
     equal = ((now.get(one, one), other) for one, other in places if one in only or other in only)
     # What one version has not is written in what both have.
     pairs = (sorted(each, key=lambda name: (name in same, name not in only)) for each in equal if each[0] != each[1])
-    return same, list(dict.fromkeys(map(" == ".join, pairs)))
+    like = tuple(same.get(name, name) for name in news) if same or len(olds) != len(news) else ()
+    return like, tuple(dict.fromkeys(map(" == ".join, pairs)))
 
 
 @lru_cache(maxsize=MAX_KNOWN)
-def canonical(module: Module, algorithm: s.Algorithm, like: tuple[str, ...] = ()) -> Canonical:
+def canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canonical:
     """The canonical form of an algorithm of a checked module.
 
     `like` holds names in the order of the sizes of another version of it, whose numbers sizes of these names get.

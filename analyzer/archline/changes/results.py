@@ -103,7 +103,15 @@ class Differences:
         for each in self.changes:
             if each.verdict != OTHER_FORM:
                 groups.setdefault((each.algorithm, each.metric, each.verdict, each.extent), []).append(each)
-        return tuple(chain.from_iterable(map(_few, groups.values())))
+        for alike in groups.values():
+            alike.sort(key=lambda each: each.values is None)
+            if len(alike) > MOST + 1:
+                more = f"under {len(alike) - MOST} more conditions on the cache, which `--format json` has"
+                rest = replace(alike[0], old=None, new=None, when=None, at=None, values=None, reason=more)
+                alike[MOST:] = [rest]
+            # Growth is that of the whole cost.
+            alike[1:] = [replace(each, growth={"old": None, "new": None}) for each in alike[1:]]
+        return tuple(chain.from_iterable(groups.values()))
 
     @property
     def findings(self) -> tuple[CostChange, ...]:
@@ -115,12 +123,3 @@ class Differences:
         """The findings, and what comments have ignored."""
         verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
         return tuple(each for each in self.changes if each.verdict in verdicts and each.tolerance is None)
-
-
-def _few(alike: list[CostChange]) -> list[CostChange]:
-    """So many of several changes, and one that tells of the others."""
-    first = sorted(alike, key=lambda each: each.values is None)
-    if len(alike) <= MOST + 1:
-        return first
-    more = f"under {len(alike) - MOST} more conditions on the cache, which `--format json` has"
-    return [*first[:MOST], replace(first[0], old=None, new=None, when=None, at=None, values=None, reason=more)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 
 from archline.changes import results as r
 from archline.changes.results import CostChange, Differences
 from archline.language.diagnostics import counted
 from archline.report.findings import of_diagnostic
-from archline.report.layout import split_outside
+from archline.report.layout import wrap
 
 LONGEST, BEFORE = 60, 20
 """Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
@@ -95,11 +95,5 @@ def _shortened(old: str, new: str, longest: int) -> Iterator[str]:
     near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
     start = near if shared > longest - BEFORE else 0
     for each in (old, new):
-        if len(each) <= longest:
-            yield each
-            continue
-        words = split_outside(each[start:])
-        lengths = accumulate(len(word) + 1 for word in words)
-        kept = " ".join(word for word, length in zip(words, lengths, strict=True) if length <= longest)
-        kept = kept.rstrip(" +-") or each[start : start + longest]
-        yield ("... " if start else "") + kept + (" ..." if len(each) > start + len(kept) else "")
+        first, *rest = wrap(each[start:], longest)
+        yield each if len(each) <= longest else ("... " if start else "") + first + (" ..." if rest else "")

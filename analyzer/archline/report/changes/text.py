@@ -11,7 +11,7 @@ from archline.report.layout import GAP, indented, table, wrap
 
 LINES = 2
 """So many lines of an expression are shown; JSON has it whole."""
-INDENT, TO = " " * 8, " -> "
+INDENT, TO = 8, " -> "
 
 
 def render(found: Differences, width: int) -> str:
@@ -32,12 +32,13 @@ def _told(changes: Sequence[CostChange], width: int) -> Iterator[str]:
     if sum(max(map(len, column)) + GAP for column in zip(*rows, strict=True)) - GAP <= width:
         yield from table(rows, width)
         return
-    room = width - len(INDENT)
+    room = width - INDENT
     for each in changes:
         _, metric, said, old, new, more = cells(replace(each, when=None), LINES * (room - len(TO)))
         both = [f"{old}{TO}{new}"] if len(old + TO + new) <= room else [old, f"{TO[1:]}{new}"]
-        below = [f"where {each.when}"] * bool(each.when) + (both if old and new else [])
-        head = " ".join([f"{metric:{len(INDENT) - 1}}{said}", *filter(None, () if old and new else (old, new))])
-        yield from wrap(": ".join(filter(None, (head, more))), width, INDENT)
-        for line in below:
-            yield from indented(wrap(line, room), len(INDENT))
+        alone = [] if old and new else [old or new] * bool(old or new)
+        texts = [": ".join(filter(None, (" ".join([said, *alone]), more)))]
+        texts += [f"where {each.when}"] * bool(each.when) + (both if old and new else [])
+        first, *rest = (line for text in texts for line in wrap(text, room))
+        yield f"{metric:{INDENT - 1}} {first}"
+        yield from indented(rest, INDENT)

@@ -13,7 +13,10 @@ from archline.analysis.analyse import derive, derive_metric
 from archline.analysis.cost import Costs, ends_at
 from archline.analysis.metrics.cost_model import CostModel
 from archline.analysis.metrics.tally import Tally
+from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.algorithms import loads
+from archline.api.data import run_generated
+from archline.api.settings import unplaced
 from archline.execution.results import Counts
 from archline.execution.run import execute
 from archline.ir.amounts import UNIT, Unknown
@@ -196,6 +199,54 @@ def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
     module = load_text(program.text)
     span = derive(module, module.algorithms[program.entry])["span"]
     assert span.status == "unknown"
+
+
+SKIPPED = """algorithm main(x: inout real[n]):
+    for i in 0..n:
+        if x[i] > 0.5 and x[0] > x[n - 1]:
+            x[i] = 0.0
+        elif x[i] > 0.2:
+            x[i] = x[0]
+"""
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 0.9])
+def test_accesses_that_may_be_left_out(value: float) -> None:
+    """The test before `and` reads one; its right side two more, the second test one, what follows one or two."""
+    module = load_text(SKIPPED)
+    algorithm = module.algorithms["main"]
+    lower, upper = ends_at(derive_metric(module, algorithm, "accesses")["accesses"], {"n": 5})
+    assert (lower, upper) == (5 * 1, 5 * (4 + 2))
+    assert lower <= execute(module, algorithm, {"x": np.full(5, value)}).counts.accesses <= upper
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(start, marks=long) for start in range(12, 200, 12))])
+def test_accesses_of_runs_lie_in_what_is_derived(first: int) -> None:
+    exact = 0
+    for number in range(first, first + 12):
+        program = program_from_seed(number)
+        module = load_text(program.text)
+        algorithm = module.algorithms[program.entry]
+        cost = derive_metric(module, algorithm, "accesses")["accesses"]
+        if cost.lower is not None:
+            sizes = program.choose_sizes(Seeded(number))
+            run = execute(module, algorithm, program.arguments(sizes, number), compiled=False)
+            lower, upper = ends_at(cost, dict(run.sizes))
+            assert lower <= run.counts.accesses <= upper, program.text
+            exact += lower == upper
+    assert exact > 5
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 33])
+@pytest.mark.parametrize("target", ["sort.mergesort::mergesort", "dense.matmul_recursive::matmul_co_serial"])
+def test_accesses_of_recursion(target: str, n: int) -> None:
+    subject = algorithm_of(target)
+    sizes = dict.fromkeys(subject.sizes, n)
+    counts = run_generated(subject, unplaced(sizes), cache=None).counts
+    cost = derive_metric(subject.module, subject.node, "accesses")["accesses"]
+    lower, upper = ends_at(cost, sizes)
+    assert lower <= counts.accesses <= upper
+    assert lower > 0 or n == 1
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])

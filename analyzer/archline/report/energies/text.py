@@ -95,7 +95,8 @@ def _levels(estimate: Estimate) -> list[list[str]]:
     for each in by_level(estimate):
         size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
         share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
-        misses = "" if each.misses is None else each.misses.text("")
+        few = each.misses is not None and each.misses.upper < 10**6
+        misses = "" if each.misses is None else shown.whole(each.misses) if few else each.misses.text("")
         times = (_amount(each.time, "s"), share, _amount(each.energy, "J"))
         rows.append([each.name, size, line, each.served.text("B"), misses, *times])
     known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]

@@ -19,6 +19,7 @@ from archline.api.energies import energy
 from archline.api.pictures import roofline
 from archline.api.running import run
 from archline.energy.intervals import Interval
+from archline.energy.levels import by_level
 from archline.energy.machines import Machine, machine, read_parameters
 from archline.energy.models import model, models, usual_model
 from archline.execution.results import Cache
@@ -188,6 +189,24 @@ def test_the_slowest_level_binds(tmp_path: Path) -> None:
     assert found.reasons["energy"] == (
         "machine `two` lacks `L1_energy` (J/B), `L2_energy` (J/B), `eps_flop` (J/flop), `eps_mem` (J/B), `pi0` (W)"
     )
+
+
+def test_three_levels_by_hand(tmp_path: Path) -> None:
+    """Each level takes time and energy for what it serves: all accesses, then what the level before moves."""
+    two = of_text(tmp_path, SHEET)
+    three = with_values(
+        two, "L3_capacity=64KiB", "L1_energy=1J/B", "L2_energy=10J/B", "L3_energy=100J/B", "L2_bandwidth=8B/s",
+        "L3_bandwidth=2B/s", "eps_flop=0J/flop", "eps_mem=1000J/B", "pi0=0W",
+    )  # fmt: skip
+    amounts = {"flops": 1, "accesses": 7, "L1_bytes": 30, "L2_bytes": 5, "L3_bytes": 2, "bytes": 2}
+    found = model("roofline+levels")(three, amounts)
+    assert {name: each.lower for name, each in found.terms.items()} == {
+        "computation": 0, "L1": 56, "L2": 300, "L3": 500, "memory": 2000, "constant": 0,
+    }  # fmt: skip
+    rows = [(each.name, each.served.lower, each.energy and each.energy.lower) for each in by_level(found)]
+    assert rows == [("L1", 56, 56), ("L2", 30, 300), ("L3", 5, 500), ("memory", 2, 2000)]
+    assert [each.time and each.time.lower for each in by_level(found)][1:3] == [F(30, 8), F(5, 2)]
+    assert (found.binds, found.time and found.time.lower) == ("L2", F(30, 8))
 
 
 def test_levels_may_be_left_out(tmp_path: Path) -> None:

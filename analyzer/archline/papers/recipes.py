@@ -20,7 +20,7 @@ _RECIPES: dict[str, tuple[Callable[[PrintedRow], Finding], tuple[str, ...], tupl
     "crossing": (tables.crossing, ("printed", "left", "right", "over", "between"), _OF_TABLES),
     "claim": (words.claim, ("printed",), ("where", "cases", *_OF_TABLES)),
     "growth": (words.growth, ("printed",), ("form", "use", "cost", "relation", "where")),
-    "run": (words.run, ("printed", "runs"), ("cases", *_OF_TABLES)),
+    "run": (words.run, ("printed", "runs"), ("program", "cases", *_OF_TABLES)),
 }
 INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {name: (needs, takes) for name, (_, needs, takes) in _RECIPES.items()}

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.evaluate import Enclosure, evaluate
 from archline.language.format_expressions import format_expression, format_fact
+from archline.language.loader import load_target
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
 from archline.papers.findings import DIFFERS, SIGNS, Finding, Witness, differs, equal, holds, short, undecided
@@ -37,7 +44,7 @@ def _cases(row: PrintedRow) -> list[Case]:
         for label, own in row.cases().items():
             given = {**row.table("inputs"), **row.table("by_machine").get(named, {}), **own}
             known = {name: each.value for name, each in row.amounts(given, "cases").items()}
-            found.append((" on ".join(filter(None, (label, named))), {**row.numbers, **values, **known}))
+            found.append((" on ".join(filter(None, (label, named))) or "the run", {**row.numbers, **values, **known}))
     return found
 
 
@@ -172,6 +179,7 @@ def growth(row: PrintedRow) -> Finding:
     import archline
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
+    order: str | None
     if row.has("form"):
         about = order = format_expression(row.formula("form"))
         found = archline.order(about, printed, where, relation)
@@ -180,36 +188,75 @@ def growth(row: PrintedRow) -> Finding:
         about = row.text("cost")
         text = f"use {row.text('use')}\nclaim {about} is {relation}({printed}){f' where {where}' if where else ''}\n"
         try:
-            (decided,) = archline.loads(text, "papers").claims()
+            items = archline.loads(text, "papers").module.program.items
+            (stated,) = [each for each in items if isinstance(each, s.Claim)]
+            decided = ClaimOfCosts(stated, _derived(row.text("use")), ()).decided()
         except ArchlineError as problem:
             first = problem.diagnostics[0]
             raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
-        outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.derived])]
-        order = decided.derived.partition(" against ")[0].removeprefix("Theta(").removesuffix(")")
+        outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.bounds])]
+        bound = re.match(r"Theta\((.*?)\) against |O\((.*?)\), Omega\(", decided.bounds)
+        order = bound and (bound[1] or (bound[2] if relation == "O" else None))
     if outcome == "holds":
         return equal(row, printed, steps)
-    if outcome != "fails" or not order:
+    if outcome != "fails" or order is None:
         return undecided(row, "; ".join(steps), steps)
-    refuted = archline.order(order, printed, where, "Theta").document.get("counterexample", {})
-    at = next((each["samples"][1]["at"] for each in refuted.values() if len(each.get("samples", ())) > 1), None)
-    witness = at and Witness(row.expr, forms.read(order), {name: Fraction(value) for name, value in at.items()})
-    return Finding(row, DIFFERS, order, f"{about} is Theta({order})", tuple(steps), witness=witness)
+    what = about if row.has("form") else f"{about}, {relation}({order}),"
+    witness = _apart(row.expr, order, where)
+    return Finding(row, DIFFERS, order, f"{what} is not {relation}({printed})", tuple(steps), witness=witness)
+
+
+def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
+    """A size of a family along which the printed order and the derived one grow apart."""
+    import archline
+
+    refuted = archline.order(order, format_expression(printed), where, "Theta").document.get("counterexample", {})
+    found = [each["samples"][1]["at"] for each in refuted.values() if len(each.get("samples", ())) > 1]
+    if not found:
+        return None
+    # Large numbers are powers there, 2^32.
+    values = {name: evaluate(forms.read(text), {}) for name, text in found[0].items()}
+    at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Enclosure)}
+    return Witness(printed, forms.read(order), at)
+
+
+@lru_cache(maxsize=16)
+def _derived(module: str) -> ClaimedAlgorithms:
+    """The algorithms of a module, of which costs are derived once."""
+    return ClaimedAlgorithms(load_target(module)[0])
 
 
 def run(row: PrintedRow) -> Finding:
-    """A relation over executed counts, `NAME_work`, `NAME_io` and so on, of the runs that the row names."""
-    import archline
+    """A relation over executed counts, `NAME_work`, `NAME_io` and so on, of the runs that the row names.
 
+    Their algorithms are of the standard library, or of the row's own `program`; sizes that a run does not give are
+    those of the case. With `processors` io is that of private caches under its `schedule`.
+    """
     cases: list[Case] = []
     for label, at in _cases(row):
         counts = dict(at)
         for name, asked in row.table("runs").items():
-            target = archline.algorithm(asked["algorithm"])
-            sizes = {**asked.get("at", {}), **{size: int(at[size]) for size in target.cost().symbols if size in at}}
-            cache = archline.Cache(**asked["cache"]) if "cache" in asked else None
-            counted = target.run(sizes, cache=cache, seed=asked.get("seed", 0)).counts
-            metrics = {key: value for key, value in vars(counted).items() if isinstance(value, int)}
-            for metric, value in {**metrics, **counted.communication}.items():
-                counts[f"{name}_{metric}"] = Fraction(value)
+            found = _executed(row.text("program", ""), json.dumps(asked), tuple(sorted(at.items())))
+            counts |= {key if key in asked.get("at", {}) else f"{name}_{key}": value for key, value in found.items()}
         cases.append((label, counts))
     return _over_cases(row, cases)
+
+
+@lru_cache(maxsize=64)
+def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
+    """The sizes and counts of one run."""
+    import archline
+    from archline.api.data import run_generated
+    from archline.api.running import read_schedule
+    from archline.api.settings import unplaced
+
+    asked, at = json.loads(written), dict(case)
+    name, seed = asked["algorithm"], asked.get("seed", 0)
+    target = archline.loads(program, "program")[name] if program else archline.algorithm(name)
+    sizes = {**{size: int(at[size]) for size in target.sizes if size in at}, **asked.get("at", {})}
+    cache = archline.Cache(**asked["cache"]) if "cache" in asked else None
+    several = asked.get("processors") and read_schedule(asked["schedule"], asked["processors"], seed)
+    ran = run_generated(target, unplaced(sizes), cache=cache, seed=seed, processors=several)
+    counted = {each.name: getattr(ran.counts, each.name) for each in fields(ran.counts)} | {**ran.counts.communication}
+    counted |= sizes if ran.private is None else {**sizes, "io": ran.private.io}
+    return {key: Fraction(value) for key, value in counted.items() if isinstance(value, int)}

@@ -139,28 +139,27 @@ def _cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
 
 
 # nvidia-smi
-_NAMES = ("Product Name", "product_name", "name", "gpu_name")
+_NAMES = ("product_name", "name", "gpu_name")
 _ENDS = {
-    "frequency": ("MHz", "Max Clocks/SM", "max_clocks/sm_clock", "clocks.max.sm"),
-    "power_rated": (
-        "W",
-        "Power Readings/Default Power Limit",
-        "power_readings/default_power_limit",
-        "power.default_limit",
-    ),
-    "power_limit": ("W", "/Power Limit", "/Current Power Limit", "/power_limit", "/current_power_limit", "power.limit"),
-    "memory_max": ("MiB", "FB Memory Usage/Total", "fb_memory_usage/total", "memory.total"),
+    "frequency": ("MHz", "max_clocks/sm", "max_clocks/sm_clock", "clocks.max.sm"),
+    "power_rated": ("W", "power_readings/default_power_limit", "power.default_limit"),
+    "power_limit": ("W", "/power_limit", "/current_power_limit", "power.limit"),
+    "memory_max": ("MiB", "fb_memory_usage/total", "memory.total"),
 }
-"""The unit of a quantity in the listing, and the ends of its keys: in the text, in XML and in CSV."""
+"""The unit of a quantity in the listing, and the ends of its keys: in the text and XML, and in CSV."""
+
+
+def _key(row: ListedRow) -> str:
+    return row.key.lower().replace(" ", "_")
 
 
 def _nvidia_smi(listing: Listing) -> Found:
     rows = [row for found in listing.rows.values() for row in found]
-    names = [row for row in rows if row.key.rpartition("/")[2] in _NAMES]
+    names = [row for row in rows if _key(row).rpartition("/")[2] in _NAMES]
     device = min(row.device for row in names or rows)
     yield names[0].value if names else "a GPU without a name"
     found = {
-        quantity: next((row for row in rows if row.device == device and row.key.endswith(tuple(ends))), None)
+        quantity: next((row for row in rows if row.device == device and _key(row).endswith(tuple(ends))), None)
         for quantity, (_, *ends) in _ENDS.items()
     }
     if not any(found.values()):

@@ -123,6 +123,9 @@ TODAY = {
     "a64fx": "3072 1024 8",
     "a64fx@scalar": "384 1024 8",
     "a64fx@single": "6144 1024 4",
+    "apple-m1-cpu": "205.056 68.25 8",
+    "apple-m1-cpu@scalar": "102.528 68.25 8",
+    "apple-m1-cpu@single": "410.112 68.25 4",
     "apple-m1-gpu": "2617 68.25 4",
     "epyc-7763": "2508.8 204.8 8",
     "epyc-7763@scalar": "627.2 204.8 8",
@@ -319,7 +322,7 @@ def test_trends_need_a_year() -> None:
 
 # Every file
 def test_every_machine_reads_in_every_variant() -> None:
-    assert len(machine_names()) == 39
+    assert len(machine_names()) == 40
     assert [found.name.partition("@")[0] for found in machines()] == [
         name.partition("/")[2] for name in machine_names()
     ]
@@ -377,9 +380,10 @@ def test_every_number_has_a_document_and_a_place() -> None:
 
 # Of each level of a processor: bytes of one cache, of a line, cores that share it, GB/s of all of them.
 LEVELS_OF_TODAY = {
-    "a100-sxm4-40gb": "L1 196608 128 64 19299.3 L2 41943040 128 6912 5434.7",
-    "a100-sxm4-80gb": "L1 196608 128 64 19299.3 L2 41943040 128 6912 5434.7",
+    "a100-sxm4-40gb": "L1 196608 128 64 - L2 41943040 128 6912 5434.7",
+    "a100-sxm4-80gb": "L1 196608 128 64 - L2 41943040 128 6912 5434.7",
     "a64fx": "L1 65536 256 1 - L2 8388608 256 12 4096",
+    "apple-m1-cpu": "L1 131072 128 1 - L2 12582912 128 4 -",
     "epyc-7763": "L1 32768 64 1 - L2 524288 64 1 - L3 33554432 64 8 -",
     "grace-superchip": "L1 65536 64 1 - L2 1048576 64 1 - L3 119537664 64 72 -",
     "h100-sxm": "L1 262144 128 128 - L2 50000000 128 16896 -",

@@ -18,6 +18,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", choices=("equal", "differs", "undecided"), help="show the rows of one verdict")
     parser.add_argument("--place", metavar="PLACE", help='show the rows of one place: "(19)", "Table II"')
     parser.add_argument("--explain", action="store_true", help="show how each row is derived, step by step")
+    parser.add_argument("--figure", metavar="NUMBER", help="draw a figure of one paper again: print its points")
+    parser.add_argument("--out", metavar="FILE", help="write the figure, .svg, .png or .pdf (needs the extra `plots`)")
     shared.add_no_cache(parser)
     shared.add_format(parser, ("text", "json", "markdown"))
 
@@ -28,6 +30,8 @@ def execute(options: argparse.Namespace) -> str:
     from archline.papers.report import papers
     from archline.report import json
 
+    if options.figure is not None or options.out is not None:
+        return _figure(options)
     found = papers(*options.targets, only=options.only, place=options.place)
     match options.format:
         case "json":
@@ -36,3 +40,20 @@ def execute(options: argparse.Namespace) -> str:
             return found.markdown()
         case _:
             return found.explain() if options.explain else str(found)
+
+
+def _figure(options: argparse.Namespace) -> str:
+    """The points of a figure, or what was written. Raises ArchlineError (AL411)."""
+    from archline.api import rules
+    from archline.language.diagnostics import error
+    from archline.papers.figures import figure
+    from archline.report.layout import terminal_width
+
+    if options.figure is None or len(options.targets) != 1 or options.only or options.place or options.explain:
+        hint = "such as `archline papers scaling --figure 7 --out figure.png`"
+        raise error(rules.OPTIONS_CLASH, "`--figure` takes one paper, `--out` and `--format`", hint=hint)
+    found = figure(options.targets[0], options.figure)
+    if options.out is not None:
+        found.save(options.out)
+        return f"{options.out}: {found.view.title}\n"
+    return found.view.json() if options.format == "json" else found.view.text(terminal_width())

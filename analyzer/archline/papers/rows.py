@@ -23,7 +23,7 @@ from archline.papers.forms import names_within
 from archline.records import field, record, replace
 from archline.resources import resource
 
-KEYS = ("title", "document", "numbers", "tables", "row", "left_out")
+KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
 COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "define", "at")
 QUANTIFIERS = ("every", "some", "no")
@@ -192,6 +192,7 @@ class Paper:
     rows: list[PrintedRow] = field(default_factory=list)
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     left_out: tuple[tuple[str, str], ...] = ()
+    figures: Sequence[Mapping[str, Any]] = ()
 
 
 def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> Paper:
@@ -218,12 +219,13 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         numbers={**own, **{key: each.value for key, each in head.amounts(given, "numbers").items()}},
         tables=head.table("tables"),
         left_out=tuple((each["place"], each["reason"]) for each in data.get("left_out", [])),
+        figures=data.get("figure", []),
     )
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
         try:
             for each in table.pop("each", [{}]):
-                paper.rows.append(_row(paper, {**table, **each}, ("row", str(position)), keys))
+                paper.rows.append(read_row(paper, {**table, **each}, ("row", str(position)), keys))
         except ArchlineError as problem:
             problems += problem.diagnostics
     if problems:
@@ -231,7 +233,8 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     return paper
 
 
-def _row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
+def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
+    """A row, or a figure, with the inputs that its kind needs. Raises ArchlineError (AL612)."""
     read = PrintedRow(paper, "", "", "", table, path)
     place, kind = read.text("place"), read.text("kind")
     printed, subject, quote = (read.text(key, "") for key in ("printed", "subject", "quote"))

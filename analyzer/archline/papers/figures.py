@@ -1,0 +1,193 @@
+"""Figures of papers drawn again: by the forms of rows, by derived and executed costs, with the marks as printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from archline.api import pictures
+from archline.api.energies import energy
+from archline.compare.verdicts import judge
+from archline.energy.arrays import Array, compiled
+from archline.energy.formulas import names_in, value_of
+from archline.energy.intervals import Interval
+from archline.execution.results import Cache
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.substitution import substituted
+from archline.papers import forms, rules
+from archline.papers.recipes import INPUTS
+from archline.papers.rows import PrintedRow, both_sides, read_paper, read_row
+from archline.report.pictures import Cell, PictureView
+from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
+
+POINTS, HEIGHTS = 121, 481
+"""Points of a line, and how many values are tried above each for the ends of a region."""
+_OF_ROWS = ("rows", "machines")
+KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        "lines": (("title", "over", "between", "axes"), (*_OF_ROWS, "lines", "regions", "inside", "within", "log")),
+        "ratios": (("title", "axes", "ratio", "cases", "algorithms"), (*_OF_ROWS, "executed")),
+        "roofline": (("machines",), ("rows",)),
+        "balance": (("machines",), ("rows",)),
+    }
+)
+"""The kinds of figures: the inputs that each needs, and those that it may have besides `number` and `marks`."""
+
+
+def figure(paper: str, number: str) -> pictures.Picture:
+    """A figure of a paper by its number, `figure("scaling", "7")`. Raises ArchlineError (AL610 to AL614)."""
+    read = read_paper(paper, INPUTS)
+    keys = {kind: (("number", *needs), ("marks", *takes)) for kind, (needs, takes) in KINDS.items()}
+    known: list[str] = []
+    for place, table in enumerate(read.figures):
+        shared = {key: value for key, value in table.items() if key != "each"}
+        for each in table.get("each", [{}]):
+            row = read_row(read, {**shared, **each}, ("figure", str(place)), keys)
+            if number in row.listed("number"):
+                return pictures.Picture(_drawn(row))
+            known += row.listed("number")
+    hint = f"its figures are {', '.join(known)}" if known else "it has none"
+    raise error(rules.NO_ROW, f"paper `{read.name}` has no figure `{number}`", hint=hint)
+
+
+def _drawn(row: PrintedRow) -> PictureView:
+    match row.kind:
+        case "lines":
+            view: PictureView = _lines(row)
+        case "ratios":
+            view = _ratios(row)
+        case kind:
+            view = getattr(pictures, kind)(row.machines()[0]).view
+    marks = tuple(_marks(row))
+    said = f"{row.place} of {row.paper.citation or row.paper.title}."
+    marked = [f"Marked: {'; '.join(each.label for each in marks)}."] if marks else []
+    return Marked(view.title, (said, *view.notes, *row.assumes, *marked), view.columns, view.rows, view, marks)
+
+
+def _lines(row: PrintedRow) -> Redrawn:
+    """Forms over a name; in the plane of two names also regions, from their least to their most at each place."""
+    (over, *plane), (axis, *panels), log = row.listed("over"), row.listed("axes"), row.listed("log")
+    x = _spaced(row, "between", POINTS, "x" in log)
+    series = []
+    for each in row.inputs.get("lines", []):
+        form = _form(row, each["value"], each.get("with", {}))
+        series.append(Series(each["label"], _values(row, form, {over: x}) + 0 * x, None, each.get("panel")))
+    for each in row.inputs.get("regions", []):
+        y = _spaced(row, "inside", HEIGHTS, "y" in log)
+        inside = np.ones((HEIGHTS, POINTS), dtype=bool)
+        for text in (each["holds"], *row.listed("within")):
+            inside &= _met(row, text, {over: x, plane[0]: y[:, None]})
+        low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))
+        low, high = (np.where(inside.any(axis=0), ends, np.nan) for ends in (low.min(axis=0), high.max(axis=0)))
+        line = np.where(low > y[0], low, np.nan)
+        drawn = (line, None) if each.get("edge") else (low, high)
+        series.append(Series(each["label"], drawn[0], drawn[1], each.get("panel")))
+    columns = {over: x, **{name: values for each in series for name, values in each.columns.items()}}
+    limits = (float(y[0]), float(y[-1])) if plane else None
+    return Redrawn(row.text("title"), (), tuple(columns), _table(columns.values()), axis, panels, series, log, limits)
+
+
+def _ratios(row: PrintedRow) -> Redrawn:
+    """A ratio of two energies in each case: by the printed form, as derived, and as executed for some."""
+    own, (axis, *panels) = row.table("executed"), row.listed("axes")
+    cases = {name: {**_numbers(row), **_amounts(row, each)} for name, each in {**row.cases(), **own}.items()}
+    derived = [_ratio(row, at, measured=False) for at in cases.values()]
+    executed = [_ratio(row, at, measured=True).middle if name in own else np.nan for name, at in cases.items()]
+    series = (
+        Series("as printed", _array(_value(row, row.text("ratio"), at) for at in cases.values())),
+        Series("as derived", _array(each.lower for each in derived), _array(each.upper for each in derived)),
+        Series("as executed", _array(executed)),
+    )
+    columns = {name: values for each in series for name, values in each.columns.items()}
+    rows = tuple((name, *each) for name, each in zip(cases, _table(columns.values()), strict=True))
+    return Redrawn(row.text("title"), (), ("case", *columns), rows, axis, panels, series, ("y",))
+
+
+def _ratio(row: PrintedRow, at: Mapping[str, Fraction], *, measured: bool) -> Interval:
+    """The energy of the first algorithm over that of the second, by bounds or as a run counts."""
+    found = []
+    for each in row.table("algorithms").values():
+        sizes = {name: int(_value(row, text, at)) for name, text in each["at"].items()}
+        (machine,), cache = row.machines(), Cache(int(at["Z"]), int(at["B"]))
+        result = energy(each["algorithm"], machine=machine, at=sizes, cache=cache, measured=measured).result
+        assert result.estimate is not None
+        found.append(result.estimate)
+    ratio = judge(found[0], found[1], "energy").ratio
+    assert ratio is not None
+    return ratio
+
+
+def _marks(row: PrintedRow) -> Iterator[Mark]:
+    """What the paper marks; `printed` is the number that the row of the mark prints."""
+    for each in row.inputs.get("marks", []):
+        printed = {"printed": _shown(row, each["row"]).amount.value} if "row" in each else {}
+        x, y = (float(_value(row, each[key], {**_numbers(row), **printed})) if key in each else None for key in "xy")
+        yield Mark(each["label"], x, y, each.get("panel", 0))
+
+
+def _numbers(row: PrintedRow) -> dict[str, Fraction]:
+    """The paper's numbers, those of the figure's machine, and the figure's own."""
+    machines = {name: value for each in row.machines() for name, value in each.values.items()}
+    return {**row.paper.numbers, **machines, **_amounts(row, row.table("at"))}
+
+
+def _amounts(row: PrintedRow, given: Mapping[str, Any]) -> dict[str, Fraction]:
+    return {name: each.value for name, each in row.amounts(given, "at").items()}
+
+
+def _shown(row: PrintedRow, text: str) -> PrintedRow:
+    """The first row of this name, subject or place. Raises ArchlineError (AL612)."""
+    for each in row.paper.rows:
+        if text in (each.inputs.get("name"), each.subject, each.place):
+            return each
+    raise row.wrong(rules.ROW_FORM, f"no row is called `{text}`", "rows")
+
+
+def _form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
+    """A form, or a relation, of the figure with the printed forms of rows put in, of claims their left sides."""
+    rows = {name: _shown(row, each) for name, each in row.table("rows").items()}
+    printed = {
+        name: relation.left if each.kind == "claim" and isinstance(relation := each.relation, s.Binary) else each.expr
+        for name, each in rows.items()
+    }
+    inner = {name: row.parsed(each, "lines") for name, each in given.items()}
+    return both_sides(row.parsed(text, "lines"), lambda each: substituted(forms.names_within(each, printed), inner))
+
+
+def _value(row: PrintedRow, text: str, at: Mapping[str, Fraction]) -> Fraction:
+    return value_of(_form(row, text, {}), {name: Interval.of(each) for name, each in at.items()}).middle
+
+
+def _values(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -> Array:
+    known = {**{name: float(each) for name, each in _numbers(row).items()}, **over}
+    if lacking := sorted(names_in(form) - set(known)):
+        raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value", "lines")
+    return compiled({"": form})(known)[""]
+
+
+def _met(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
+    """Where a relation, LEFT <= RIGHT or >=, holds."""
+    relation = _form(row, text, {})
+    if not isinstance(relation, s.Binary) or relation.op not in ("<=", ">="):
+        raise row.wrong(rules.ROW_FORM, f"`{text}` is no relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
+    left, right = (_values(row, each, over) for each in (relation.left, relation.right))
+    return left <= right if relation.op == "<=" else left >= right
+
+
+def _spaced(row: PrintedRow, key: str, count: int, log: bool) -> Array:
+    low, high = (float(row.read_amount(each, key).value) for each in row.listed(key))
+    return np.geomspace(low, high, count) if log else np.linspace(low, high, count)
+
+
+def _array(values: Iterable[Fraction | float]) -> Array:
+    return np.array([float(each) for each in values])
+
+
+def _table(columns: Iterable[Array]) -> tuple[tuple[Cell, ...], ...]:
+    rows = zip(*columns, strict=True)
+    return tuple(tuple(None if np.isnan(each) else float(each) for each in row) for row in rows)

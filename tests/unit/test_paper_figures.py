@@ -1,0 +1,82 @@
+"""Figures of papers drawn again: their numbers against the papers' formulas by hand, and how they are asked for."""
+
+from __future__ import annotations
+
+import json
+from math import isclose, sqrt
+from pathlib import Path
+
+import pytest
+
+from archline.papers.figures import figure
+from archline.papers.recipes import INPUTS
+from archline.papers.rows import read_paper
+from archline.resources import resource
+from cli_support import cli
+from effort import some
+
+FIGURES = [
+    (path.stem, number if isinstance(number, str) else number[0])
+    for path in sorted(resource("papers").glob("*.toml"))
+    for table in read_paper(path.stem, INPUTS).figures
+    for each in table.get("each", [{}])
+    for number in [{**table, **each}["number"]]
+]
+
+
+def test_figure_7_is_the_reciprocal_of_equations_10_and_11() -> None:
+    gamma_e, beta_e, delta_e, gamma_t, beta_t = 3.78024e-10, 3.78024e-10, 5.7742e-9, 2.5202e-12, 1.56e-10
+    memory, n, p = 2.0**34, 35000, 2
+    for each in figure("scaling", "7").points[::12]:
+        scale = 2.0 ** each["h"]
+        table = gamma_e + beta_e / sqrt(memory) + delta_e * (gamma_t * memory + beta_t * sqrt(memory))
+        # Messages of m = 2^34 words: alpha_t/m is below every digit here.
+        assert isclose(each["gamma_e, beta_e, delta_e, M of Table I"], scale / table / 1e9, rel_tol=1e-6)
+        root = n / p ** (1 / 3)
+        kept = delta_e * (gamma_t * root**2 + beta_t * root)
+        outside = (gamma_e + beta_e / root) / scale
+        assert isclose(each["gamma_e, beta_e, alpha_e, M of (11)"], 1 / (outside + kept) / 1e9, rel_tol=1e-5)
+
+
+def test_figure_3_rises_from_where_the_paper_says() -> None:
+    memory, n = 2.0**20, 35000
+    for each in figure("scaling", "3").points:
+        flat = n**3 / sqrt(memory)
+        rising = n**2 * each["p"] ** (1 / 3)
+        assert isclose(each["classical"], flat if each["p"] < n**3 / memory**1.5 else rising, rel_tol=1e-9)
+
+
+def test_figure_4_has_the_regions_of_the_constraints() -> None:
+    for each in figure("scaling", "4").points:
+        p, low, high = each["p"], each["E at most 1.2 of the least, least"], each["E at most 1.2 of the least, most"]
+        if low is None or not 2000 < p < 20000:
+            continue
+        # E/n^2 is 2 + 1000/M + 0.01*M with these parameters, least 2 + 2*sqrt(10).
+        for end in (low, high):
+            assert isclose(2 + 1000 / end + 0.01 * end, 1.2 * (2 + 2 * sqrt(10)), rel_tol=0.02)
+        total = each["T at most 1e6, least"]
+        if total is not None and total > 21:
+            assert isclose((1e10 / p) * (1 + 100 / total), 1e6, rel_tol=0.02)
+
+
+@pytest.mark.parametrize(("paper", "number"), some(FIGURES, 4))
+def test_figures_are_pictures(paper: str, number: str, tmp_path: Path) -> None:
+    target = tmp_path / "figure.svg"
+    ran = cli("papers", paper, "--figure", number, "--out", str(target))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"{target}: ")
+    assert "<svg" in target.read_text(encoding="utf-8")
+
+
+def test_marks_are_as_printed() -> None:
+    printed = figure("roofline", "4b").view.marks  # type: ignore[attr-defined]
+    assert [(each.label, each.y) for each in printed][-1] == ("printed: 387 W needed", 387)
+    assert [each.x for each in figure("balance", "2").view.marks] == [2020]  # type: ignore[attr-defined]
+
+
+def test_how_figures_are_asked_for() -> None:
+    document = json.loads(cli("papers", "scaling", "--figure", "7", "--format", "json").out)
+    assert (document["version"], document["kind"], document["points"][0]["h"]) == (1, "figure", 0)
+    assert "its figures are 3, 4, 6, 7" in cli("papers", "scaling", "--figure", "5").err
+    assert "`--figure` takes one paper" in cli("papers", "--figure", "7").err
+    assert cli("papers", "scaling", "--figure", "7", "--only", "differs").code == 2

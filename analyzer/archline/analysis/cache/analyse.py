@@ -39,7 +39,7 @@ from archline.analysis.metrics.accesses import accesses_of
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Program
-from archline.ir.tree import accesses, changing, contiguous_dimension
+from archline.ir.tree import accesses, contiguous_dimension
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
@@ -172,7 +172,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     if not upper.plans:
         raise UnboundedError
     all_ = everything(found, scope.facts)
-    written = lower_bound(tuple(changing(nodes)) if traffic else (), scope.facts, points)
+    written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]

@@ -32,7 +32,7 @@ from archline.analysis.cost import Cost, mapped
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Program
-from archline.ir.tree import accesses, changing
+from archline.ir.tree import accesses
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
@@ -117,7 +117,7 @@ def _written(module: Module, algorithm: s.Algorithm) -> Written:
             changed = filled(module, algorithm, written=True)
             return Written(changed.lines(algorithm), Below(changed, algorithm).at)
         scope, nodes = Program(module).trace(algorithm)
-        below = lower_bound(tuple(changing(nodes)), scope.facts, samples(algorithm, scope))
+        below = lower_bound(nodes, scope.facts, samples(algorithm, scope), written=True)
         return Written(below.once, below.at)
     return Written()
 

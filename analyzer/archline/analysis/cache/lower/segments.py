@@ -26,10 +26,11 @@ from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import Least, LeastPart
 from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
 from archline.analysis.cache.lower.hbl import AnyOrder, any_order
+from archline.analysis.cache.lower.in_turn import in_turn
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
-from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses
-from archline.records import field, record
+from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses, changing
+from archline.records import field, record, replace
 
 GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
@@ -38,6 +39,7 @@ APART = 4
 MAX_BITS = 128
 """Of longer numbers of iterations fewer groups are tried."""
 LINES = a.floor_div(WORDS, LINE)
+Accessed = tuple[Access, Chain]
 Part = tuple[int, int]
 """From which iteration of the outermost loop, and up to which."""
 Alternatives = tuple[Poly, ...]
@@ -58,6 +60,7 @@ class Family:
     stacks: tuple[tuple[Alternatives, ...], ...]
     trips: Poly | None = None
     part: tuple[Poly, Poly] | None = None
+    beside: int = 0
 
     @property
     def whole(self) -> dict[str, Poly]:
@@ -90,19 +93,21 @@ class WindowTree:
             yield from branch.all()
 
 
-def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> WindowTree:
+def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], writes: bool) -> WindowTree:
     """The windows of a program; of alternatives those stay that are best at some point."""
-    return _Builder(facts, points[::APART]).build(nodes)
+    return _Builder(facts, points[::APART], list(accesses(nodes)), writes).build(nodes)
 
 
 @record(eq=False)
 class _Builder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
+    every: Sequence[Accessed] = ()
+    writes: bool = False
     _trees: dict[Shape, WindowTree] = field(default_factory=dict, repr=False)
 
     def build(self, nodes: tuple[Node, ...]) -> WindowTree:
-        found = spots(accesses(nodes))
+        found = spots(each for each in self.every if each[0].written or not self.writes)
         whole = self._family(_Kind("the run", (), (), 0), found, False)
         return WindowTree(() if whole is None else (whole,), self._branches(nodes, (), found))
 
@@ -149,6 +154,25 @@ class _Builder:
             family = self._family(kind, found, cut)
             if family is not None:
                 yield family
+        if not late():
+            yield from self._in_turn(chain, Windows(self.facts, (*outside, turn), (), depth))
+
+    def _in_turn(self, chain: Chain, windows: Windows) -> Iterator[Family]:
+        """Windows of k - 1 accesses to k rows in turn, in each run of the loop."""
+        found = sorted(self.every, key=lambda each: not each[0].written)
+        rows = in_turn(found, chain, windows.known(windows.outer))
+        counted = sum(access.written or not self.writes for access in rows)
+        if len(rows) < 2 or not counted:
+            return
+        somewhere = Spot(rows[0].array, (None,) * len(rows[0].place), chain, ())
+        turns = [value for part in Least(somewhere, windows).parts for value in part.lines]
+        for each in _Sampled(self.facts, self.points, {}).best(turns)[:1]:
+            with suppress(UnresolvedError, TooComplexError):
+                # Before the first window of a run any line was accessed, and the last window has fewer accesses.
+                runs = self._count(replace(windows, outer=windows.outer[:-1]))
+                count = (len(rows) * each + (len(rows) - 2) * runs).scaled(Fraction(1, len(rows) - 1))
+                lines, count = self.facts.restore(counted * each - runs), self.facts.restore(count)
+                yield Family(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
     def _family(self, kind: _Kind, found: list[Spot], cut: bool) -> Family | None:
         windows, part = self._windows(kind, cut)
@@ -333,9 +357,16 @@ def _tiled(inner: Loop, loop: Loop) -> bool:
     return union((inner.lo, inner.hi), turn, within(turn, loop.facts, 2)) is not None
 
 
-def lower_bound(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]]) -> Lower:
-    """The lower bound of the accesses of a whole program; `points` are sizes at which alternatives are compared."""
-    return Lower(windows_of(nodes, facts, points), any_order(nodes, facts))
+def lower_bound(
+    nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], written: bool = False
+) -> Lower:
+    """The lower bound of the accesses of a whole program; `points` are sizes at which alternatives are compared.
+
+    With `written`, of its write-backs: any replacement writes back as many lines as the writes alone would fetch. Seen
+    backwards, a run fetches the lines that it writes back, and has them at each write; the cache has what is read too.
+    """
+    counted = tuple(changing(nodes)) if written else nodes
+    return Lower(windows_of(nodes, facts, points, written), any_order(counted, facts))
 
 
 def compulsory(found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]) -> Lower:
@@ -378,7 +409,7 @@ class Lower:
     @property
     def levels(self) -> list[tuple[str, Poly]]:
         """The bounds that windows of one kind give by themselves."""
-        return [(family.name, family.bound) for family in self.run.all()]
+        return [(family.name, family.bound) for family in self.run.all() if not family.beside]
 
 
 def _fetched(branch: WindowTree, best: Mapping[Family, Number | None]) -> Number:
@@ -398,7 +429,7 @@ class _Counter:
         self._names = tuple(sorted(names))
         self._compiler = Compiler((*self._names, GROUP, FROM, TO))
         of = self._compiler.of
-        self._count = of(family.count)
+        self._count, self._beside = of(family.count), family.beside
         self._trips = None if family.trips is None else of(family.trips)
         self._part = None if family.part is None else (of(family.part[0]), of(family.part[1]))
         self._shared = [[of(value) for value in each] for each in family.shared]
@@ -458,7 +489,7 @@ class _Counter:
                 return
             lines = sum(_most(each, environment) for each in self._shared)
             lines += max((sum(_most(each, environment) for each in stack) for stack in self._stacks), default=0)
-            yield lines - capacity * count
+            yield lines - (capacity - self._beside) * count
         except EvaluationError:
             return
 

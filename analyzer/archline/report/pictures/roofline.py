@@ -162,9 +162,9 @@ class Roofline(PictureView):
                 axes.plot(intensity, heights[level][0] * whole, linestyle=style, zorder=1.5, **looks)
             if level in shown:
                 axes.plot([], [], marker, linestyle=style if slope else "none", label=label, **looks)
-        for name, peak in self.horizontals.items():
+        for (name, peak), style in zip(self.horizontals.items(), STYLES, strict=False):
             label = f"{name} {format_si(Fraction(peak), 'flop/s')}"
-            axes.axhline(peak / self.peaks[0] * whole, color=SHADES[1], linewidth=1.4, label=label)
+            axes.axhline(peak / self.peaks[0] * whole, color=SHADES[1], linestyle=style, linewidth=1.6, label=label)
         for points, color in zip(self.algorithms.values(), self._colors, strict=True):
             for level, each in points.items():
                 for side in heights.get(level, []):
@@ -226,10 +226,11 @@ def view(machine: Machine, algorithms: Mapping[str, Mapping[str, Interval]], not
     levels = {level: known[f"{level}_bandwidth"] for level in LEVELS if f"{level}_bandwidth" in known}
     much = 2.0**99
     flop = float(values(machine, np.array([much]))["time"][0]) / much
-    low = int(np.floor(np.log2(min([*places.values(), *(1 / flop / rate for rate in levels.values())])))) - BEYOND
+    knees = [1 / flop / rate for rate in levels.values()]
+    low = int(np.floor(np.log2(min([*places.values(), *knees])))) - BEYOND
     high = int(np.ceil(np.log2(max(places.values())))) + BEYOND
     grid = np.exp2(np.linspace(low, high, (high - low) * AN_OCTAVE + 1))
-    at = sorted([*((float(x), "") for x in grid), *((x, name) for name, x in places.items())])
+    at = sorted([*((float(x), "") for x in [*grid, *knees]), *((x, name) for name, x in places.items())])
     found = values(machine, np.array([x for x, _ in at]))
     peaks: tuple[float, ...] = (1 / flop,)
     columns = ("intensity", "at", *(COLUMNS if energy else COLUMNS[:1]), *[CAP] * limited(machine), *levels)

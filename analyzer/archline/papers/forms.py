@@ -110,9 +110,10 @@ def vanishes(value: Any) -> bool:
     import sympy
 
     top = sympy.expand(sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value, force=True))))[0])
-    for each in top.atoms(sympy.Function("positive_part")):
-        # A positive part times itself is that part times what it is of.
-        top = sympy.expand(sympy.rem(top, each**2 - each * each.args[0], each))
+    # A positive part times itself is that part times what it is of; the outermost first, as one may stand in another.
+    for each in sorted(top.atoms(sympy.Function("positive_part")), key=lambda each: -each.count_ops()):
+        letter = sympy.Dummy(positive=True)
+        top = sympy.expand(sympy.rem(top.xreplace({each: letter}), letter**2 - letter * each.args[0], letter))
     while roots := _roots(top):
         # The outermost first: a root may stand in another.
         root = max(roots, key=lambda each: each.count_ops())
@@ -137,8 +138,9 @@ def text(value: Any) -> str:
     """A form in the language's syntax."""
     import sympy
 
+    # Logarithms stand in quotients with that of 2 only, so that all may be to base 2.
     log = sympy.Function("log2")
-    written = value.replace(sympy.log, lambda each: sympy.log(each) if each == 2 else log(each) * sympy.log(2))
+    written = value.replace(sympy.log, lambda each: sympy.Integer(1) if each == 2 else log(each))
     shown = str(written).replace("**", "^").replace("positive_part(", "max(0, ")
     return re.sub(r"\bMax\(", "max(", shown)
 

@@ -35,10 +35,10 @@ def cell(row: PrintedRow) -> Finding:
     if printed.shows(exact):
         return equal(row, derived, steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
-    times = f": the print is {short(printed.value / exact)} times that" if exact else ""
+    times = f"; the print is {short(printed.value / exact)} times that" if exact else ""
     values = {name: each.value for name, each in known.items()}
     witness = Witness(_number(row, printed.value), rule, values, printed.half)
-    return differs(row, derived, f"{derived} follows{times}: {row.text('rule')}", steps, witness, within)
+    return differs(row, derived, f"{derived} follows{times} ({row.text('rule')})", steps, witness, within)
 
 
 def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:

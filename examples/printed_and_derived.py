@@ -4,11 +4,13 @@ python examples/printed_and_derived.py
 
 Vi Ngoc-Nha Tran, Phuong Hoai Ha, ICE: A General and Validated Energy Complexity Model for Multithreaded Algorithms,
 ICPADS 2016, arXiv 1605.08222: sparse matrix-vector products by columns (CSC) and by compressed sparse blocks (CSB),
-section 4, and dense products by the triple loop and cache-oblivious, section 5.
+section 4, and dense products by the triple loop and cache-oblivious, section 5. Which printed forms and
+sentences follow from the paper's own definitions is decided by the rows of papers/ice.toml: `archline papers ice`.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +34,7 @@ from archline.execution.matrix_market import read_matrix
 from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 MACHINES = ("xeon-e5-2650l-v3", "xeon-phi-31s1p")
 LINE, LARGE, SMALL = 8, 3932160, 4096
 """Words of 8 bytes: a line of 64 bytes, a cache of 30 MiB (assumed: the paper gives no size), one of 32 KiB."""
@@ -71,17 +74,8 @@ class Shape:
         return -(-max(self.n, self.m) // self.b)
 
 
-SHAPES = (
-    Shape("bone010", 986703, 986703, 47851783, 63),
-    Shape("kkt_power", 2063494, 2063494, 12771361, 90),
-    Shape("ldoor", 952203, 952203, 42493817, 77),
-    Shape("parabolic_fem", 525825, 525825, 3674625, 7),
-    Shape("pds-100", 156243, 517577, 1096002, 7),
-    Shape("rajat31", 4690002, 4690002, 20316253, 1200),
-    Shape("Rucci1", 1977885, 109900, 7791168, 108),
-    Shape("sme3Dc", 42930, 42930, 3148656, 405),
-    Shape("torso1", 116158, 116158, 8516500, 1200),
-)
+TABLE_7 = tomllib.loads((CHECKOUT / "papers" / "ice.toml").read_text(encoding="utf-8"))["tables"]["matrices"]
+SHAPES = tuple(Shape(name, **{size: int(value) for size, value in each.items()}) for name, each in TABLE_7.items())
 
 
 @dataclass(frozen=True)
@@ -165,7 +159,7 @@ def algorithm(target: str) -> al.Algorithm:
 
 
 # 2: sparse products executed
-MATRICES = Path(__file__).resolve().parents[1] / "tests" / "data" / "matrices"
+MATRICES = CHECKOUT / "tests" / "data" / "matrices"
 
 
 def matrices() -> Iterator[tuple[str, SparseMatrix, int]]:
@@ -340,10 +334,11 @@ def dense() -> None:
     large = prose_dense(8192, MACHINES[0])
     note(
         "Printed: (19) and (20). Table 6 gives both the same work and span, and the basic product fewer lines at "
-        "every size, by n + m + p + n*m*p/(B*sqrt(Z)). So E_basic < E_CO: the opposite of figures 7 and 8, and of "
-        "section 6.6, by which the basic product has more io.",
-        "Section 5.1: where B does not fit it is loaded n times, n*m*p/B lines. It prints n*m/B for that, and Table 6 "
-        f"leaves it out. With n*m*p/B, E_basic > E_CO where B does not fit; by (6) {equation(large.first)} applies to "
+        "every size, by n + m + p + n*m*p/(B*sqrt(Z)). So E_basic < E_CO: by these forms figures 7 and 8 do "
+        "not hold, nor section 6.6 (`archline papers ice --place 'section 6.6'`).",
+        "Section 5.1: where B does not fit it is loaded n times; what is printed for that, and what follows: `archline "
+        "papers ice --place 'section 5.1'`. With n*m*p/B, E_basic > E_CO where B does not fit; by (6) "
+        f"{equation(large.first)} applies to "
         f"the basic product (16 operations a line) and {equation(large.second)} to the other, where the paper takes "
         "(12) for both.",
         "Derived: at 1024 all matrices fit, both move 3*n^2/L lines, and the recursion adds 2 % of work in calls and "

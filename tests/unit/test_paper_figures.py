@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 
+import archline as al
 from archline.papers.figures import figure
 from archline.papers.recipes import INPUTS
 from archline.papers.rows import read_paper
 from archline.resources import resource
 from cli_support import cli
-from effort import some
+from effort import EFFORT, long, some
 
 FIGURES = [
     (path.stem, number if isinstance(number, str) else number[0])
     for path in sorted(resource("papers").glob("*.toml"))
     for table in read_paper(path.stem, INPUTS).figures
+    if EFFORT != "quick" or table["kind"] != "ratios"
     for each in table.get("each", [{}])
     for number in [{**table, **each}["number"]]
 ]
@@ -66,6 +68,29 @@ def test_figures_are_pictures(paper: str, number: str, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"{target}: ")
     assert "<svg" in target.read_text(encoding="utf-8")
+
+
+@long
+@pytest.mark.parametrize(("number", "machine", "cores"), [("7", "xeon-e5-2650l-v3", 24), ("8", "xeon-phi-31s1p", 57)])
+def test_ratios_are_those_of_printed_forms_and_of_runs(number: str, machine: str, cores: int) -> None:
+    values = {name: float(each) for name, each in al.machine(machine).values.items()}
+    for each in figure("ice", number).points:
+        n, words = int(each["case"].split(",")[0]), 1024 if "executed" in each["case"] else 3932160
+        flops = 2 * n**3 * (values["eps_op"] + values["pi_op"] / cores)
+        basic = 3 * n**2 / 8
+        other = basic + 3 * n + n**3 / (8 * sqrt(words))
+        ratio = (flops + values["eps_io"] * basic) / (flops + values["eps_io"] * other)
+        assert isclose(each["as printed"], ratio, rel_tol=1e-9)
+        if each["as executed"] is not None:
+            energies = []
+            for name in ("basic", "co"):
+                target = al.algorithm(f"dense.matmul::matmul_{name}")
+                counts = target.run(n=n, m=n, p=n, cache=al.Cache(Z=1024, L=8)).counts
+                work, span, io = counts.work, counts.span, counts.io
+                still = max(values["pi_op"] * span, values["pi_io"] * io * span / work)
+                energies.append(values["eps_op"] * work + values["eps_io"] * io + still)
+            assert isclose(each["as executed"], energies[0] / energies[1], rel_tol=1e-9)
+            assert each["as derived, least"] <= each["as executed"] <= each["as derived, most"]
 
 
 def test_marks_are_as_printed() -> None:

@@ -10,14 +10,16 @@ import pytest
 
 import archline as al
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.page import entry
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.report import derived
 from archline.papers.rows import read_paper
 from archline.resources import resource
 from changed_forms import changes
 from cli_support import cli
-from effort import EFFORT, some
+from effort import EFFORT, long, some
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
 NAMES = sorted(path.stem for path in resource("papers").glob("*.toml"))
 
 
@@ -69,6 +71,17 @@ def test_few_rows_are_undecided_and_say_why(name: str) -> None:
     left = found(name, UNDECIDED)
     assert 10 * len(left) <= len(findings(name)) or EFFORT == "quick"
     assert all(each.reason for each in left)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_has_what_does_not_hold(name: str) -> None:
+    for each in found(name, DIFFERS):
+        assert "\n".join(entry(each)) in PAGE, (each.row.place, "archline papers --format markdown >docs/papers.md")
+
+
+@long
+def test_the_page_is_what_the_command_prints() -> None:
+    assert cli("papers", "--format", "markdown").out == PAGE
 
 
 ROW = """[[row]]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from archline.api import pictures
+from archline.api.algorithms import algorithm
 from archline.api.energies import energy
-from archline.compare.verdicts import judge
 from archline.energy.arrays import Array, compiled
 from archline.energy.formulas import names_in, value_of
 from archline.energy.intervals import Interval
@@ -94,10 +94,25 @@ def _lines(row: PrintedRow) -> Redrawn:
 
 def _ratios(row: PrintedRow) -> Redrawn:
     """A ratio of two energies in each case: by the printed form, as derived, and as executed for some."""
-    own, (axis, *panels) = row.table("executed"), row.listed("axes")
+    own, (axis, *panels), (machine,) = row.table("executed"), row.listed("axes"), row.machines()
     cases = {name: {**_numbers(row), **_amounts(row, each)} for name, each in {**row.cases(), **own}.items()}
-    derived = [_ratio(row, at, measured=False) for at in cases.values()]
-    executed = [_ratio(row, at, measured=True).middle if name in own else np.nan for name, at in cases.items()]
+    pair = [(algorithm(each["algorithm"]), each["at"]) for each in row.table("algorithms").values()]
+
+    def ratio(at: Mapping[str, Fraction], measured: bool) -> Interval:
+        found = []
+        for target, sizes in pair:
+            point, cache = (
+                {name: int(_value(row, size, at)) for name, size in sizes.items()},
+                (int(at["Z"]), int(at["B"])),
+            )
+            result = energy(target, machine=machine, at=point, cache=Cache(*cache), measured=measured).result
+            assert result.estimate is not None
+            assert result.estimate.energy is not None
+            found.append(result.estimate.energy)
+        return Interval(found[0].lower / found[1].upper, found[0].upper / found[1].lower)
+
+    derived = [ratio(at, False) for at in cases.values()]
+    executed = [ratio(at, True).middle if name in own else np.nan for name, at in cases.items()]
     series = (
         Series("as printed", _array(_value(row, row.text("ratio"), at) for at in cases.values())),
         Series("as derived", _array(each.lower for each in derived), _array(each.upper for each in derived)),
@@ -106,20 +121,6 @@ def _ratios(row: PrintedRow) -> Redrawn:
     columns = {name: values for each in series for name, values in each.columns.items()}
     rows = tuple((name, *each) for name, each in zip(cases, _table(columns.values()), strict=True))
     return Redrawn(row.text("title"), (), ("case", *columns), rows, axis, panels, series, ("y",))
-
-
-def _ratio(row: PrintedRow, at: Mapping[str, Fraction], *, measured: bool) -> Interval:
-    """The energy of the first algorithm over that of the second, by bounds or as a run counts."""
-    found = []
-    for each in row.table("algorithms").values():
-        sizes = {name: int(_value(row, text, at)) for name, text in each["at"].items()}
-        (machine,), cache = row.machines(), Cache(int(at["Z"]), int(at["B"]))
-        result = energy(each["algorithm"], machine=machine, at=sizes, cache=cache, measured=measured).result
-        assert result.estimate is not None
-        found.append(result.estimate)
-    ratio = judge(found[0], found[1], "energy").ratio
-    assert ratio is not None
-    return ratio
 
 
 def _marks(row: PrintedRow) -> Iterator[Mark]:

@@ -68,10 +68,12 @@ class Redrawn(PictureView):
             axes.set(xscale="log" if "x" in self.log else "linear", yscale="log" if "y" in self.log else "linear")
             shown = [each for each in self.series if each.panel in (None, number)]
             for each, look in zip((each for each in shown if named or each.upper is None), LOOKS * 2, strict=False):
-                if named:
-                    low = each.values if each.upper is None else (each.values + each.upper) / 2
-                    reach = None if each.upper is None else (each.upper - each.values) / 2
-                    axes.errorbar(x, low, reach, **{**look, "linestyle": ""}, capsize=3, label=each.label)
+                if named and each.upper is not None:
+                    reach = (each.upper - each.values) / 2
+                    bars = {**look, "linestyle": "", "marker": "", "elinewidth": 2.5, "capsize": 6, "capthick": 2.5}
+                    axes.errorbar(x, each.values + reach, reach, **bars, label=f"{each.label}, bounds")
+                elif named:
+                    axes.plot(x, each.values, **{**look, "linestyle": "", "markersize": 6}, label=each.label)
                 else:
                     axes.plot(x, each.values, **{**look, "marker": ""}, label=each.label)
             for each, shade in zip(

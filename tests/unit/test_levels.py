@@ -256,6 +256,25 @@ def test_each_level_is_a_cache_by_itself(tmp_path: Path) -> None:
     assert "no model is chosen" in " ".join(shown.out.split())
 
 
+SLOW = '[level.L2.quantity.bandwidth]\nvalue = "1"\nunit = "GB/s"\nkind = "peak"\nsource = "sheet"\n'
+
+
+@pytest.mark.parametrize(("sheet", "binds"), [(SHEET.replace('"400"', '"1"'), "L1"), (SHEET + SLOW, "L2")])
+def test_claims_take_the_bytes_of_each_level(sheet: str, binds: str, tmp_path: Path) -> None:
+    two = of_text(tmp_path, sheet)
+    found = energy(TRIPLE, machine=two, model="roofline+levels", **SIZES)
+    assert found.binds == binds
+    lower, upper = found.time if isinstance(found.time, tuple) else (found.time, found.time)
+    on = f'on "{tmp_path / "two.toml"}" with roofline+levels at n = 24, m = 24, p = 24'
+    claims = [
+        (f"<= {upper}", "holds"),
+        (f"< {upper}", "unknown" if binds == "L2" else "fails"),
+        (f"< {lower}", "fails"),
+    ]
+    text = "use dense.matmul\n" + "".join(f"claim time(matmul_basic) {claim} {on}\n" for claim, _ in claims)
+    assert [each.outcome for each in loads(text).claims()] == [outcome for _, outcome in claims]
+
+
 CACHES = (("L1", Cache(4, 2)), ("L2", Cache(8, 2)), ("L3", Cache(32, 4)))
 
 

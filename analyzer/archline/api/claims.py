@@ -17,8 +17,8 @@ from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.cost import Cost
 from archline.analysis.sampling import assumed, constants_of, offsets_rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE, cache_of
-from archline.api.subjects import AlgorithmSubject, model_for, refuse_levels
+from archline.api.caches import DEFAULT_CACHE, cache_of, level_caches
+from archline.api.subjects import AlgorithmSubject, model_for
 from archline.claims.decide import decide
 from archline.compare.growth import Half, half, together
 from archline.compare.orders import CostOrder, OrderVerdict, apart
@@ -30,8 +30,9 @@ from archline.energy.machines import without_variant
 from archline.energy.model import Applied
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
-from archline.energy.quantities import METRICS
+from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
+from archline.execution.results import Cache
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
@@ -255,8 +256,7 @@ class ClaimOfCosts:
             machine = machine_of(self._beside(on.machine))
             given = None if on.model is None else model_of(on.model)
             model = model_for(setting.subject, given, usual_model([machine], at_sizes=False)).on(machine)
-            refuse_levels(model, "a claim")
-            applied = Applied(model, machine, frozenset({*setting.subject.metrics, "Z", "L"}))
+            applied = Applied(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
             applied.require()
             formula = applied.quantity(cost.function)
         except ArchlineError as problem:
@@ -266,8 +266,19 @@ class ClaimOfCosts:
         held = {name: each.lower for name, each in applied.constants.items() if name in names}
         self.constants |= {f"machine {name}": value for name, value in held.items()}
         values: dict[str, s.Expr] = {name: s.Name(f"machine {name}", span=on.span) for name in held}
-        values |= {name: self._amount(name, cost) for name in sorted(names & METRICS.keys() - {"Z", "L"})}
+        caches = dict(level_caches(machine)) if model.levels else {}
+        for name in sorted(names & METRICS.keys() - {"Z", "L"}):
+            level, metric = PER_LEVEL.get(name, ("", name))
+            cache = caches.get(level) or (cache_of(machine) if caches and metric in OF_CACHE else None)
+            values[name] = self._amount(metric, cost if cache is None else self._through(cost, cache))
         return substituted(formula, {**values, **{name: setting.sizes[name] for name in "ZL" if name in setting.sizes}})
+
+    def _through(self, cost: s.Call, cache: Cache) -> s.Call:
+        """The same cost with this cache."""
+        words = (("Z", s.Integer(cache.Z, span=cost.span)), ("L", s.Integer(cache.L, span=cost.span)))
+        found = replace(cost, sizes=(*(each for each in cost.sizes if each[0] not in ("Z", "L")), *words))
+        self.settings[_inside(found)] = self._setting(found)
+        return found
 
     def _beside(self, machine: str) -> str:
         """The name of a machine; a path is relative to the claim's file if that exists, else to the current folder."""

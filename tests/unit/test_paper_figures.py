@@ -104,4 +104,5 @@ def test_how_figures_are_asked_for() -> None:
     assert (document["version"], document["kind"], document["points"][0]["h"]) == (1, "figure", 0)
     assert "its figures are 3, 4, 6, 7" in cli("papers", "scaling", "--figure", "5").err
     assert "`--figure` takes one paper" in cli("papers", "--figure", "7").err
-    assert cli("papers", "scaling", "--figure", "7", "--only", "differs").code == 2
+    for others in (("--only", "differs"), ("--format", "markdown"), ("--explain",)):
+        assert cli("papers", "scaling", "--figure", "7", *others).code == 2

@@ -49,9 +49,10 @@ def _figure(options: argparse.Namespace) -> str:
     from archline.papers.figures import figure
     from archline.report.layout import terminal_width
 
-    if options.figure is None or len(options.targets) != 1 or options.only or options.place or options.explain:
+    others = options.only or options.place or options.explain or options.format == "markdown"
+    if options.figure is None or len(options.targets) != 1 or others:
         hint = "such as `archline papers scaling --figure 7 --out figure.png`"
-        raise error(rules.OPTIONS_CLASH, "`--figure` takes one paper, `--out` and `--format`", hint=hint)
+        raise error(rules.OPTIONS_CLASH, "`--figure` takes one paper, `--out` and `--format json`", hint=hint)
     found = figure(options.targets[0], options.figure)
     if options.out is not None:
         found.save(options.out)

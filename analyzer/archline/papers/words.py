@@ -199,6 +199,15 @@ def growth(row: PrintedRow) -> Finding:
         order = bound and (bound[1] or (bound[2] if relation == "O" else None))
     if outcome == "holds":
         return equal(row, printed, steps)
+    if (
+        outcome not in ("holds", "fails")
+        and order is not None
+        and archline.order(order, printed, where, relation).holds is False
+    ):
+        outcome = "fails"
+    if outcome == "fails" and order is None:
+        # What is refuted has no single order, which could be printed instead.
+        return Finding(row, DIFFERS, "", "; ".join(steps), tuple(steps))
     if outcome != "fails" or order is None:
         return undecided(row, "; ".join(steps), steps)
     what = about if row.has("form") else f"{about}, {relation}({order}),"

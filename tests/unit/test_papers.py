@@ -48,8 +48,13 @@ def test_what_holds_fails_once_the_printed_form_is_changed(name: str) -> None:
     for each in found(name, EQUAL):
         texts = list(changes(each.row))
         assert texts, each.row.place
-        for text in texts[:2] if each.row.kind in SLOW and EFFORT != "deep" else some(texts, 8):
-            assert again(each, text).verdict == DIFFERS, (each.row.place, each.row.subject, text)
+        slow = each.row.kind in SLOW
+        tried = texts[:2] if slow and EFFORT != "deep" else some(texts, 8)
+        verdicts = {text: again(each, text).verdict for text in tried}
+        assert EQUAL not in verdicts.values(), (each.row.place, each.row.subject, verdicts)
+        # Which of two orders in several sizes is the larger one may stay open.
+        enough = DIFFERS in verdicts.values() if slow else {*verdicts.values()} == {DIFFERS}
+        assert enough, (each.row.place, each.row.subject, verdicts)
 
 
 @pytest.mark.parametrize("name", NAMES)

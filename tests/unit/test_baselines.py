@@ -13,6 +13,7 @@ import archline as al
 from archline.api import changes
 from archline.api.baselines import baseline, compared_with
 from archline.changes.rules import NO_VERSION
+from archline.cli.main import main
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.findings import CheckReport
 
@@ -95,6 +96,21 @@ def test_a_cost_that_shrank_is_no_finding(tmp_path: Path) -> None:
     (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
     written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "= 2.0")})
     assert changed(tmp_path) == []
+
+
+def test_a_bound_that_rose_is_a_warning_as_in_a_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "algorithm total(x: real[n, n], y: out real[n]):\n    for i in 0..n:\n        for j in 0..n:\n"
+    rows += "            y[i] = x[i, j]\n"
+    (tmp_path / "costs.baseline").write_text(written(tmp_path, **{"total.algo": rows}), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    quiet = ["check", "total.algo", "--baseline", "costs.baseline", "-q", "--jobs", "1", "--no-cache"]
+    assert main([*quiet, "--strict"]) == 0
+    written(tmp_path, **{"total.algo": rows.replace("x[i, j]", "x[j, i]")})
+    found, _ = compared_with("costs.baseline", ["total.algo"], changes.Terms(), 1, cached=False)
+    assert {(each.code, each.level, each.algorithm) for each in found} == {("AL603", "warning", "total")}
+    diff = ["diff", "costs.baseline", "total.algo", "--jobs", "1", "--no-cache"]
+    for strict in ([], ["--strict"]):
+        assert main([*quiet, *strict]) == main([*diff, *strict]) == len(strict)
 
 
 def test_entries_that_nothing_needs(tmp_path: Path) -> None:

@@ -417,7 +417,7 @@ def test_facts_of_the_project_hold_where_costs_are_compared(here: Path) -> None:
     program = here / "p.algo"
     program.write_text(LOOP, "utf-8")
     assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
-    program.write_text(LOOP + "    x[0] += 1.0\n", "utf-8")
+    program.write_text(LOOP + "    local s: real = 2.0\n    s += 1.0\n", "utf-8")
     configure(here, 'baseline = "costs.baseline"\ntolerance = "10%"\nwhere = "n >= 100, other >= 2"')
     assert checked("p.algo") == (0, [])
     assert cli("diff", "costs.baseline", "p.algo").code == 0

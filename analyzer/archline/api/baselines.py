@@ -10,12 +10,13 @@ from archline.api.algorithms import Algorithm, load
 from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of, earlier
 from archline.changes.baseline import HEADER, below, entries, lines
 from archline.changes.canonical import canonical, renamed
-from archline.changes.results import REMOVED, CostChange
+from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.changes.rules import NO_BASELINE
 from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
+from archline.records import replace
 from archline.report.changed_costs import cells
-from archline.report.findings import OUTCOMES, CheckReport, Finding, finding
+from archline.report.findings import OUTCOMES, WARNING, CheckReport, Finding, finding
 from archline.report.view import Accepted, Place, relative
 
 
@@ -61,8 +62,9 @@ def compared_with(
     after, checked = _algorithms(file, targets)
     before = earlier(file, after, checked)
     current = {key: each for key, each in after.items() if key in before}
-    compared = ChangeSearch(terms, jobs, cached, ("where",)).found(dict(before), current)
-    changes = [_change(each) for each in compared.beyond_tolerance]
+    # Bounds that rose are findings too, which fail a strict check alone.
+    compared = ChangeSearch(terms, jobs, cached, ("where",)).found(dict(before), current, strict=True)
+    changes = [_change(each) for each in replace(compared, changes=compared.beyond_tolerance).shown]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
         changes.append(finding(rules.UNNEEDED.code, message, Place(file, before[key].line), key.partition("::")[2]))
@@ -84,7 +86,8 @@ def _change(found: CostChange) -> Finding:
     _, metric, said, old, new, more = cells(found)
     message = "; ".join(filter(None, (f"{metric} {said}: {old} -> {new}", more)))
     place = Place(relative(found.file), found.line)
-    return finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
+    grew = finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
+    return replace(grew, level=WARNING, title="a bound rose") if found.verdict == ROSE else grew
 
 
 def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm], set[str]]:

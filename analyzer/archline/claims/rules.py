@@ -37,8 +37,9 @@ GREW = Rule(
     "AL603",
     "a cost grew",
     """
-    A derived cost is larger than the one that the baseline has (`archline check --baseline FILE`). If that is meant,
-    write the baseline again with `--write-baseline FILE`, and commit it with the change.
+    A derived cost is larger than the one that the baseline has (`archline check --baseline FILE`). Where only a bound
+    of it rose, that of cache misses for example, it is a warning, which fails a check with `--strict`. If that is
+    meant, write the baseline again with `--write-baseline FILE`, and commit it with the change.
     """,
 )
 BECAME_UNKNOWN = Rule(

@@ -25,7 +25,8 @@ class Rule:
     explanation: str
 
     def __post_init__(self) -> None:
-        if self.code in _REGISTRY:
+        # Another process may have sent it before its module is imported here.
+        if _REGISTRY.get(self.code, self) != self:
             raise ValueError(f"two rules are called {self.code}")
         _REGISTRY[self.code] = self
 

@@ -26,11 +26,12 @@ RULES: Mapping[str, tuple[str, Rule]] = {
 }
 """The level of each finding that can be selected or ignored, and its rule."""
 OF_ENTRIES = {
-    rules.GREW.code: ("cost grew", "costs grew"),
-    rules.BECAME_UNKNOWN.code: ("cost became unknown", "costs became unknown"),
-    rules.UNNEEDED.code: ("entry that nothing needs", "entries that nothing needs"),
+    (rules.GREW.code, ERROR): ("cost grew", "costs grew"),
+    (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
+    (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
+    (rules.UNNEEDED.code, WARNING): ("entry that nothing needs", "entries that nothing needs"),
 }
-"""Those that are about no claim, in words: one, and several."""
+"""Those that are about no claim, by code and level, in words: one, and several."""
 OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 
 
@@ -58,6 +59,11 @@ class Finding:
     def line(self) -> int | None:
         """The line; None where none is known."""
         return self.place.line or None
+
+    @property
+    def of_entry(self) -> tuple[str, str]:
+        """Code and level, as `OF_ENTRIES` has them of those that are about no claim."""
+        return self.code, self.level
 
     @property
     def about(self) -> tuple[str, ...]:

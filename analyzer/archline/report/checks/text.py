@@ -36,14 +36,14 @@ def render(report: CheckReport, width: int) -> str:
     if many and not report.quiet:
         held = [line for view in report.targets for line in _held(view)]
         lines += [*held, ""] if len(held) <= MANY else []
-    entries = [each for each in report.findings if each.code in OF_ENTRIES]
+    entries = [each for each in report.findings if each.of_entry in OF_ENTRIES]
     for each in entries:
         lines += wrap(f"{each.place}: {each.level}: {each.message}  [{each.code}]", width, "    ")
-    counts = Counter(each.code for each in entries)
+    counts = Counter(each.of_entry for each in entries)
     said = [tally(report.all) or "nothing is ensured"]
     if ignored := len(report.ignored):
         said.append(f"{ignored} of the findings {'is' if ignored == 1 else 'are'} ignored")
-    said += [f"{counts[code]} {words[counts[code] > 1]}" for code, words in OF_ENTRIES.items() if counts[code]]
+    said += [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in OF_ENTRIES.items() if counts[kind]]
     more = ["`--verbose` lists all"] if many and not report.quiet else []
     return "\n".join([*lines, *([""] if entries else []), "; ".join([*said, *more])]) + "\n"
 

@@ -166,11 +166,14 @@ class Roofline(PictureView):
             label = f"{name} {format_si(Fraction(peak), 'flop/s')}"
             axes.axhline(peak / self.peaks[0] * whole, color=SHADES[1], linestyle=style, linewidth=1.6, label=label)
         for points, color in zip(self.algorithms.values(), self._colors, strict=True):
-            for level, each in points.items():
-                for side in heights.get(level, []):
-                    ends = [float(each.lower), float(each.upper)]
-                    there = np.interp(ends, intensity, side) * whole
-                    axes.plot(ends, there, MARKERS[level], **{**looks, "color": color})
+            ends = {level: np.array([float(each.lower), float(each.upper)]) for level, each in points.items()}
+            # All levels at the rate that the model gives: the one that is on its line is the one that binds.
+            sides = [np.interp(each, intensity, heights[level][0]) for level, each in ends.items() if level in heights]
+            for level, each in ends.items():
+                axes.plot(each, np.min(sides, axis=0) * whole, MARKERS[level], **{**looks, "color": color})
+            for side in roofs[1:]:
+                there = np.interp(ends[MEMORY], intensity, side) * whole
+                axes.plot(ends[MEMORY], there, MARKERS[MEMORY], **{**looks, "color": color})
         if HALF in self.marks:
             half = self.marks[HALF]
             axes.plot([half], [0.5], "o", color=UPPER, markersize=5, label=f"{HALF} at {half:.3g} flop/B")
@@ -242,8 +245,9 @@ def view(machine: Machine, algorithms: Mapping[str, Mapping[str, Interval]], not
     else:
         others |= {f"@{name}": float(peak) for name, peak in other_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
+    of_levels = "+levels" if any(len(points) > 1 for points in algorithms.values()) else ""
     return Roofline(
-        f"{machine.title} ({machine.name}): {drawn}; model roofline",
+        f"{machine.title} ({machine.name}): {drawn}; model roofline{of_levels}",
         (*_notes(machine), *notes), columns, tuple(_rows(found, at, tuple(levels))),
         marks, peaks, None if limit is None else float(limit), algorithms,
         {MEMORY: peaks[0] / marks["B_tau"], **levels}, others,

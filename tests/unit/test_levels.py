@@ -275,6 +275,33 @@ def test_claims_take_the_bytes_of_each_level(sheet: str, binds: str, tmp_path: P
     assert [each.outcome for each in loads(text).claims()] == [outcome for _, outcome in claims]
 
 
+def test_power_is_at_least_what_is_constant(tmp_path: Path) -> None:
+    energies = ["eps_flop=10 pJ/flop", "eps_mem=300 pJ/B", "pi0=13 W", "L1_energy=1 pJ/B", "L2_energy=5 pJ/B"]
+    two = of_text(tmp_path, SHEET + SLOW).with_parameters(read_parameters(energies))
+    found = energy(TRIPLE, machine=two, model="roofline+levels", **SIZES)
+    estimate = found.result.estimate
+    assert estimate is not None
+    assert estimate.time is not None
+    assert not estimate.time.exact
+    moved = [each for name, each in estimate.terms.items() if name != "constant"]
+    rest = sum(moved, Interval.of(0)) / estimate.time
+    assert found.power == (rest.lower + 13, rest.upper + 13)
+
+
+def test_runs_by_level_say_what_they_do_not_count(tmp_path: Path) -> None:
+    of_text(tmp_path, SHEET)
+    base = ("run", TRIPLE, "--at", "n=4,m=4,p=4", "--machine")
+    two = str(tmp_path / "two.toml")
+    assert "bytes are of words of 8 B, and those of the machine have 4 B" in " ".join(
+        cli(*base, two, "--parameter", "word=4").out.split()
+    )
+    assert cli(*base, two, "--procs", "2").refused("AL411")
+    assert cli(*base, "epyc-9654").refused("AL411")
+    wide = ("energy", TRIPLE, "--at", "n=4,m=4,p=4", "--machine", two, "--parameter", "fast_memory=1MiB")
+    assert cli(*wide, "--model", "roofline+levels").refused("AL465")
+    assert cli(*wide, "--model", "roofline").code == 0
+
+
 CACHES = (("L1", Cache(4, 2)), ("L2", Cache(8, 2)), ("L3", Cache(32, 4)))
 
 

@@ -179,6 +179,7 @@ WRONG = [
     ("lscpu", LSCPU.replace("CPU(s): 8", "CPU(s): 8 of 8"), "2:9", "`CPU(s)` is `8 of 8`", "as it was printed"),
     ("lscpu", LSCPU + "CPU max MHz: fast\n", "6:14", "`CPU max MHz` is `fast`, which is not a number above 0 of MHz", "as it was printed"),
     ("lscpu", LSCPU + "L2 cache: large\n", "6:11", "`L2 cache` is `large`, which is not a size such as `32K`", "as it was printed"),
+    ("lscpu", LSCPU + "L2 cache: 0 KiB (4 instances)\n", "6:11", "`L2 cache` is `0 KiB (4 instances)`", "as it was printed"),
     ("lscpu", LSCPU + "L2 cache: 1 QiB (4 instances)\n", "6:11", "`L2 cache` is `1 QiB (4 instances)`", "as it was printed"),
     ("lscpu", LSCPU + "NAME ONE-SIZE COHERENCY-SIZE\nL1d 32K none\n", "7:9", "`L1d COHERENCY-SIZE` is `none`", "as it was printed"),
     ("lscpu", '{"lscpu": [{"field": "CPU(s):", "data": "8"}]}', "1:1", "such as `CPU(s)`, are not in English", "LC_ALL=C lscpu"),

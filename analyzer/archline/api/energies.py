@@ -258,7 +258,8 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     # Notes hold the memory of a processor against its limit.
     read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
     own_cache = found.model.levels or not settings.chosen_cache
-    read |= OF_CACHES if own_cache and found.needed & {*OF_CACHE} else set()
+    of_caches = OF_CACHES - {"fast_memory"} if found.model.levels else OF_CACHES
+    read |= of_caches if own_cache and found.needed & {*OF_CACHE} else set()
     unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"

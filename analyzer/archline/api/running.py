@@ -171,7 +171,7 @@ class Run:
             ),
             cache=self._cache_view(),
             matrix=self.matrix,
-            data=self.data,
+            data=self.data + self._other_words,
             unchecked=unchecked,
             path=self.path,
             timed=None if self.counts.time is None or self.machine is None else (self.machine.name, *self.counts.time),
@@ -179,6 +179,12 @@ class Run:
             replicated=self.execution.replicated,
             processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
         )
+
+    @property
+    def _other_words(self) -> str:
+        """A remark where the words of the machine are not those that `bytes` are of."""
+        word = 8 if self.machine is None else self.machine.values.get("word", 8)
+        return "" if word == 8 else f"; bytes are of words of 8 B, and those of the machine have {word} B"
 
     @property
     def _not_derived(self) -> str | None:

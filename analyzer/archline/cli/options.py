@@ -394,15 +394,23 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
     at = read_at(options)
     cache, chosen = read_cache(options)
     require_matrix(options)
+    from archline.api import rules
     from archline.api.caches import level_caches
     from archline.api.data import run_generated, run_matrix
     from archline.api.subjects import Settings
+    from archline.language.diagnostics import error
 
     machine = only_machine(options) if getattr(options, "machines", None) else None
     settings = Settings(cache, chosen)
     if machine is not None and not subject.node.grid:
-        levels = () if processors else [name for name, _ in level_caches(machine)]
+        levels = [] if processors and chosen else [name for name, _ in level_caches(machine)]
+        if processors and levels:
+            message = f"with `--procs` each processor has one cache, and machine `{machine.name}` has levels"
+            raise error(rules.OPTIONS_CLASH, message, hint="give --cache Z=..,L=.. in place of --machine")
         settings = settings.on(machine, levels)
+        if not settings.of_machine and not chosen:
+            message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
+            raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
     # What both kinds of run are told.
     common = {
         "option": "--at",

@@ -106,7 +106,7 @@ def _lscpu(listing: Listing) -> Found:
 
 def _clock(rows: Rows) -> Found:
     for row in (*rows.get("Model name", ()), *rows.get("BIOS Model name", ())):
-        if clock := _CLOCK.fullmatch(row.value):
+        if (clock := _CLOCK.fullmatch(row.value)) and Fraction(clock[1]):
             yield _stated("frequency", Fraction(clock[1]), "GHz", f"base clock: {row}")
             return
     for row in rows.get("CPU max MHz", ()):
@@ -127,7 +127,7 @@ def _caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
 def _cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
     """KiB of one cache, and how many there are, where a row has that."""
     found = _SIZE.fullmatch(row.value)
-    if found is None:
+    if found is None or not float(found[1].replace(",", ".")):
         raise row.refused("a size such as `32K` or `256 KiB (8 instances)`")
     number, prefix, unit, count = found.groups()
     size = Fraction(number.replace(",", ".")) * _KIB[prefix]

@@ -422,7 +422,10 @@ class Applied:
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
         own = self.machine.quantities
-        quantities = sorted(name for name in names_in(expr) & own.keys() if own[name].kind != "definition")
+        # The bytes that are moved depend on the word too: how many are in a line.
+        quantities = sorted(
+            name for name in names_in(expr) & own.keys() if own[name].kind != "definition" and name != "word"
+        )
         found = elasticities(expr, values, quantities)
         return dict(sorted(found.items(), key=lambda pair: -abs(pair[1])))
 
@@ -448,8 +451,21 @@ class Estimate:
 
     @property
     def power(self) -> Interval | None:
-        """Average power in W: energy over time; under a cap, that at most, and so under a thermal design power."""
-        found, values = _quotient(self.energy, self.time), self.machine.values
+        """Average power in W: energy over time; under a cap, that at most, and so under a thermal design power.
+
+        Of energy that is a power times the time it is that power, whatever the time between its bounds.
+        """
+        values = self.machine.values
+        constant = {name: text.removesuffix("*time") for name, text in self.model.energy.items() if "*time" in text}
+        if self.energy is None or self.model.at_most or any("time" in text for text in constant.values()):
+            found = _quotient(self.energy, self.time)
+        else:
+            on = Applied(self.model, self.machine, self.amounts.keys())
+            known = {**on.constants, **self.amounts}
+            powers = [value_of(on.complete(self.model.expanded(text)), known) for text in constant.values()]
+            rest = sum((each for name, each in self.terms.items() if name not in constant), Interval.of(0))
+            found = _quotient(rest, self.time)
+            found = None if found is None else sum(powers, found)
         limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
         for limit in (values[name] for name, holds in limits.items() if holds and name in values):
             found = None if found is None else found.smallest(Interval.of(limit))

@@ -85,8 +85,8 @@ MODEL = Model(
             inputs=("accesses",),
             error="none stated; of one level, `roofline+cache`, median 4.1 % where the caches alone are used",
             convention="each level is an ideal cache of its own, of the capacity of one, in the serial order; its "
-            "bandwidth is that of all of them; L1 serves what registers hold too: the time by its bandwidth is no "
-            "lower bound",
+            "bandwidth is that of all of them; L1 serves what registers hold too; several caches of a level may hold "
+            "more than one: the time is no lower bound",
             completed=with_levels,
             without=("cache",),
         ),
@@ -104,9 +104,8 @@ MODEL = Model(
         "energy of the caches (`roofline+cache` has it, `roofline+levels` by level)",
         "time of the caches (`roofline+levels` has it)",
         "a limit on power (`roofline+cap` has it)",
-        "latency, and what does not overlap",
+        "latency, and what does not overlap: without levels its time is a lower bound",
         "data-dependent power",
     ),
-    convention="flops are flops; traffic is what is fetched and written back; peak rates are the whole device's, so "
-    "that the time is a lower bound",
+    convention="flops are flops; traffic is what is fetched and written back; peak rates are the whole device's",
 )

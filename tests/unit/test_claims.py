@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -192,10 +193,55 @@ def test_one_bound_of_each_cost_may_show_what_all_of_them_do_not() -> None:
 
 def test_the_cache_that_is_taken_is_said() -> None:
     found = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" at n = 1000')
-    assert found.assumptions == ("Z = 32768, L = 8, as the claim names no cache",)
-    chosen = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" at n = 1000, Z = 64, L = 8')
+    cache = "Z = 32768, L = 8, as the claim names no cache"
+    assert found.assumptions == ("model ice (the claim names none)", cache)
+    chosen = decided('energy(line) <= 1 on "xeon-e5-2650l-v3" with ice at n = 1000, Z = 64, L = 8')
     assert chosen.outcome == "holds"
     assert chosen.assumptions == ()
+    # A machine that has a cache is meant with it at all sizes, too; one without is any.
+    own = "Z = 28500000, L = 8, the machine's, as the claim names no cache"
+    found = decided('bytes(line) <= 16*n + 128 on "grace-superchip"')
+    assert (found.outcome, found.assumptions) == ("holds", (own,))
+    for free in ('on "gtx-580@double"', 'where Z >= 2*L on "grace-superchip"'):
+        assert decided(f"bytes(line) <= 16*n + 16*L {free}").assumptions == ()
+
+
+def test_the_time_of_a_claim_is_that_of_a_finite_machine(tmp_path: Path) -> None:
+    """208 ps for 32 M words are those of unlimited cores: 16 B a word at 1555 GB/s take 345 us."""
+    on = 'on "a100-sxm4-40gb" at n = 2^24'
+    found = decided(f"time(line) <= 10^-9 {on}")
+    assert found.outcome == "fails"
+    assert found.assumptions[0] == "model roofline+levels (the claim names none)"
+    # One model gives all costs of a claim.
+    both = decided('energy(line) == power(line)*time(line) on "gtx-580@double" at n = 8')
+    assert (both.outcome, both.assumptions[0]) == ("holds", "model roofline (the claim names none)")
+    of_ice = 'title = "M"\nextends = "ice/fermi-gtx-580"\n[quantity.pi0]\nvalue = "1"\nunit = "W"\nkind = "assumed"\n'
+    (tmp_path / "m.toml").write_text(of_ice + 'source = "data sheet"\n', encoding="utf-8")
+    unlimited = decided(f'time(line) <= 1 on "{tmp_path}/m.toml" at n = 8').assumptions
+    assert unlimited[0] == "model ice (the claim names none; its time takes unlimited cores)"
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("2*time(line) <= 0", ("s", "s")),
+        ("0 >= -(3/4)*energy(line) + 2*energy(line)", ("J", "J")),
+        ("power(line)/3 <= flops(table, m = 1, n = 1) - 1", ("W", "")),
+        ("energy_delay(line) < 0", ("J*s", "J*s")),
+        ("bytes(line) <= 0", ("B", "B")),
+        ("time(line)/time(line) <= 0", ("", "")),
+        ("time(line)*power(line) <= energy(line)*0", ("", "J")),
+        ("energy(line) + time(line) <= 0", ("", "")),
+        ("max(time(line), 2*time(line)) <= 0", ("", "")),
+        ("flops(line) <= 0", ("", "")),
+    ],
+)
+def test_values_have_the_unit_of_their_cost(text: str, units: tuple[str, str]) -> None:
+    found = decided(f'{text} on "gtx-580@double" with roofline at n = 8, Z = 64, L = 8')
+    assert found.outcome == "fails"
+    shown = re.fullmatch(r"the left side is \S+ ?(\S*), the right side [^ ;]+ ?([^;]*).*", found.reason)
+    assert shown is not None
+    assert shown.groups() == units
 
 
 def test_conditions_stand_in_any_order() -> None:

@@ -410,6 +410,15 @@ def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> No
     for fed in ("gtx-580", "xeon-e5-2650l-v3"):
         assert usual_model([machine(fed)], at_sizes=True).name == "ice"
     assert usual_model([machine("jaketown")], at_sizes=True).name == "ice"
+    # Levels are the first where they are known; the time of unlimited cores is the last.
+    a100 = machine("a100-sxm4-40gb")
+    found = [
+        usual_model([a100], at_sizes=sizes, asked=each).name for sizes in (True, False) for each in ("energy", "time")
+    ]
+    assert found == ["roofline+levels", "roofline+levels", "ice", "roofline"]
+    for asked in ("time", "power", "energy_delay"):
+        assert usual_model([machine("gtx-580")], at_sizes=True, asked=asked).name == "roofline"
+        assert usual_model([machine("jaketown")], at_sizes=True, asked=asked).name == "ice"
 
 
 # Energies by kind of operation

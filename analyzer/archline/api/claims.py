@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,6 +30,7 @@ from archline.energy.machines import without_variant
 from archline.energy.model import Applied
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
+from archline.energy.optimise.constraints import UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.execution.results import Cache
@@ -198,7 +199,9 @@ class ClaimOfCosts:
             sizes = self.sizes()
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
-        order = CostOrder(left, self.claim.relation, right, self.amounts, {**parts, **self.constants}, sizes)
+        order = CostOrder(
+            left, self.claim.relation, right, self.amounts, {**parts, **self.constants}, sizes, self._units()
+        )
         return self._growth(order, parts) if self.claim.relation in GROWTHS else order.decided()
 
     @cached_property
@@ -226,6 +229,11 @@ class ClaimOfCosts:
             narrowed = self.known.subject(name.id, ", ".join(own))
             return replace(plain, subject=narrowed) if narrowed.report else plain
         return plain
+
+    def _units(self) -> tuple[str, str]:
+        """The units of the values of both sides, as far as they are known; a side without a cost is in the other's."""
+        one, other = (_unit(each, costs_in(self.claim)) for each in (self.claim.left, self.claim.right))
+        return (one if one is not None else other) or "", (other if other is not None else one) or ""
 
     # Formulas
     def formula(self, side: s.Expr) -> s.Expr:
@@ -255,13 +263,19 @@ class ClaimOfCosts:
         try:
             machine = machine_of(self._beside(on.machine))
             given = None if on.model is None else model_of(on.model)
-            model = model_for(setting.subject, given, usual_model([machine], at_sizes=False)).on(machine)
+            every = {each.function for each in costs_in(self.claim)}.intersection(ON_MACHINE)
+            asked = cost.function if len(every) == 1 else "energy_delay"
+            usual = usual_model([machine], at_sizes=self._of_machine, asked=asked)
+            model = model_for(setting.subject, given, usual).on(machine)
             applied = Applied(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
             applied.require()
             formula = applied.quantity(cost.function)
         except ArchlineError as problem:
             found = (Diagnostic(each.rule, each.message, on.span, hint=each.hint) for each in problem.diagnostics)
             raise ArchlineError(tuple(found)) from None
+        if given is None:
+            unlimited = "; its time takes unlimited cores" if model.unlimited and cost.function != "energy" else ""
+            self.assumed[f"model {model.name} (the claim names none{unlimited})"] = None
         names = names_in(formula)
         held = {name: each.lower for name, each in applied.constants.items() if name in names}
         self.constants |= {f"machine {name}": value for name, value in held.items()}
@@ -383,16 +397,40 @@ class ClaimOfCosts:
         found = Sizes.of(names, signed - given, (*every, *(each for each in self.facts if s.names(each) <= held)))
         return replace(found, constants=constants_of(self.claim).union(*(each.constants for each in settings)))
 
+    @property
+    def _of_machine(self) -> bool:
+        """Whether the caches are those of a machine: where one is named, and the claim is of no growth or cache."""
+        named = s.names(self.facts).union(*(dict(each.sizes) for each in costs_in(self.claim)))
+        sides = s.names((self.claim.left, self.claim.right))
+        return self.claim.on is not None and self.claim.relation not in GROWTHS and not {"Z", "L"} & {*named, *sides}
+
     def _cache(self) -> Iterator[s.Fact]:
-        """The cache that is taken on a machine at sizes that name none, as commands do."""
-        growth = self.claim.relation in GROWTHS
-        if growth or self.claim.on is None or not self.claim.at or s.names(self.facts) & {"Z", "L"}:
+        """The cache that is taken on a machine where a claim names none, as commands do: at sizes the usual one."""
+        if self.claim.on is None or not self._of_machine:
             return
         own = cache_of(machine_of(self._beside(self.claim.on.machine)))
+        if own is None and not self.claim.at:
+            return
         cache, whose = own or DEFAULT_CACHE, ", the machine's" if own is not None else ""
         self.assumed[f"Z = {cache.Z}, L = {cache.L}{whose}, as the claim names no cache"] = None
         yield fact(f"Z == {cache.Z}")
         yield fact(f"L == {cache.L}")
+
+
+def _unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
+    """The unit of a cost, of its multiples, and of sums of such; empty for others, None for what holds no cost."""
+    match side:
+        case s.Call() if side in costs:
+            return UNITS.get(side.function, "")
+        case s.Unary():
+            return _unit(side.operand, costs)
+        case s.Binary(op="+" | "-" | "*" | "/"):
+            one, other = _unit(side.left, costs), _unit(side.right, costs)
+            if other is None or (one == other and side.op in "+-"):
+                return one
+            return other if one is None and side.op != "/" else ""
+        case _:
+            return "" if any(part in costs for part in s.nodes(side)) else None
 
 
 def _inside(cost: s.Call) -> str:

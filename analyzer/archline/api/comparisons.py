@@ -172,7 +172,12 @@ def comparison(
     _check(subjects, machines, given_by, at, sweep, settings)
     check_facts(where, subjects)
     sized = at is not None or sweep is not None or settings.matrix is not None
-    model = given_model or _model_of(subjects, machines, sized)
+    model = given_model or _model_of(
+        subjects,
+        machines,
+        sized and settings.takes_levels({**(at or {}), **dict.fromkeys(sweep.names if sweep else ())}),
+        given_by,
+    )
     without = "" if given_by else _without_energy(subjects, machines, model)
     by = given_by or ("time" if without else "energy")
     names = _names(subjects)
@@ -235,10 +240,10 @@ def _check(
         raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
 
 
-def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], sized: bool) -> Model:
+def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], sized: bool, by: str | None) -> Model:
     """The model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411) for two."""
     several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid] or subjects[:1]
-    usual = usual_model(machines, at_sizes=sized)
+    usual = usual_model(machines, at_sizes=sized, asked=by or "energy")
     models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")

@@ -35,8 +35,8 @@ from archline.energy.levels import Level, by_level
 from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Estimate, Model, check_amounts
-from archline.energy.models import USUAL, usual_model
 from archline.energy.models import model as model_of
+from archline.energy.models import usual_model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
@@ -228,16 +228,17 @@ def energies(
     for each in subjects:
         point = {} if at is None and of_numbers([each]) else at
         for machine in machines:
-            chosen = model_for(each, model, usual_model([machine], at_sizes=point is not None))
+            chosen = model_for(
+                each, model, usual_model([machine], at_sizes=point is not None and settings.takes_levels(point))
+            )
             result = (
                 symbolic(each, machine, chosen, everywhere=everywhere)
                 if point is None
                 else numeric(each, machine, chosen, own(point, each), settings)
             )
-            if model is None and chosen.name in USUAL[1:] and not isinstance(each, FormulaSubject):
-                note = (
-                    f"no model is chosen, and the machine cannot feed {USUAL[0]}: {chosen.name} is the next that it can"
-                )
+            if model is None and chosen.name.startswith("roofline") and not isinstance(each, FormulaSubject):
+                why = "has levels of caches" if chosen.levels or "+" in chosen.name else "cannot feed ice"
+                note = f"no model is chosen, and the machine {why}: {chosen.name} is taken"
                 result = replace(result, notes=(note, *result.notes))
             found.append(Energy(result, each))
     return found

@@ -138,7 +138,9 @@ def optimise(
             rules.OPTIONS_CLASH, "either sizes and quantities vary, or quantities are halved", hint="give --over"
         )
     names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
-    task = _Task(chosen, base.with_parameters(given), model, sizes, settings, varied, frozenset(integer), names)
+    task = _Task(
+        chosen, base.with_parameters(given), model, sizes, settings, varied, frozenset(integer), names, minimise
+    )
     return Optimised(task.solved(minimise, texts, where, bound == "upper"))
 
 
@@ -159,10 +161,11 @@ class _Task:
         over: Sequence[str],
         integer: frozenset[str],
         halve: Sequence[str],
+        minimise: str,
     ) -> None:
         self.chosen, self.settings = chosen, settings.on(machine)
         given = None if model is None else model_of(model)
-        self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False))
+        self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False, asked=minimise))
         own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
         self.sizes = tuple(own)
         self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}

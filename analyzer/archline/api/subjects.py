@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +66,10 @@ class Settings:
     """Whether the cache is the machine's own."""
     levels: tuple[tuple[str, Cache], ...] = ()
     """The caches of the machine's levels, for models that take them; `cache` is then that of the last."""
+
+    def takes_levels(self, at: Container[str]) -> bool:
+        """Whether the caches are those of a machine's levels, as none is asked for."""
+        return not (self.chosen_cache or "Z" in at or "L" in at)
 
     def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
         """The same with the machine's own cache, where none is asked for, or with those of its levels.

@@ -79,6 +79,8 @@ class CostOrder:
     amounts: Mapping[str, Amount]
     parts: Mapping[str, s.Expr | Fraction]
     sizes: Sizes
+    units: tuple[str, str] = ("", "")
+    """What the values of both sides are in, where that is known."""
 
     def decided(self) -> OrderVerdict:
         """The verdict: by the values where the sizes are few, else by bounds at all sizes, refuted by values."""
@@ -167,9 +169,10 @@ class CostOrder:
                 holds, fails = more.lower > 0, more.upper <= 0
             case _:
                 holds, fails = more.lower >= 0, more.upper < 0
-        said = f"the left side is {_shown(one)}, the right side {_shown(other)}"
-        if one != other and _shown(one) == _shown(other):
-            said += f"; their difference is {_shown(one - other)}"
+        shown = [f"{_shown(each)} {unit}".rstrip() for each, unit in zip(values, self.units, strict=True)]
+        said = f"the left side is {shown[0]}, the right side {shown[1]}"
+        if one != other and shown[0] == shown[1]:
+            said += f"; their difference is {_shown(one - other)} {self.units[0]}".rstrip()
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", said, point)
 
     def refutation(self, side: str, shown: Mapping[str, Any]) -> str:

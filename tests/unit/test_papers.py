@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from functools import cache
+from math import isclose
 from pathlib import Path
 
 import pytest
 
 import archline as al
+from archline.language.evaluate import evaluate
+from archline.language.parser import parse_expression
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.forms import value_at
 from archline.papers.page import entry
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.report import derived
@@ -134,6 +139,61 @@ def test_a_wrong_row_is_an_error_with_its_place(tmp_path: Path, text: str, line:
 def test_what_is_asked_for_and_is_not_there() -> None:
     assert "did you mean `scaling`?" in cli("papers", "scalin").err
     assert "did you mean `(16)`?" in cli("papers", "scaling", "--place", "(166)").err
+    assert "places are Table I, Table II" in cli("papers", "scaling", "--place", "Table of contents").err
+
+
+def at_place(name: str, place: str) -> dict[str, Finding]:
+    """The findings of a place by subject."""
+    return {each.row.subject: each for each in al.papers(name, place=place).rows}
+
+
+def test_equation_20_with_c_as_printed_and_d_as_derived_takes_all_the_power() -> None:
+    """The power of a processor is 300 W at M of (20) with +C, and 101.7 W with -C, gamma_e in the root put right."""
+    rows = at_place("scaling", "(20)")
+    assert rows["C"].verdict == EQUAL
+    assert rows["C"].row.printed.startswith("gamma_t*f*Pmax - gamma_e*f")
+    gamma_t, gamma_e, f, m, limit = 2.5202e-12, 3.78024e-10, 20.0, 2.0**34, 300.0
+    beta_t, alpha_t, beta_e, alpha_e, delta_e, eps_e = 1.56e-10, 6e-8, 3.78024e-10, 1.0, 5.7742e-9, 1.0
+    words, joules = beta_t + alpha_t / m, beta_e + alpha_e / m
+    at = {"beta_t": beta_t, "alpha_t": alpha_t, "beta_e": beta_e, "alpha_e": alpha_e, "gamma_t": gamma_t}
+    at |= {"gamma_e": gamma_e, "f": f, "m": m, "Pmax": limit, "delta_e": delta_e, "eps_e": eps_e}
+    exact = {name: Fraction(value) for name, value in at.items()}
+    exact |= {name: Fraction(evaluate(parse_expression(rows[name].derived, name), exact)) for name in ("C", "D")}
+    root = rows[""].derived.removeprefix("M <= ")
+    for sign, power in ((1, 300.0), (-1, 101.732)):
+        found = value_at(parse_expression(root, "M"), {**exact, "C": sign * exact["C"]})
+        assert found is not None
+        memory = float(found.middle)
+        used = (gamma_e * f + joules / memory) / (gamma_t * f + words / memory) + delta_e * memory + eps_e
+        assert isclose(used, power, rel_tol=1e-5)
+
+
+def test_reasons_name_what_was_mistaken() -> None:
+    assert at_place("scaling", "section V.F")["list of parameters"].reason == "lists gamma_e twice, lacks gamma_t"
+    rows = at_place("scaling", "Table I")
+    assert "the print is that with link_bandwidth = 25.60 GB/s" in rows["beta_t, of the link as printed"].reason
+    assert "the print is that with size = 8 GiB" in rows["M, of 8 DIMMs of 8Gb"].reason
+    rows = at_place("scaling", "Table II")
+    ivy = rows["peak, Intel Core i7-3770K (Ivy Bridge)"].reason
+    assert "the print is that with 1/2 times 2*gpu_cores*gpu_frequency*gpu_simd" in ivy
+    assert "the print is 1/2 times that" in rows["peak, ARM Cortex-A9, 2 GHz"].reason
+
+
+def test_witnesses_of_relations_print_both_sides_and_nothing_put_in_is_no_step() -> None:
+    """35000^2/36070 = 33962, and 35000^2/2 = 6.125*10^8."""
+    (found,) = al.papers("scaling", place="footnote 4").rows
+    assert found.steps == ("(6) lower: n^2/p <= M",)
+    said = "printed 3.397e+04 <= 3.607e+04 holds, derived 6.125e+08 <= 3.607e+04 fails at M = 3.607e+04, n = 35000"
+    assert str(found.witness).startswith(said)
+
+
+def test_a_section_has_those_inside_it_and_reasons_are_whole() -> None:
+    out = cli("papers", "scaling", "--place", "section V").out
+    assert "equal: section V.A, section V.B, section V.C, section V.D, section V.E, section V.F" in out
+    assert "..." not in out
+    out = cli("papers", "balance", "--only", "differs").out
+    assert "12 rows: 7 do not hold, 5 more within rounding\n" in out
+    assert "..." not in out
 
 
 def test_formats(tmp_path: Path) -> None:
@@ -147,7 +207,7 @@ def test_formats(tmp_path: Path) -> None:
     assert (equal["paper"], equal["kind"], equal["verdict"], equal["assumes"]) == ("own", "limit", "equal", [])
     assert [each.verdict for each in al.papers(str(path), only="equal").rows] == ["equal"]
     page = cli("papers", str(path), "--format", "markdown").out
-    assert "Of 2 rows 1 hold, 1 do not, 0 are undecided." in page
+    assert "2 rows: 1 does not hold, 1 holds." in page
     assert "**(2)**\n\n- printed: `a - b`\n- follows: `a + b`\n- because prints -b where b follows: -1 times\n" in page
     assert page.index("**(2)**") < page.index("### What holds\n\n- **(1)**: `a + b`\n")
     explained = cli("papers", str(path), "--explain", "--place", "(1)").out

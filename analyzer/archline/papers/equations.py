@@ -16,17 +16,7 @@ from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
-from archline.papers.findings import (
-    DIFFERS,
-    EQUAL,
-    UNDECIDED,
-    Finding,
-    Witness,
-    compared,
-    holds,
-    shown_relation,
-    undecided,
-)
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, compared, holds, shown_relation
 from archline.papers.rows import PrintedRow, both_sides
 from archline.records import replace
 
@@ -51,21 +41,32 @@ def model(row: PrintedRow) -> Finding:
     if lacking:
         raise row.wrong(rules.ROW_FORM, f"recipe `model` lacks `{lacking[0]}` in its input `with`", "of")
     derived = both_sides(asked, lambda each: substituted(each, given))
-    shown = ", ".join(f"{name} = {format_expression(each)}" for name, each in row.formulas("with").items())
-    return compared(
-        row, derived, (f"{row.text('of')} of model `{chosen.name}`: {shown_relation(asked)}", f"with {shown}")
-    )
+    return compared(row, derived, (f"{row.text('of')} of model `{chosen.name}`: {shown_relation(asked)}", *_set(row)))
 
 
 def limit(row: PrintedRow) -> Finding:
     """Another row, or a form, with some of its names set; or, with `names`, the product of the names that it has."""
     if row.has("names"):
         names = sorted(_names(forms.read(forms.expanded(_derived(row, "names")))) - {*row.listed("without")})
-        return compared(row, row.parsed("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",))
+        found = compared(row, row.parsed("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",))
+        return replace(found, reason=_listed(row, names)) if found.verdict == DIFFERS else found
     origin, given = _derived(row, "of"), row.formulas("with")
     derived = both_sides(origin, lambda each: substituted(each, given))
-    shown = ", ".join(f"{name} = {format_expression(each)}" for name, each in given.items())
-    return compared(row, derived, (f"{row.text('of')}: {shown_relation(origin)}", f"with {shown}"))
+    return compared(row, derived, (f"{row.text('of')}: {shown_relation(origin)}", *_set(row)))
+
+
+def _set(row: PrintedRow) -> tuple[str, ...]:
+    """The step that says what is put in; none where nothing is."""
+    shown = ", ".join(f"{name} = {format_expression(each)}" for name, each in row.formulas("with").items())
+    return (f"with {shown}",) if shown else ()
+
+
+def _listed(row: PrintedRow, names: list[str]) -> str:
+    """How a printed product of names differs from a list of them."""
+    counts = {str(name): power for name, power in forms.form(row.expr).as_powers_dict().items()}
+    times = {name: "too" if name not in names else "twice" if n == 2 else f"{n} times" for name, n in counts.items()}
+    said = [f"lists {name} {times[name]}" for name, n in counts.items() if n != 1 or name not in names]
+    return ", ".join([*said, *(f"lacks {name}" for name in names if name not in counts)])
 
 
 def optimum(row: PrintedRow) -> Finding:
@@ -89,12 +90,12 @@ def optimum(row: PrintedRow) -> Finding:
     steps += [f"a root: {over} = {format_expression(each)}" for each in roots]
     chosen, point = _extreme(row, roots, row.text("root", "largest"))
     if chosen is None:
-        return undecided(row, "no root of the equation was found", steps)
+        return Finding(row, UNDECIDED, "", "no root of the equation was found", steps)
     if goal is not None:
         root = forms.form(chosen)
         curved = forms.value_at(forms.read(forms.text(goal.diff(symbol, 2).subs(symbol, root))), point)
         if curved is None or (curved.lower <= 0 if extremal == "minimise" else curved.upper >= 0):
-            return undecided(row, "the stationary point is not seen to be an extremum", steps)
+            return Finding(row, UNDECIDED, "", "the stationary point is not seen to be an extremum", steps)
         if row.inputs.get("value"):
             return compared(row, forms.read(forms.text(goal.subs(symbol, root))), steps)
     sided = isinstance(asked, s.Binary) and asked.op != "=="
@@ -129,7 +130,7 @@ def _sided(row: PrintedRow, found: Finding, asked: s.Binary, root: s.Expr, point
     derived = f"{over} {side} {found.derived}"
     if isinstance(row.relation, s.Binary) and row.relation.op == side:
         return replace(found, derived=derived)
-    witness = found.witness or Witness(asked.left, asked.right, inside)
+    witness = found.witness or Witness(asked.left, asked.right, inside, relations=(("", asked),))
     return replace(found, verdict=DIFFERS, derived=derived, reason=f"the relation is {side}", witness=witness)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,12 +22,15 @@ EQUAL, DIFFERS, UNDECIDED = "equal", "differs", "undecided"
 
 @record
 class Witness:
-    """Numbers at which the printed form and the derived one are apart by more than `apart`."""
+    """Numbers at which the printed form and the derived one are apart by more than `apart`; where they are the sides
+    of relations, or their differences, those relations with what each is called.
+    """
 
     printed: s.Expr
     derived: s.Expr
     at: Mapping[str, Fraction]
     apart: Fraction = Fraction(0)
+    relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def holds(self) -> bool:
         """Whether they are, by the language's own evaluation, which shares nothing with what found them."""
@@ -41,11 +44,12 @@ class Witness:
     def __str__(self) -> str:
         named = names_in(self.printed) | names_in(self.derived)
         at = ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
-        values = [forms.value_at(each, self.at) for each in (self.printed, self.derived)]
-        middles = [Fraction(0) if each is None else each.middle for each in values]
-        digits = next((d for d in range(4, 17) if len({f"{float(each):.{d}g}" for each in middles}) > 1), 17)
-        printed, derived = (short(each, digits) for each in middles)
-        return f"printed {printed}, derived {derived}" + (f" at {at}" if at else "")
+        said: list[str] = []
+        for name, each in self.relations:
+            left, right = told_apart((each.left, each.right), self.at)
+            said.append(f"{name} {left} {each.op} {right} {'holds' if holds(each, self.at) else 'fails'}".strip())
+        printed, derived = told_apart((self.printed, self.derived), self.at)
+        return (", ".join(said) or f"printed {printed}, derived {derived}") + (f" at {at}" if at else "")
 
 
 @record
@@ -56,26 +60,9 @@ class Finding:
     verdict: str
     derived: str
     reason: str = ""
-    steps: tuple[str, ...] = ()
+    steps: Sequence[str] = ()
     within_rounding: bool = False
     witness: Witness | None = None
-
-
-def equal(row: PrintedRow, derived: str, steps: Iterable[str]) -> Finding:
-    """The finding that what is printed follows."""
-    return Finding(row, EQUAL, derived, "", tuple(steps))
-
-
-def differs(
-    row: PrintedRow, derived: str, reason: str, steps: Iterable[str], witness: Witness, within: bool = False
-) -> Finding:
-    """The finding that something else follows."""
-    return Finding(row, DIFFERS, derived, reason, tuple(steps), within, witness)
-
-
-def undecided(row: PrintedRow, reason: str, steps: Iterable[str], derived: str = "") -> Finding:
-    """The finding that neither was seen, with the reason."""
-    return Finding(row, UNDECIDED, derived, reason, tuple(steps))
 
 
 def short(value: Fraction, digits: int = 4) -> str:
@@ -83,7 +70,15 @@ def short(value: Fraction, digits: int = 4) -> str:
     return str(value.numerator) if value.denominator == 1 and abs(value) < 10**6 else f"{float(value):.{digits}g}"
 
 
-def compared(row: PrintedRow, derived: s.Expr, steps: Iterable[str], *, sided: bool = False) -> Finding:
+def told_apart(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
+    """The values of forms, in so many digits that those which differ are seen to."""
+    found = [forms.value_at(each, at) for each in exprs]
+    middles = [each.middle for each in found if each is not None]
+    digits = next((d for d in range(4, 17) if len({f"{float(each):.{d}g}" for each in middles}) == len({*middles})), 17)
+    return ["undefined" if each is None else short(each.middle, digits) for each in found]
+
+
+def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> Finding:
     """The printed form, or that of a `sided` relation, against a derived one, for all values of their names."""
     relation, printed = row.relation, row.expr
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
@@ -92,32 +87,33 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Iterable[str], *, sided: b
         raise row.wrong(rules.ROW_FORM, "an inequality is printed, and what is derived is none", "printed")
     form, origin = forms.form(derived), forms.form(printed)
     shown = forms.text(form)
+    derived = forms.read(shown)  # Without what cancels, so that a witness names what counts.
     point = forms.apart(printed, derived, row.numbers)
     if point is not None:
         witness = Witness(printed, derived, point)
-        return differs(row, shown, forms.difference(origin, form) or str(witness), steps, witness)
+        return Finding(row, DIFFERS, shown, forms.difference(origin, form) or str(witness), steps, witness=witness)
     if forms.vanishes(origin - form):
-        return equal(row, shown, (*steps, "the difference of printed and derived form is 0"))
-    return undecided(row, "equal at every point tried, and their difference was not seen to be 0", steps, shown)
+        return Finding(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
+    return Finding(row, UNDECIDED, shown, "equal where tried, and their difference was not seen to be 0", steps)
 
 
-def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Iterable[str]) -> Finding:
+def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> Finding:
     """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
     shown = shown_relation(both_sides(derived, lambda each: forms.read(forms.text(forms.form(each)))))
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.wrong(rules.ROW_FORM, "an inequality follows, and none is printed", "printed")
     a, b, c, d = (forms.form(each) for relation in (printed, derived) for each in _ordered(relation))
     if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
-        return equal(row, shown, (*steps, "both are one inequality, multiplied by what is positive"))
+        return Finding(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
     left, right = (s.Binary("-", *_ordered(each), span=each.span) for each in (printed, derived))
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {holds(printed, point), holds(derived, point)} == {True, False}:
-            witness = Witness(left, right, point)
+            witness = Witness(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
             if b * c * d != 0:
                 reason = f"left over right is {forms.text(forms.factored(a * d / (b * c)))} times what follows"
-            return differs(row, shown, reason, steps, witness)
-    return undecided(row, "no point that tells them apart was met", steps, shown)
+            return Finding(row, DIFFERS, shown, reason, steps, witness=witness)
+    return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", steps)
 
 
 def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:

@@ -205,7 +205,7 @@ def difference(printed: Any, derived: Any) -> str:
 def _terms_that_differ(printed: Any, derived: Any) -> Iterator[str]:
     import sympy
 
-    one, other = (dict.fromkeys(_terms(each)) for each in (printed, derived))
+    one, other = (dict.fromkeys(terms(each)) for each in (printed, derived))
     extra, lacking = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
     if max(len(extra), len(lacking)) <= MOST_TERMS:
         texts = [text(sympy.Add(*each)) if each else "no such term" for each in (extra, lacking)]
@@ -213,7 +213,7 @@ def _terms_that_differ(printed: Any, derived: Any) -> Iterator[str]:
         ratio = f": {text(sympy.powsimp(extra[0] / lacking[0]))} times" if single else ""
         yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
     squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
-    if len(extra) == len(lacking) == 1 and not any(_roots(each) for each in squares):
+    if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):
         yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
 
 
@@ -224,7 +224,8 @@ def factored(value: Any) -> Any:
     return sympy.factor(sympy.cancel(sympy.together(sympy.powsimp(value))))
 
 
-def _terms(value: Any) -> Iterator[Any]:
+def terms(value: Any) -> Iterator[Any]:
+    """The terms of a form, multiplied out."""
     import sympy
 
     return map(sympy.powsimp, sympy.Add.make_args(sympy.expand(value)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from archline.language.diagnostics import counted
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
 from archline.papers.rows import Paper
 
@@ -14,6 +16,9 @@ What `archline papers --format markdown` prints: equations, cells of tables and 
 from its definitions, first those that do not hold. No verdict is written by hand: [they are
 computed](reference/command-papers.md), and `archline papers --place PLACE --explain` shows each derivation.
 """
+
+TALLIED = {DIFFERS: "do not hold", "rounded": "more within rounding", UNDECIDED: "undecided", EQUAL: "hold"}
+OF_ONE = {DIFFERS: "does not hold", EQUAL: "holds"}
 
 
 def page(papers: Sequence[Paper], found: Sequence[Finding]) -> str:
@@ -26,13 +31,12 @@ def page(papers: Sequence[Paper], found: Sequence[Finding]) -> str:
 
 
 def _paper(paper: Paper, found: Sequence[Finding]) -> Iterator[str]:
-    wrong = [each for each in found if each.verdict == DIFFERS]
+    wrong, equal, left = ([e for e in found if e.verdict == verdict] for verdict in (DIFFERS, EQUAL, UNDECIDED))
     rounded = [each for each in wrong if each.within_rounding]
-    equal, left = ([each for each in found if each.verdict == verdict] for verdict in (EQUAL, UNDECIDED))
     yield from (f"## {paper.title}", "")
     if paper.citation:
         yield from (f"{paper.citation}.", "")
-    yield from (f"Of {len(found)} rows {len(equal)} hold, {len(wrong)} do not, {len(left)} are undecided.", "")
+    yield from (f"{tally(found)}.", "")
     for title, rows in (
         ("What does not hold", [each for each in wrong if not each.within_rounding]),
         ("What does not hold as printed, but could before its numbers were rounded", rounded),
@@ -55,6 +59,13 @@ def _paper(paper: Paper, found: Sequence[Finding]) -> Iterator[str]:
             *(f"- {place}: {reason}" for place, reason in paper.left_out),
             "",
         )
+
+
+def tally(found: Sequence[Finding]) -> str:
+    """How many rows do not hold, those within rounding by themselves, are undecided, and hold."""
+    kinds = Counter("rounded" if each.within_rounding else each.verdict for each in found)
+    said = [f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])]
+    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(said))))
 
 
 def about(found: Finding) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from archline.language.diagnostics import did_you_mean, error
 from archline.papers import rules
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
-from archline.papers.page import page
+from archline.papers.page import page, tally
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
@@ -28,6 +28,7 @@ class Rederived:
 
     papers: tuple[Paper, ...]
     rows: tuple[Finding, ...]
+    whole: bool = False
 
     @property
     def document(self) -> dict[str, Any]:
@@ -53,14 +54,17 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     """
     known = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
     read = tuple(read_paper(name, INPUTS) for name in names or known)
-    asked = [row for paper in read for row in paper.rows if place in (None, row.place)]
+    inside = f"{place}."  # A section is asked for with those inside it.
+    asked = [row for paper in read for row in paper.rows if place in (None, row.place) or row.place.startswith(inside)]
     if place is not None and not asked:
         places = list(dict.fromkeys(row.place for paper in read for row in paper.rows))
-        hint = did_you_mean(place, places) or f"places are {', '.join(places[:6])} and others"
+        alike = [each for each in places if each.split()[0] == place.split(" ")[0]] or [*places[:6], "and others"]
+        hint = did_you_mean(place, places) or f"places are {', '.join(alike)}"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
     found = [each for row in asked for each in derived(row) if only in (None, each.verdict)]
     # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
-    return Rederived(read, tuple(sorted(found, key=lambda each: (VERDICTS.index(each.verdict), each.within_rounding))))
+    found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.within_rounding))
+    return Rederived(read, tuple(found), only is not None or place is not None)
 
 
 def derived(row: PrintedRow) -> list[Finding]:
@@ -94,29 +98,33 @@ def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterat
     """What does not hold first, a line each; to `explain`, each row's derivation."""
     rows = [each for each in result.rows if each.row.paper is paper]
     yield from wrap(f"{paper.name}: {paper.citation or paper.title}", width)
-    yield f"  {len(rows)} rows: {', '.join(f'{sum(e.verdict == name for e in rows)} {name}' for name in VERDICTS)}"
+    yield f"  {tally(rows)}"
     for verdict in VERDICTS:
         shown = [each for each in rows if each.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
             places = dict.fromkeys(each.row.place for each in shown)
             yield from ("", *wrap(f"  equal: {', '.join(places)}", width, "    "))
         elif shown:
-            yield from ("", f"  {verdict}", *(line for each in shown for line in _row(each, width, explain)))
+            yield from (
+                "",
+                f"  {verdict}",
+                *(line for each in shown for line in _row(each, width, explain, result.whole)),
+            )
     yield ""
 
 
-def _row(found: Finding, width: int, explain: bool) -> Iterator[str]:
+def _row(found: Finding, width: int, explain: bool, whole: bool) -> Iterator[str]:
     row = found.row
     about = f"{row.place} {row.subject}:" if row.subject else row.place
     line = f"{about}  {found.reason or row.printed}{' [within rounding]' if found.within_rounding else ''}"
+    cut = not (explain or whole) and len(line) > width - 4
+    yield from (f"    {each}" for each in ([f"{line[: width - 7]}..."] if cut else wrap(line, width - 4)))
     if not explain:
-        yield f"    {line}" if len(line) <= width - 4 else f"    {line[: width - 7]}..."
         return
-    yield from (f"    {each}" for each in wrap(line, width - 4))
     said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]
     said += [("defined", f"{name} = {each}") for name, each in row.table("define").items()]
     said += [("step", each) for each in found.steps] + [("assumes", each) for each in row.assumes]
-    said += [("witness", str(found.witness or ""))]
+    said += [("witness", str(found.witness or ""))] if row.kind != "units" else []
     for name, each in said:
         for position, part in enumerate(wrap(each, width - LABEL) if each else ()):
             yield f"      {'' if position else name:<8} {part}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import product
 
 from archline.energy.formulas import dimension_of, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
@@ -13,12 +15,14 @@ from archline.energy.units import BASES, Dimension, dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression
-from archline.papers import rules
+from archline.papers import forms, rules
 from archline.papers.amounts import Printed, parsed_unit
-from archline.papers.findings import Finding, Witness, differs, equal, short, undecided
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
+SIMPLE = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
+"""Factors by which a print may be off."""
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
@@ -33,12 +37,26 @@ def cell(row: PrintedRow) -> Finding:
     named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
     steps = (f"{format_expression(rule)} with {named}", f"before they were rounded these allow {low} .. {high}")
     if printed.shows(exact):
-        return equal(row, derived, steps)
+        return Finding(row, EQUAL, derived, "", steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
-    times = f"; the print is {short(printed.value / exact)} times that" if exact else ""
     values = {name: each.value for name, each in known.items()}
-    witness = Witness(_number(row, printed.value), rule, values, printed.half)
-    return differs(row, derived, f"{derived} follows{times} ({row.text('rule')})", steps, witness, within)
+    witness = Witness(forms.read(str(printed.value)), rule, values, printed.half)
+    times = f"{short(printed.value / exact)} times that" if exact else "not 0"
+    times = next((said for said, value in _slips(row, rule, known) if printed.shows(value)), times)
+    reason = f"{derived} follows; the print is {times} ({row.text('rule')})"
+    return Finding(row, DIFFERS, derived, reason, steps, within, witness)
+
+
+def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
+    """What may have been printed instead: bits and bytes confused, or a term or the whole times a simple factor."""
+    exact, terms = _value(row, rule, known).middle, map(forms.text, forms.terms(forms.form(rule)))
+    for name, each in known.items():
+        for unit in (each.unit.replace("bit", "B"), re.sub(r"([MGT])(bit|B)\b", r"\1iB", each.unit)):
+            other = row.read_amount(f"{each.numeral} {unit}", "inputs")
+            yield f"that with {name} = {each.numeral} {unit}", _value(row, rule, {**known, name: other}).middle
+    parts = [("", exact), *((each, _value(row, forms.read(each), known).middle) for each in terms)]
+    for share, (term, value) in product(SIMPLE, parts):
+        yield f"that with {share} times {term}" if term else f"{share} times that", exact + (share - 1) * value
 
 
 def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
@@ -85,10 +103,6 @@ def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed
         raise row.wrong(rules.ROW_FORMULA, f"it has no value: {problem}", "rule") from None
 
 
-def _number(row: PrintedRow, value: Fraction) -> s.Expr:
-    return row.parsed(f"{value.numerator}/{value.denominator}", "printed")
-
-
 def units(row: PrintedRow) -> Finding:
     """A printed unit against the dimension of a formula."""
     rule = row.formula("rule")
@@ -101,9 +115,9 @@ def units(row: PrintedRow) -> Finding:
         raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
     said = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
-        return equal(row, row.printed, (said,))
+        return Finding(row, EQUAL, row.printed, "", (said,))
     witness = Witness(_scaled(row, unit.dimension), _scaled(row, needed), {})
-    return differs(row, str(needed), f"{said}, and {row.printed} is printed", (said,), witness)
+    return Finding(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
 
 
 def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
@@ -123,12 +137,13 @@ def crossing(row: PrintedRow) -> Finding:
     low, high = (row.read_amount(each, "between").value for each in row.listed("between"))
     start, said = above(low), f"{format_expression(left)} == {format_expression(right)}"
     if above(high) == start:
-        return undecided(row, f"the curves do not cross between {short(low)} and {short(high)}", (said,))
+        return Finding(row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,))
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if above(middle) == start else (low, middle)
     derived, steps = printed.like(low), (said, f"they meet at {over} = {short(low)}")
     if printed.shows(low):
-        return equal(row, derived, steps)
-    witness = Witness(left, right, {**{name: each.value for name, each in known.items()}, over: printed.value})
-    return differs(row, derived, f"the curves meet at {over} = {derived}", steps, witness)
+        return Finding(row, EQUAL, derived, "", steps)
+    at = {**{name: each.value for name, each in known.items()}, over: printed.value}
+    witness = Witness(left, right, at, relations=(("", s.Binary("==", left, right, span=left.span)),))
+    return Finding(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)

@@ -20,7 +20,7 @@ from archline.language.format_expressions import format_expression, format_fact
 from archline.language.loader import load_target
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, SIGNS, Finding, Witness, differs, equal, holds, short, undecided
+from archline.papers.findings import DIFFERS, EQUAL, SIGNS, UNDECIDED, Finding, Witness, holds, short, told_apart
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
@@ -58,6 +58,7 @@ def _relation(row: PrintedRow) -> s.Binary:
 def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     """Decided in each case."""
     relation = _relation(row)
+    sides = (relation.left, relation.right)
     names = names_in(relation.left) | names_in(relation.right)
     for case, at in cases:
         if lacking := sorted(names - set(at)):
@@ -68,15 +69,10 @@ def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     )
     right = None if None in verdicts else "every" if not failing else "some" if holding else "no"
     steps = [
-        f"{case}: {format_fact(relation)} is {held}: {_values(relation, at)}"
+        f"{case}: {format_fact(relation)} is {held}: {' against '.join(told_apart(sides, at))}"
         for (case, at), held in zip(cases, verdicts, strict=True)
     ]
     return _decided(row, relation, right, holding, failing, steps)
-
-
-def _values(relation: s.Binary, at: Mapping[str, Fraction]) -> str:
-    found = [forms.value_at(each, at) for each in (relation.left, relation.right)]
-    return " against ".join("undefined" if each is None else short(each.middle) for each in found)
 
 
 def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
@@ -102,14 +98,13 @@ def _decided(
     """What is claimed against the quantifier that is right; None: it is not known."""
     asked, said = row.quantifier, format_fact(relation)
     if asked == right or (asked == "some" and holding):
-        return equal(row, f"{asked}: {said}", steps)
+        return Finding(row, EQUAL, f"{asked}: {said}", "", steps)
     against = {"every": failing, "no": holding, "some": failing if right == "no" else []}[asked]
     if not against:
-        return undecided(row, "no counterexample was met, and the signs of the terms do not decide", steps)
+        return Finding(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
     reason = f"{'holds' if asked == 'no' else 'fails'} for {', '.join(case for case, _ in against)}"
-    return differs(
-        row, f"{right or 'some'}: {said}", reason, steps, Witness(relation.left, relation.right, against[0][1])
-    )
+    witness = Witness(relation.left, relation.right, against[0][1], relations=(("", relation),))
+    return Finding(row, DIFFERS, f"{right or 'some'}: {said}", reason, steps, witness=witness)
 
 
 def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
@@ -198,7 +193,7 @@ def growth(row: PrintedRow) -> Finding:
         bound = re.match(r"Theta\((.*?)\) against |O\((.*?)\), Omega\(", decided.bounds)
         order = bound and (bound[1] or (bound[2] if relation == "O" else None))
     if outcome == "holds":
-        return equal(row, printed, steps)
+        return Finding(row, EQUAL, printed, "", steps)
     if (
         outcome not in ("holds", "fails")
         and order is not None
@@ -207,12 +202,12 @@ def growth(row: PrintedRow) -> Finding:
         outcome = "fails"
     if outcome == "fails" and order is None:
         # What is refuted has no single order, which could be printed instead.
-        return Finding(row, DIFFERS, "", "; ".join(steps), tuple(steps))
+        return Finding(row, DIFFERS, "", "; ".join(steps), steps)
     if outcome != "fails" or order is None:
-        return undecided(row, "; ".join(steps), steps)
+        return Finding(row, UNDECIDED, "", "; ".join(steps), steps)
     what = about if row.has("form") else f"{about}, {relation}({order}),"
     witness = _apart(row.expr, order, where)
-    return Finding(row, DIFFERS, order, f"{what} is not {relation}({printed})", tuple(steps), witness=witness)
+    return Finding(row, DIFFERS, order, f"{what} is not {relation}({printed})", steps, witness=witness)
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import archline as al
+from archline.api.caches import cache_of
 from archline.api.claims import claims
+from archline.energy.machines import machine
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_statements import format_claim
@@ -199,7 +201,9 @@ def test_the_cache_that_is_taken_is_said() -> None:
     assert chosen.outcome == "holds"
     assert chosen.assumptions == ()
     # A machine that has a cache is meant with it at all sizes, too; one without is any.
-    own = "Z = 28500000, L = 8, the machine's, as the claim names no cache"
+    known = cache_of(machine("grace-superchip"))
+    assert known is not None
+    own = f"Z = {known.Z}, L = {known.L}, the machine's, as the claim names no cache"
     found = decided('bytes(line) <= 16*n + 128 on "grace-superchip"')
     assert (found.outcome, found.assumptions) == ("holds", (own,))
     for free in ('on "gtx-580@double"', 'where Z >= 2*L on "grace-superchip"'):

@@ -408,6 +408,7 @@ def test_the_document_of_a_comparison() -> None:
         F(each["ratio"]["lower"])
     assert found["crossovers"] == []
     assert found["cache"]["assumed"] is True
+    assert [*found["caches"].values()] == [found["cache"]] * 2
 
 
 @long

@@ -409,7 +409,8 @@ def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> No
     assert usual_model([two, plain], at_sizes=True).name == "roofline"
     for fed in ("gtx-580", "xeon-e5-2650l-v3"):
         assert usual_model([machine(fed)], at_sizes=True).name == "ice"
-    assert usual_model([machine("jaketown")], at_sizes=True).name == "ice"
+    # Of none that can be fed, the one that lacks the least: a bandwidth.
+    assert usual_model([machine("jaketown")], at_sizes=True).name == "roofline"
     # Levels are the first where they are known; the time of unlimited cores is the last.
     a100 = machine("a100-sxm4-40gb")
     found = [
@@ -418,7 +419,25 @@ def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> No
     assert found == ["roofline+levels", "roofline+levels", "ice", "roofline"]
     for asked in ("time", "power", "energy_delay"):
         assert usual_model([machine("gtx-580")], at_sizes=True, asked=asked).name == "roofline"
-        assert usual_model([machine("jaketown")], at_sizes=True, asked=asked).name == "ice"
+        assert usual_model([machine("ice/fermi-gtx-580")], at_sizes=True, asked=asked).name == "ice"
+
+
+def test_a_draft_is_told_what_a_time_needs(tmp_path: Path) -> None:
+    word = '[quantity.word]\nvalue = "8"\nunit = "B/word"\nkind = "definition"\nsource = "double precision"\n'
+    (tmp_path / "draft.toml").write_text(f'title = "Draft"\n{word}', encoding="utf-8")
+    shown = cli("energy", "scan.reduce::sum", "--machine", str(tmp_path / "draft.toml"), "--at", "n=8")
+    assert "cannot feed model `roofline`: it has no `bandwidth` (B/s), `peak` (flop/s)\n" in shown.err
+
+
+def test_each_machine_is_compared_with_its_own_cache() -> None:
+    both = ("--machine", "epyc-7763", "--machine", "a100-sxm4-80gb")
+    shown = " ".join(cli("compare", "scan.reduce::sum", "scan.reduce::dot", *both, "--at", "n=8").out.split())
+    for name in ("epyc-7763", "a100-sxm4-80gb"):
+        used = cache_of(machine(name))
+        assert used is not None
+        assert re.search(rf"{name}\S*: Z = {used.Z}, L = {used.L} \(the machine's\)", shown)
+    one = cli("compare", "scan.reduce::sum", "scan.reduce::dot", *both, "--at", "n=8", "--cache", "Z=64,L=8").out
+    assert one.count("Z = 64, L = 8") == 1
 
 
 # Energies by kind of operation

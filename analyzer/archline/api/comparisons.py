@@ -50,7 +50,7 @@ from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
-from archline.energy.results import CacheUsed
+from archline.energy.results import CacheUsed, EnergyResult
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, names
@@ -217,7 +217,7 @@ def comparison(
         found,
         points=points,
         crossovers=tuple(work.crossovers(points)),
-        cache=work.cache,
+        caches=work.caches,
         variable="" if sweep is None else sweep.variable,
         data="; ".join(filter(None, (*work.sources, work.executed))),
         without=without,
@@ -323,7 +323,7 @@ class _Work:
     sweep: Sweep | None
     settings: Settings
     execute: bool
-    cache: CacheUsed | None = None
+    caches: dict[str, CacheUsed] = field(default_factory=dict)
     sources: dict[str, None] = field(default_factory=dict)
     executed: str = ""
     _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
@@ -374,10 +374,15 @@ class _Work:
         result = numeric(
             chosen, self._machine(machine), self.model, own(self._given(size), chosen), self.settings, self._more
         )
-        self.cache = self.cache or result.cache
-        self.sources.setdefault(result.data)
+        self._note(result)
         assert result.estimate is not None
         return result.estimate
+
+    def _note(self, result: EnergyResult) -> None:
+        """Keep what is said of all results together."""
+        if result.cache is not None:
+            self.caches.setdefault(result.machine.name, result.cache)
+        self.sources.setdefault(result.data)
 
     def _machine(self, index: int) -> Machine:
         """The machine; quantities that ratios do not depend on are 1 where it lacks them."""
@@ -448,8 +453,7 @@ class _Work:
                 for index in (i, j):
                     at = unplaced(dict(runs[index].sizes))
                     result = numeric(self.subjects[index], self._machine(machine), self.model, at, plain)
-                    self.cache = self.cache or result.cache
-                    self.sources.setdefault(result.data)
+                    self._note(result)
                     assert result.estimate is not None
                     estimates.append(result.estimate)
                 verdict = judge(estimates[0], estimates[1], self.by)

@@ -65,7 +65,8 @@ class Comparison:
     growth: Mapping[Pair, Mapping[str, Relation]]
     points: tuple[ComparedPoint, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
-    cache: CacheUsed | None = None
+    caches: Mapping[str, CacheUsed] = field(default_factory=dict)
+    """The caches that numbers are of, by machine."""
     assumptions: tuple[str, ...] = ()
     when: tuple[str, ...] = ()
     implied: frozenset[str] = frozenset()

@@ -18,6 +18,9 @@ def claim_hint(metric: str = "energy", algorithm: str = "f") -> str:
 _LOGARITHM = r"(?:log2?|lg|ln)\b"
 _ARGUMENT = r"(\w+|\([^()]*\))"
 
+_AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµμnpf]|[KMGT]i)?(s|J|W|B|Wh)\b")
+"""A number in a claim, and a unit behind it."""
+
 # Patterns are searched in the line without its comment; the first that is found speaks.
 _LINES: tuple[tuple[str, str], ...] = (
     (r"^\s*(//|/\*|--)", "a comment starts with `#`"),
@@ -83,6 +86,8 @@ def line_hint(line: str) -> str | None:
 def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
     """A hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
     before = line[: column - 1]
+    if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
+        return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
     if kind in ("NAME", "INTEGER") and (left_out := _left_out(before, line[column - 1 :])) is not None:
         return left_out
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:

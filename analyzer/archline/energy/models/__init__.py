@@ -36,18 +36,19 @@ def model(name: str) -> Model:
 
 
 def usual_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:
-    """The model of shared memory where none is chosen: the first that all machines can feed; ICE where there is none.
+    """The model of shared memory where none is chosen: the first that all machines can feed.
 
     Levels of caches come first, and are for numbers of one cache `at_sizes` alone. For the energy ICE is next. Its time
     is that of unlimited cores, so that it is the last one where the time decides what is `asked`, such as the power. A
-    model without an energy is taken where no other one can be fed.
+    model without an energy is taken where no other one can be fed, and where none can, that which lacks the least.
     """
     plain = ("roofline", "ice") if asked in ("time", "power", "energy_delay") else ("ice", "roofline")
     of_levels = at_sizes and all(map(has_levels, machines))
     known = map(model, (*(("roofline+levels",) if of_levels else ()), *plain))
     fed = [each for each in known if not any(map(each.missing, machines))]
     whole = [each for each in fed if asked == "time" or not any(each.applied(on).without_energy for on in machines)]
-    return (*whole, *fed, model("ice"))[0]
+    least = min(map(model, ("ice", "roofline")), key=lambda each: sum(len(each.missing(on)) for on in machines))
+    return (*whole, *fed, least)[0]
 
 
 def has_levels(machine: Machine) -> bool:

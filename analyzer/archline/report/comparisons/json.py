@@ -21,6 +21,7 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
         {"algorithms": list(pair), "growth": {name: _relation(each, certificates) for name, each in relations.items()}}
         for pair, relations in found.growth.items()
     ]
+    used = list(dict.fromkeys(found.caches.values()))
     document = {
         "version": VERSION,
         "algorithms": list(found.algorithms),
@@ -36,7 +37,8 @@ def render(found: Comparison, width: int, *, certificates: bool = False, growth:
             }
             for each in found.crossovers
         ],
-        "cache": cache(found.cache),
+        "cache": cache(used[0] if len(used) == 1 else None),
+        "caches": {name: cache(each) for name, each in found.caches.items()},
         "assumptions": list(found.assumptions),
         "growth_when": list(found.when),
         "convention": found.model.convention,

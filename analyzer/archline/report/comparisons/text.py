@@ -49,7 +49,7 @@ def heading(found: Comparison) -> str:
     on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
     model = "" if found.by == "bytes" else f"model {found.model.name}"
     what = ", ".join(filter(None, (subject, model, on)))
-    return "; ".join(filter(None, (what, shown.cache_text(found.cache))))
+    return "; ".join(filter(None, (what, shown.caches_text(found.caches))))
 
 
 def _several(found: Comparison) -> tuple[bool, bool, bool]:

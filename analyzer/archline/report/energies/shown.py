@@ -71,6 +71,13 @@ def cache_text(cache: CacheUsed | None) -> str:
     return f"Z = {cache.words}, L = {cache.line}{policy}{cache.origin and f' ({cache.origin})'}"
 
 
+def caches_text(caches: Mapping[str, CacheUsed]) -> str:
+    """The cache of all machines, or that of each."""
+    texts = {machine: cache_text(each) for machine, each in caches.items()}
+    same = len(set(texts.values())) < 2
+    return "; ".join(dict.fromkeys(text if same else f"{machine}: {text}" for machine, text in texts.items()))
+
+
 def heading(result: EnergyResult) -> str:
     """Algorithm, machine, model, sizes and cache."""
     on = f"{result.algorithm} on {machine_text(result.machine)}, model {result.model.name}"

@@ -14,7 +14,7 @@ from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.energy.optimise.constraints import UNITS
 from archline.records import record
-from archline.report.energies.shown import cache_text, ratio_text, sizes_text
+from archline.report.energies.shown import caches_text, ratio_text, sizes_text
 from archline.report.pictures import Cell, PictureView
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def view(found: Comparison) -> Lines | Bars:
     sizes = {tuple(each.at.items()) for each in found.points}
     swept = found.variable.split("=") if len(sizes) > 1 else []
     at = sizes_text({name: size for name, size in first.at.items() if name not in swept})
-    notes: tuple[str, ...] = ("; ".join(filter(None, (at, cache_text(found.cache), found.data))), found.model.source)
+    notes: tuple[str, ...] = ("; ".join(filter(None, (at, caches_text(found.caches), found.data))), found.model.source)
     if swept:
         rows = tuple(row for each in found.points for row in _rows(found, each, swept[0]))
         said = "; ".join(_told(each, found, ", ") for each in found.crossovers)

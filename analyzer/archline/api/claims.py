@@ -199,9 +199,8 @@ class ClaimOfCosts:
             sizes = self.sizes()
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
-        order = CostOrder(
-            left, self.claim.relation, right, self.amounts, {**parts, **self.constants}, sizes, self._units()
-        )
+        values = {**parts, **self.constants}
+        order = CostOrder(left, self.claim.relation, right, self.amounts, values, sizes, self._units())
         return self._growth(order, parts) if self.claim.relation in GROWTHS else order.decided()
 
     @cached_property
@@ -400,21 +399,20 @@ class ClaimOfCosts:
     @property
     def _of_machine(self) -> bool:
         """Whether the caches are those of a machine: where one is named, and the claim is of no growth or cache."""
-        named = s.names(self.facts).union(*(dict(each.sizes) for each in costs_in(self.claim)))
-        sides = s.names((self.claim.left, self.claim.right))
-        return self.claim.on is not None and self.claim.relation not in GROWTHS and not {"Z", "L"} & {*named, *sides}
+        sides = s.names((*self.facts, self.claim.left, self.claim.right))
+        named = sides.union(*(dict(each.sizes) for each in costs_in(self.claim)))
+        return self.claim.on is not None and self.claim.relation not in GROWTHS and not {"Z", "L"} & named
 
     def _cache(self) -> Iterator[s.Fact]:
         """The cache that is taken on a machine where a claim names none, as commands do: at sizes the usual one."""
         if self.claim.on is None or not self._of_machine:
             return
         own = cache_of(machine_of(self._beside(self.claim.on.machine)))
-        if own is None and not self.claim.at:
-            return
-        cache, whose = own or DEFAULT_CACHE, ", the machine's" if own is not None else ""
-        self.assumed[f"Z = {cache.Z}, L = {cache.L}{whose}, as the claim names no cache"] = None
-        yield fact(f"Z == {cache.Z}")
-        yield fact(f"L == {cache.L}")
+        if own is not None or self.claim.at:
+            cache, whose = own or DEFAULT_CACHE, ", the machine's" if own is not None else ""
+            self.assumed[f"Z = {cache.Z}, L = {cache.L}{whose}, as the claim names no cache"] = None
+            yield fact(f"Z == {cache.Z}")
+            yield fact(f"L == {cache.L}")
 
 
 def _unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:

@@ -50,7 +50,7 @@ from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
-from archline.energy.results import CacheUsed, EnergyResult
+from archline.energy.results import CacheUsed
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, names
@@ -172,12 +172,8 @@ def comparison(
     _check(subjects, machines, given_by, at, sweep, settings)
     check_facts(where, subjects)
     sized = at is not None or sweep is not None or settings.matrix is not None
-    model = given_model or _model_of(
-        subjects,
-        machines,
-        sized and settings.takes_levels({**(at or {}), **dict.fromkeys(sweep.names if sweep else ())}),
-        given_by,
-    )
+    levels = sized and settings.takes_levels({*(at or ()), *(sweep.names if sweep else ())})
+    model = given_model or _model_of(subjects, machines, levels, given_by)
     without = "" if given_by else _without_energy(subjects, machines, model)
     by = given_by or ("time" if without else "energy")
     names = _names(subjects)
@@ -204,7 +200,7 @@ def comparison(
         processors=dict(processors_by_name(names, subjects)),
         shorten=any(each.shorten for each in known),
     )
-    if not machines or (at is None and sweep is None and settings.matrix is None):
+    if not (machines and sized):
         return found
     given = dict(at or {})
     tied = () if sweep is None else sweep.names
@@ -240,10 +236,10 @@ def _check(
         raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
 
 
-def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], sized: bool, by: str | None) -> Model:
+def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
     """The model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411) for two."""
     several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid] or subjects[:1]
-    usual = usual_model(machines, at_sizes=sized, asked=by or "energy")
+    usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
     models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")
@@ -361,7 +357,8 @@ class _Work:
         key = (index, machine, size)
         if key not in self._known:
             try:
-                self._known[key] = self._numeric(index, machine, size)
+                at = own(self._given(size), self.subjects[index])
+                self._known[key] = self._numeric(index, machine, at, self.settings)
             except ArchlineError as problem:
                 # Facts of the sizes may fail at some points of a sweep; whatever else is wrong is so at all of them.
                 if self.sweep is None or not {each.rule for each in problem.diagnostics} <= SKIPPED:
@@ -369,20 +366,13 @@ class _Work:
                 self._known[key] = problem
         return self._known[key]
 
-    def _numeric(self, index: int, machine: int, size: int) -> Estimate:
-        chosen = self.subjects[index]
-        result = numeric(
-            chosen, self._machine(machine), self.model, own(self._given(size), chosen), self.settings, self._more
-        )
-        self._note(result)
+    def _numeric(self, index: int, machine: int, at: Given, settings: Settings) -> Estimate:
+        result = numeric(self.subjects[index], self._machine(machine), self.model, at, settings, self._more)
         assert result.estimate is not None
-        return result.estimate
-
-    def _note(self, result: EnergyResult) -> None:
-        """Keep what is said of all results together."""
         if result.cache is not None:
             self.caches.setdefault(result.machine.name, result.cache)
         self.sources.setdefault(result.data)
+        return result.estimate
 
     def _machine(self, index: int) -> Machine:
         """The machine; quantities that ratios do not depend on are 1 where it lacks them."""
@@ -449,13 +439,7 @@ class _Work:
                     raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
                 runs.append(each.run(own(self.at, each), self._settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
-                estimates = []
-                for index in (i, j):
-                    at = unplaced(dict(runs[index].sizes))
-                    result = numeric(self.subjects[index], self._machine(machine), self.model, at, plain)
-                    self._note(result)
-                    assert result.estimate is not None
-                    estimates.append(result.estimate)
+                estimates = [self._numeric(each, machine, unplaced(dict(runs[each].sizes)), plain) for each in (i, j)]
                 verdict = judge(estimates[0], estimates[1], self.by)
                 if verdict.verdict == OPEN:
                     data = str(self.settings.matrix)

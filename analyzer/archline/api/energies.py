@@ -237,7 +237,7 @@ def energies(
                 else numeric(each, machine, chosen, own(point, each), settings)
             )
             if model is None and chosen.name.startswith("roofline") and not isinstance(each, FormulaSubject):
-                why = "has levels of caches" if chosen.levels or "+" in chosen.name else "cannot feed ice"
+                why = "has levels of caches" if "+" in chosen.name else "cannot feed ice"
                 note = f"no model is chosen, and the machine {why}: {chosen.name} is taken"
                 result = replace(result, notes=(note, *result.notes))
             found.append(Energy(result, each))

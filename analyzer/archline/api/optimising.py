@@ -138,9 +138,8 @@ def optimise(
             rules.OPTIONS_CLASH, "either sizes and quantities vary, or quantities are halved", hint="give --over"
         )
     names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
-    task = _Task(
-        chosen, base.with_parameters(given), model, sizes, settings, varied, frozenset(integer), names, minimise
-    )
+    on = base.with_parameters(given)
+    task = _Task(chosen, on, model, sizes, settings, varied, frozenset(integer), names, minimise)
     return Optimised(task.solved(minimise, texts, where, bound == "upper"))
 
 

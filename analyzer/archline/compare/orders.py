@@ -71,7 +71,7 @@ _Case = tuple[Facts, dict[str, _Ends]]
 
 @record(eq=False)
 class CostOrder:
-    """`left relation right`, two formulas of amounts and of `parts`: expressions in sizes, and numbers."""
+    """`left relation right`, two formulas of amounts and of `parts`, expressions and numbers, in `units` if known."""
 
     left: s.Expr
     relation: str
@@ -80,7 +80,6 @@ class CostOrder:
     parts: Mapping[str, s.Expr | Fraction]
     sizes: Sizes
     units: tuple[str, str] = ("", "")
-    """What the values of both sides are in, where that is known."""
 
     def decided(self) -> OrderVerdict:
         """The verdict: by the values where the sizes are few, else by bounds at all sizes, refuted by values."""

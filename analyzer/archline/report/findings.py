@@ -61,11 +61,6 @@ class Finding:
         return self.place.line or None
 
     @property
-    def of_entry(self) -> tuple[str, str]:
-        """Code and level, as `OF_ENTRIES` has them of those that are about no claim."""
-        return self.code, self.level
-
-    @property
     def about(self) -> tuple[str, ...]:
         """What an entry of a baseline that takes it over has in common with it."""
         return self.code, self.path, self.algorithm, self.claim

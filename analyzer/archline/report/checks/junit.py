@@ -19,7 +19,7 @@ def render(report: CheckReport, width: int) -> str:
     """A suite for each target, and one for what cannot be checked."""
     root = _element("testsuites", name="archline check")
     root.extend(_suite(report, view) for view in report.targets)
-    entries = [_case(each, "failure") for each in report.failing if each.of_entry in OF_ENTRIES]
+    entries = [_case(each, "failure") for each in report.failing if (each.code, each.level) in OF_ENTRIES]
     refused = [_case(each, "error") for each in report.findings if each.level == ERROR and each.code not in RULES]
     for name, cases in (("baseline and comments", entries), ("cannot be checked", refused)):
         if cases:

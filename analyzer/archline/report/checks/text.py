@@ -36,10 +36,10 @@ def render(report: CheckReport, width: int) -> str:
     if many and not report.quiet:
         held = [line for view in report.targets for line in _held(view)]
         lines += [*held, ""] if len(held) <= MANY else []
-    entries = [each for each in report.findings if each.of_entry in OF_ENTRIES]
+    entries = [each for each in report.findings if (each.code, each.level) in OF_ENTRIES]
     for each in entries:
         lines += wrap(f"{each.place}: {each.level}: {each.message}  [{each.code}]", width, "    ")
-    counts = Counter(each.of_entry for each in entries)
+    counts = Counter((each.code, each.level) for each in entries)
     said = [tally(report.all) or "nothing is ensured"]
     if ignored := len(report.ignored):
         said.append(f"{ignored} of the findings {'is' if ignored == 1 else 'are'} ignored")

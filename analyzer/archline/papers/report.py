@@ -116,7 +116,7 @@ def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterat
 def _row(found: Finding, width: int, explain: bool, whole: bool) -> Iterator[str]:
     row = found.row
     about = f"{row.place} {row.subject}:" if row.subject else row.place
-    line = f"{about}  {found.reason or row.printed}{' [within rounding]' if found.within_rounding else ''}"
+    line = f"{about}  {'within rounding: ' if found.within_rounding else ''}{found.reason or row.printed}"
     cut = not (explain or whole) and len(line) > width - 4
     yield from (f"    {each}" for each in ([f"{line[: width - 7]}..."] if cut else wrap(line, width - 4)))
     if not explain:

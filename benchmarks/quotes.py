@@ -83,9 +83,16 @@ def missing(quote: str, text: str) -> tuple[float, str] | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="the folder of the texts, each a .txt file")
     parser.add_argument("papers", nargs="*", default=sorted(path.stem for path in (ROOT / "papers").glob("*.toml")))
+    parser.add_argument("--smallest", action="store_true", help="one short text of its own, to see that all of it runs")
     options = parser.parse_args()
+    if options.smallest:
+        assert missing("E = W ... (1)", plain("E = W + Q (1)")) is None
+        assert missing("E = W (2)", plain("E = W + Q (1)")) is not None
+        return 0
+    if options.folder is None:
+        parser.error("the folder of the texts is missing")
     texts = [plain(path.read_text(encoding="utf-8")) for path in sorted(options.folder.glob("*.txt"))]
     absent = 0
     for name in options.papers:

@@ -97,4 +97,7 @@ def answers(estimate: Estimate) -> dict[str, Interval | None]:
 
 def inputs_of(chosen: Model) -> tuple[str, ...]:
     """The metrics that a model takes of one processor, and the flops."""
-    return tuple(dict.fromkeys((*chosen.inputs, "flops", *(["L"] if chosen.name == "balance" else []))))
+    more = (
+        ("L",) if chosen.name == "balance" else ("L1_bytes", "L2_bytes", "L3_bytes") if "levels" in chosen.name else ()
+    )
+    return tuple(dict.fromkeys((*chosen.inputs, "flops", *more)))

@@ -183,7 +183,7 @@ class Run:
     @property
     def _other_words(self) -> str:
         """A remark where the words of the machine are not those that `bytes` are of."""
-        word = 8 if self.machine is None else self.machine.values.get("word", 8)
+        word = 8 if self.machine is None or self.cache is None else self.machine.values.get("word", 8)
         return "" if word == 8 else f"; bytes are of words of 8 B, and those of the machine have {word} B"
 
     @property

@@ -7,6 +7,7 @@ from io import BytesIO
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -69,6 +70,22 @@ def panels(figure: Figure, *heights: float) -> list[Axes]:
     return made
 
 
+class _Decades(LogLocator):
+    """Powers of ten, and 2 and 5 times these where an axis has the room."""
+
+    def __init__(self, of: Axis) -> None:
+        super().__init__(10)
+        self._of = of
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """The places from one value to another."""
+        axes = self._of.axes
+        length, text = (axes.bbox.height, 0.3) if self._of is axes.yaxis else (axes.bbox.width, 0.8)
+        decades = np.log10(vmax / vmin) if vmin > 0 else np.inf
+        self.set_params(subs=(1, 2, 5) if 3 * decades * text * axes.figure.dpi <= length else (1,))
+        return super().tick_values(vmin, vmax)
+
+
 def in_unit(axis: Axis, unit: str) -> None:
     """Label the numbers of an axis with the unit and its prefixes: `0.5 mJ`."""
 
@@ -77,7 +94,7 @@ def in_unit(axis: Axis, unit: str) -> None:
         return f"{float(number):g} {prefixed}"
 
     if axis.get_scale() == "log":
-        axis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axis.set_major_locator(_Decades(axis))
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(shown)
 

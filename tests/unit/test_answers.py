@@ -51,7 +51,7 @@ def test_tables_warn_of_times_beyond_the_peak() -> None:
 @pytest.mark.parametrize("by", ["time", "power", "energy_delay", "energy"])
 def test_comparisons_warn_of_times_beyond_the_peak(by: str) -> None:
     most = max(times_peak(name, "gtx-580") for name in (BASIC, CO))
-    arguments = ("compare", BASIC, CO, "--machine", "gtx-580", *SIZES, "--by", by)
+    arguments = ("compare", BASIC, CO, "--machine", "gtx-580", "--model", "ice", *SIZES, "--by", by)
     expected = [] if by == "energy" else [("up to ", f"{float(most):.3g}")]
     assert WARNING.findall(cli(*arguments).out) == expected
     document = json.loads(cli(*arguments, "--format", "json").out)

@@ -275,19 +275,6 @@ def test_claims_take_the_bytes_of_each_level(sheet: str, binds: str, tmp_path: P
     assert [each.outcome for each in loads(text).claims()] == [outcome for _, outcome in claims]
 
 
-def test_power_is_at_least_what_is_constant(tmp_path: Path) -> None:
-    energies = ["eps_flop=10 pJ/flop", "eps_mem=300 pJ/B", "pi0=13 W", "L1_energy=1 pJ/B", "L2_energy=5 pJ/B"]
-    two = of_text(tmp_path, SHEET + SLOW).with_parameters(read_parameters(energies))
-    found = energy(TRIPLE, machine=two, model="roofline+levels", **SIZES)
-    estimate = found.result.estimate
-    assert estimate is not None
-    assert estimate.time is not None
-    assert not estimate.time.exact
-    moved = [each for name, each in estimate.terms.items() if name != "constant"]
-    rest = sum(moved, Interval.of(0)) / estimate.time
-    assert found.power == (rest.lower + 13, rest.upper + 13)
-
-
 def test_runs_by_level_say_what_they_do_not_count(tmp_path: Path) -> None:
     of_text(tmp_path, SHEET)
     base = ("run", TRIPLE, "--at", "n=4,m=4,p=4", "--machine")

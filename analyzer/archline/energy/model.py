@@ -451,21 +451,8 @@ class Estimate:
 
     @property
     def power(self) -> Interval | None:
-        """Average power in W: energy over time; under a cap, that at most, and so under a thermal design power.
-
-        Of energy that is a power times the time it is that power, whatever the time between its bounds.
-        """
-        values = self.machine.values
-        constant = {name: text.removesuffix("*time") for name, text in self.model.energy.items() if "*time" in text}
-        if self.energy is None or self.model.at_most or any("time" in text for text in constant.values()):
-            found = _quotient(self.energy, self.time)
-        else:
-            on = Applied(self.model, self.machine, self.amounts.keys())
-            known = {**on.constants, **self.amounts}
-            powers = [value_of(on.complete(self.model.expanded(text)), known) for text in constant.values()]
-            rest = sum((each for name, each in self.terms.items() if name not in constant), Interval.of(0))
-            found = _quotient(rest, self.time)
-            found = None if found is None else sum(powers, found)
+        """Average power in W: energy over time; under a cap, that at most, and so under a thermal design power."""
+        found, values = _quotient(self.energy, self.time), self.machine.values
         limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
         for limit in (values[name] for name, holds in limits.items() if holds and name in values):
             found = None if found is None else found.smallest(Interval.of(limit))

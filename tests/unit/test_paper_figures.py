@@ -63,6 +63,7 @@ def test_figure_4_has_the_regions_of_the_constraints() -> None:
 
 @pytest.mark.parametrize(("paper", "number"), some(FIGURES, 4))
 def test_figures_are_pictures(paper: str, number: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib (pip install 'archline[plots]')")
     target = tmp_path / "figure.svg"
     ran = cli("papers", paper, "--figure", number, "--out", str(target))
     assert (ran.code, ran.err) == (0, "")

@@ -11,7 +11,7 @@ import pytest
 import archline as al
 from archline.papers.figures import figure
 from archline.papers.recipes import INPUTS
-from archline.papers.rows import read_paper
+from archline.papers.rows import each_of, read_paper
 from archline.resources import resource
 from cli_support import cli
 from effort import EFFORT, long, some
@@ -21,8 +21,8 @@ FIGURES = [
     for path in sorted(resource("papers").glob("*.toml"))
     for table in read_paper(path.stem, INPUTS).figures
     if EFFORT != "quick" or table["kind"] != "ratios"
-    for each in table.get("each", [{}])
-    for number in [{**table, **each}["number"]]
+    for each in each_of(table)
+    for number in [each["number"]]
 ]
 
 

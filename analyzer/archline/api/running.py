@@ -279,7 +279,7 @@ def run(
         hint = f"give them among the sizes: `--at {sizes}`"
         raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
     events = processors is not None
-    # A machine without a cache times the paths through several processors, and says nothing of one.
+    # On one processor a machine says which caches are counted; the paths through several take its times.
     priced = machine is not None and (bool(node.grid) or cache_of(machine) is None)
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
                         compiled=compiled, engine=engine, timeout=timeout, trace=bool(levels),
@@ -311,8 +311,8 @@ def run(
 def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
     """The seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
     if not algorithm.grid:
-        message = f"`{algorithm.name}` runs on one processor; a machine times the paths through several"
-        raise error(rules.OPTIONS_CLASH, message, hint="`archline energy` gives the time of others")
+        message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
+        raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
     on = Applied(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
     on.quantity("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}

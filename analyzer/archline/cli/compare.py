@@ -21,7 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     shared.add_energy_targets(parser, "; two or more")
     shared.add_machines(parser, required=False)
-    shared.add_model(parser, f"that of the formulas, else {shared.USUAL}")
+    shared.add_model(
+        parser, f"that of the formulas, else {shared.USUAL}; --by a time or power takes roofline before ice"
+    )
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from archline.language.source import Source
 
 MODELS = "ice, roofline (+cap, +cache, +levels, +tdp), linear (+overlap) or balance"
-USUAL = "the first of ice, roofline+levels and roofline that the machine can feed"
+USUAL = "the first of roofline+levels, ice and roofline that the machine can feed"
 
 
 def require(parser: argparse.ArgumentParser, *options: str) -> None:
@@ -408,9 +408,6 @@ def executed(subject: Algorithm, options: argparse.Namespace, processors: Proces
             message = f"with `--procs` each processor has one cache, and machine `{machine.name}` has levels"
             raise error(rules.OPTIONS_CLASH, message, hint="give --cache Z=..,L=.. in place of --machine")
         settings = settings.on(machine, levels)
-        if not settings.of_machine and not chosen:
-            message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
-            raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
     # What both kinds of run are told.
     common = {
         "option": "--at",

@@ -22,8 +22,8 @@ from archline.energy.quantities import LEVELS
 from archline.language.diagnostics import error
 from archline.records import record, replace
 
-_IN_WORDS = "*word/(8*byte_per_word)"
-"""`bytes` are those of words of 8 B."""
+IN_WORDS = "*word/(8*byte_per_word)"
+"""`bytes` are of words of 8 B; this factor makes them those of the machine's words."""
 MEMORY = "memory"
 
 
@@ -40,7 +40,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
         message = f"machine `{machine.name}` cannot feed model `{model.name}`: it has no `{missing}` (B)"
         hint = f"its file says so in `[level.{missing[:2]}.quantity.capacity]`; or give --parameter {missing}=32KiB"
         raise error(rules.UNSUITED_MACHINE, message, hint=hint)
-    served = ["accesses*word", *(f"{level}_bytes{_IN_WORDS}" for level in levels[:-1])]
+    served = ["accesses*word", *(f"{level}_bytes{IN_WORDS}" for level in levels[:-1])]
     energy = {level: f"{level}_energy*{each}" for level, each in zip(levels, served, strict=True)}
     times = {level: f"{each}/{level}_bandwidth" for level, each in zip(levels, served, strict=True)}
     first = {"computation": model.sides["computation"]}

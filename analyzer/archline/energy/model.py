@@ -97,13 +97,12 @@ class Model:
     """The levels of caches that its formulas hold."""
     completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
     """What adds the formulas that depend on what a machine has."""
+    at_most: bool = False
+    """Whether the energy is at most what the formulas say, and may be less."""
 
     def on(self, machine: Machine) -> Model:
         """The model with all formulas that it has for a machine. Raises ArchlineError (AL458)."""
         return self if self.completed is None else self.completed(self, machine).checked()
-
-    at_most: bool = False
-    """Whether the energy is at most what the formulas say, and may be less."""
 
     def with_option(self, name: str) -> Model:
         """The model in a variation. Raises ArchlineError (AL459) for one that it does not have."""

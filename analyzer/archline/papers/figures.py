@@ -21,7 +21,7 @@ from archline.language.diagnostics import error
 from archline.language.substitution import substituted
 from archline.papers import forms, rules
 from archline.papers.recipes import INPUTS
-from archline.papers.rows import PrintedRow, both_sides, read_paper, read_row
+from archline.papers.rows import PrintedRow, both_sides, each_of, read_paper, read_row
 from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
@@ -45,9 +45,8 @@ def figure(paper: str, number: str) -> pictures.Picture:
     keys = {kind: (("number", *needs), ("marks", *takes)) for kind, (needs, takes) in KINDS.items()}
     known: list[str] = []
     for place, table in enumerate(read.figures):
-        shared = {key: value for key, value in table.items() if key != "each"}
-        for each in table.get("each", [{}]):
-            row = read_row(read, {**shared, **each}, ("figure", str(place)), keys)
+        for each in each_of(table):
+            row = read_row(read, each, ("figure", str(place)), keys)
             if number in row.listed("number"):
                 return pictures.Picture(_drawn(row))
             known += row.listed("number")

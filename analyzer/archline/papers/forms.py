@@ -176,7 +176,7 @@ def points(names: frozenset[str], own: Point, tries: int = TRIES) -> list[Point]
 
 
 def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
-    """Points, and those along each name from them, so near each other that inequalities that differ are told apart."""
+    """Sample points, and a fine geometric grid through each of them along every name."""
     for point in points(names, own)[:4]:
         yield point
         for name in sorted(names):
@@ -218,7 +218,7 @@ def _terms_that_differ(printed: Any, derived: Any) -> Iterator[str]:
 
 
 def factored(value: Any) -> Any:
-    """A form as a product, as far as it is one."""
+    """A form factored into irreducible factors."""
     import sympy
 
     return sympy.factor(sympy.cancel(sympy.together(sympy.powsimp(value))))

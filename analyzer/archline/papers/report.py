@@ -40,7 +40,7 @@ class Rederived:
         return "\n".join(line for each in self.papers for line in _paper(self, each, width or terminal_width(), True))
 
     def markdown(self) -> str:
-        """As Markdown, what a reader wants beside the papers."""
+        """The findings as a page of Markdown, by paper."""
         return page(self.papers, self.rows)
 
     def __str__(self) -> str:

@@ -224,13 +224,19 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
         try:
-            for each in table.pop("each", [{}]):
-                paper.rows.append(read_row(paper, {**table, **each}, ("row", str(position)), keys))
+            for each in each_of(table):
+                paper.rows.append(read_row(paper, each, ("row", str(position)), keys))
         except ArchlineError as problem:
             problems += problem.diagnostics
     if problems:
         raise ArchlineError(problems)
     return paper
+
+
+def each_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows or figures that a table stands for: one for each of its `each`, with the keys around these."""
+    around = {key: value for key, value in table.items() if key != "each"}
+    return [{**around, **each} for each in table.get("each", [{}])]
 
 
 def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:

@@ -18,7 +18,7 @@ f < 1 + (1 - 1/m)*eps_mem/(eps_hat*I).
 
 from fractions import Fraction
 
-from archline.energy.levels import with_levels
+from archline.energy.levels import IN_WORDS, with_levels
 from archline.energy.model import Figure, Model, Option
 
 _BY_KIND = "eps_add*additions + eps_mul*multiplications + eps_div*divisions + eps_flop*other_flops"
@@ -51,7 +51,7 @@ MODEL = Model(
     },
     letters={"W": "flops", "Q": "traffic"},
     conversions={
-        "traffic": "bytes*word/(8*byte_per_word)",
+        "traffic": f"bytes{IN_WORDS}",
         "bytes": "io*L*8*byte_per_word",
         "tau_flop": "1/peak",
         "tau_mem": "1/bandwidth",

@@ -18,7 +18,7 @@ from typing import Any
 from common import machine, parsed
 
 import archline as al
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
+from archline.growth.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 

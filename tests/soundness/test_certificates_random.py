@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import floor, mp, mpf
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted
 from archline.certificates.bounds import Bounds
 from archline.certificates.check import check
 from archline.certificates.constants import RejectedError
 from archline.certificates.forms import Form, Monomial
+from archline.growth.is_big_o import Proved, Refuted
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts

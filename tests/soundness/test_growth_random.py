@@ -11,8 +11,8 @@ from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from mpmath import mp, mpf
 
-from archline.algebra.asymptotic.counterexample import Divergence
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
+from archline.growth.counterexample import Divergence
+from archline.growth.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 from growth_questions import FACTS, NAMES, questions

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
@@ -27,6 +26,7 @@ from archline.claims.any_order_growth import least
 from archline.claims.optimality import attained
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.growth.is_big_o import Proved, is_O
 from archline.ir.lower import Program as Traced
 from archline.ir.scope import declared
 from archline.language import syntax as s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from archline.algebra.asymptotic.is_big_o import Verdict, is_O
+from archline.growth.is_big_o import Verdict, is_O
 from archline.language.parser import parse_expression, parse_facts
 
 NAMES = ("n", "m", "p")

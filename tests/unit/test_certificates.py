@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.certificates.constants import RejectedError, read
+from archline.growth.is_big_o import Proved, Refuted
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts

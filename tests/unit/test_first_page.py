@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic.leading_terms import leading
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.growth.leading_terms import leading
 from archline.report.costs.forms import cut
 from cli_support import cli
 from effort import drawn, long, some

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, is_O
-from archline.algebra.asymptotic.log_domain import Domain
+from archline.growth.is_big_o import Proved, Refuted, Undecided, is_O
+from archline.growth.log_domain import Domain
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from growth_questions import order_texts

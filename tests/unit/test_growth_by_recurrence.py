@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.asymptotic.is_big_o import proves
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.analysis.analyse import Derivation
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_of_cost import solved_recurrence
 from archline.claims.growth_of_recursion import BySolving
+from archline.growth.is_big_o import proves
+from archline.growth.log_domain import Domain
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sympy
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted
+from archline.growth.is_big_o import Proved, Refuted
 from growth_questions import order_texts
 from test_growth import FAILS, FAR, HOLDS
 

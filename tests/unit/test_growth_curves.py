@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from archline.algebra.asymptotic import counterexample as samples
-from archline.algebra.asymptotic import hardy_field as scales
-from archline.algebra.asymptotic.constants import Constant, OutOfReachError, root
-from archline.algebra.asymptotic.counterexample import Refuter, _constants, _digits, _log2_above, curve_text, scale_text
-from archline.algebra.asymptotic.hardy_field import Curve, along, holds
-from archline.algebra.asymptotic.is_big_o import Refuted
-from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.asymptotic.normal_form import constant
-from archline.algebra.evaluate.balls import digits, exact_text, value_at
+from archline.algebra.reals import Constant, OutOfReachError, root
+from archline.growth import counterexample as samples
+from archline.growth import hardy_field as scales
+from archline.growth.balls import digits, exact_text, value_at
+from archline.growth.counterexample import Refuter, _constants, _digits, _log2_above, curve_text, scale_text
+from archline.growth.hardy_field import Curve, along, holds
+from archline.growth.is_big_o import Refuted
+from archline.growth.log_domain import Domain
+from archline.growth.normal_form import constant
 from archline.language.parser import parse_expression, parse_facts
 from effort import drawn
 from growth_questions import EXPRESSIONS, order_texts

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 import archline as al
-from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.growth.is_big_o import Proved, is_O
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
 from effort import long

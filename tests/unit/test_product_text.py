@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.algebra.evaluate.balls import value_at
 from archline.algebra.product_text import difference_text, multiple_text, power_text, quotient_text
 from archline.claims.growth_candidates import Exponent, Shape, written
+from archline.growth.balls import value_at
 from archline.language.parser import parse_expression
 from archline.numbers import fmpq
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic import solve as checking
 from archline.recurrences.asymptotic.read import parse_recurrence

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sympy
 
-from archline.algebra.asymptotic.is_big_o import Proved
+from archline.growth.is_big_o import Proved
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError

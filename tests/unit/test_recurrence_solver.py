@@ -9,7 +9,7 @@ import pytest
 import sympy
 from flint import arb
 
-from archline.algebra.asymptotic.is_big_o import Proved
+from archline.growth.is_big_o import Proved
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate, value_at

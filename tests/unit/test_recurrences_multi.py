@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archline.algebra.asymptotic.is_big_o import Proved
+from archline.growth.is_big_o import Proved
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.problem import Refused, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence

@@ -11,7 +11,7 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.logspace.compare import Printer, covered, equals, formula_for, prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import (

@@ -8,7 +8,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.asymptotic import rules as growth_rules
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.checks.failures import (
@@ -27,6 +26,7 @@ from archline.api.communication import COST_GRID, Communication
 from archline.api.costs import CostReport
 from archline.api.settings import unplaced
 from archline.execution.results import TIMEOUT
+from archline.growth import rules as growth_rules
 from archline.ir.call_invariants import inherited
 from archline.ir.scope import declared
 from archline.language import model, name_rules

@@ -10,8 +10,6 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from archline.algebra.asymptotic.is_big_o import Proved
-from archline.algebra.asymptotic.simplify import ONE, ZERO
 from archline.algebra.effort import allow
 from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.cost import Cost
@@ -34,6 +32,8 @@ from archline.energy.optimise.constraints import UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.execution.results import Cache
+from archline.growth.is_big_o import Proved
+from archline.growth.simplify import ONE, ZERO
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable

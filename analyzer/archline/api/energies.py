@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
@@ -41,6 +40,7 @@ from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
+from archline.growth.simplify import ONE, reduced
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.format_expressions import format_expression, format_fact

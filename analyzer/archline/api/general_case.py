@@ -6,13 +6,13 @@ leaves 1.
 
 from __future__ import annotations
 
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.by_cases import is_long
+from archline.growth.log_domain import Domain
 from archline.ir.call_invariants import inherited
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import model

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.certificates.check import Checked, check, check_counterexample
+from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
+from archline.growth.log_domain import Domain
 from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from archline.algebra.asymptotic.simplify import ZERO
 from archline.analysis.cost import Cost, Costs
 from archline.api.costs import CostReport
 from archline.claims.any_order_growth import above_one, least, per_line
@@ -16,6 +15,7 @@ from archline.claims.printed_growth import printed_growth
 from archline.energy.growth import Growth
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
+from archline.growth.simplify import ZERO
 from archline.ir.scope import declared
 from archline.language import model
 from archline.language import syntax as s

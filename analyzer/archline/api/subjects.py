@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.asymptotic.simplify import ZERO, is_number, reduced_sum
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.communication.extents import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
@@ -29,6 +27,8 @@ from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
+from archline.growth.log_domain import Domain
+from archline.growth.simplify import ZERO, is_number, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, names

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import floor
 
-from archline.algebra.asymptotic.is_big_o import proves
-from archline.algebra.asymptotic.leading_terms import leading
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.polynomial import Poly
 from archline.algebra.power_sums import PowerProduct, power_sum, product_text
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth
+from archline.growth.is_big_o import proves
+from archline.growth.leading_terms import leading
+from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module

@@ -10,7 +10,6 @@ from functools import partial
 from itertools import pairwise, takewhile
 
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
 from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.expand import as_fractions
@@ -42,6 +41,7 @@ from archline.claims.growth_of_cost import Growth, follows, growth, solved_recur
 from archline.claims.growth_of_recursion import Piece
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
+from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.indicators import excluded
 from archline.ir.layout import LINE, ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact

@@ -9,10 +9,6 @@ from typing import Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic import rules
-from archline.algebra.asymptotic.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
-from archline.algebra.asymptotic.is_big_o import Verdict as Answer
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.division import divide_exactly
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
@@ -25,6 +21,10 @@ from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.claims.verdict import TOO_LONG
+from archline.growth import rules
+from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
+from archline.growth.is_big_o import Verdict as Answer
+from archline.growth.log_domain import Domain
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s

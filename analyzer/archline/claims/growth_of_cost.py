@@ -8,8 +8,6 @@ from functools import reduce
 from itertools import islice, product, takewhile
 from typing import Literal
 
-from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.asymptotic.simplify import holds
 from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import OutOfBudgetError, search
 from archline.algebra.evaluate.exact import evaluate
@@ -35,6 +33,8 @@ from archline.claims.growth import (
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
 from archline.claims.growth_cases import GrowthCase, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
+from archline.growth.log_domain import Domain
+from archline.growth.simplify import holds
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

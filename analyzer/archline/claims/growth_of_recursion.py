@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.reals import OutOfReachError
 from archline.claims.verdict import TOO_LONG
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

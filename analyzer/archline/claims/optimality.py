@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from archline.algebra.asymptotic.is_big_o import proves
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO
@@ -26,6 +24,8 @@ from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least, per_line, power_of_words
 from archline.claims.growth import at_most, facts_of, in_any_cache
 from archline.claims.growth_of_cost import TALL, growth_of
+from archline.growth.is_big_o import proves
+from archline.growth.log_domain import Domain
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, is_O
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least
+from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.scope import declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

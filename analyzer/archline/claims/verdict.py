@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from archline.algebra.asymptotic.is_big_o import Proved
 from archline.analysis.checks.guards import Guarded
+from archline.growth.is_big_o import Proved
 from archline.language import syntax as s
 from archline.records import record
 

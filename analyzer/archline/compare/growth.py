@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Verdict, is_O
-from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.asymptotic.simplify import is_number, quotient
 from archline.claims.growth import counterexample
 from archline.claims.verdict import Outcome
 from archline.energy.growth import Growth
+from archline.growth.is_big_o import Proved, Refuted, Verdict, is_O
+from archline.growth.log_domain import Domain
+from archline.growth.simplify import is_number, quotient
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_fact

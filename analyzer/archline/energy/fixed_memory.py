@@ -11,9 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
-from archline.algebra.asymptotic.is_big_o import Proved, is_O
-from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.asymptotic.simplify import (
+from archline.energy.formulas import FormulaBounds, bounds_of, names_in
+from archline.energy.model import Applied
+from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.growth.is_big_o import Proved, is_O
+from archline.growth.log_domain import Domain
+from archline.growth.simplify import (
     ONE,
     ZERO,
     Powers,
@@ -23,9 +26,6 @@ from archline.algebra.asymptotic.simplify import (
     reduced,
     reduced_sum,
 )
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in
-from archline.energy.model import Applied
-from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from archline.algebra.asymptotic.log_domain import Domain
-from archline.algebra.asymptotic.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.growth.log_domain import Domain
+from archline.growth.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.algebra.asymptotic.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.algebra.product_text import power_text, quotient_text
 from archline.certificates.check import Checked
+from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.records import record
 from archline.report.json import VERSION
 from archline.report.layout import indented, table, wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.printer import format_expression

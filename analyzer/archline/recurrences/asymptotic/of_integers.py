@@ -22,11 +22,11 @@ from fractions import Fraction
 from functools import cached_property, reduce
 
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic.constants import OutOfReachError
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.prove.residues import never_negative
+from archline.algebra.reals import OutOfReachError
 from archline.language import syntax as s
 from archline.language.source import Source, Span
 from archline.language.substitution import defined_sizes, substituted

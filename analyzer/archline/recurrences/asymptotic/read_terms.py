@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq

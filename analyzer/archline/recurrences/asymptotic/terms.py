@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 
-from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.algebra.reals import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq
 from archline.records import field, record, replace
 from archline.recurrences.asymptotic.arithmetic import EXACT, NoValueError, exact_root

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import reduce
 
-from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.algebra.reals import OutOfReachError, sign_of
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum, WeightedCall, check_terms

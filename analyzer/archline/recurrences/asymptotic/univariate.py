@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
 
-from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.algebra.reals import OutOfReachError, sign_of
 from archline.numbers import arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of

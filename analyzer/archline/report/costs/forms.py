@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from archline.algebra.asymptotic.leading_terms import CACHE, leading
 from archline.algebra.atoms import Floor
 from archline.algebra.polynomial import Poly
+from archline.growth.leading_terms import CACHE, leading
 
 FULL = 44
 """Characters of a form that is shown in full."""

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from archline.algebra.asymptotic.leading_terms import grown
-from archline.algebra.asymptotic.simplify import quotient
 from archline.algebra.polynomial import Poly
 from archline.claims.optimality import Attained
+from archline.growth.leading_terms import grown
+from archline.growth.simplify import quotient
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.records import record, replace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from archline.algebra.asymptotic.simplify import ONE, reduced
 from archline.energy.formulas import parsed
 from archline.energy.intervals import Interval
 from archline.energy.levels import by_level
@@ -12,6 +11,7 @@ from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicMetric
 from archline.energy.units import format_binary
+from archline.growth.simplify import ONE, reduced
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.language.substitution import substituted

@@ -14,7 +14,6 @@ from functools import reduce
 from math import inf
 
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
@@ -32,6 +31,7 @@ from archline.analysis.cache.recursive.evaluate import (
 from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cache.recursive.square_root import Rooted
 from archline.analysis.cost import FEW_LINES
+from archline.growth.is_big_o import Proved, is_O
 from archline.ir.constraints import wanted
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS

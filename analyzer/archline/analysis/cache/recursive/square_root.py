@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from archline.algebra import atoms as a
-from archline.algebra.asymptotic.is_big_o import Proved, is_O
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import real
 from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Repeated, StraightLinePart, all_parts
+from archline.growth.is_big_o import Proved, is_O
 from archline.ir.tree import Recursion
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts

@@ -14,7 +14,7 @@ from functools import cache, lru_cache, reduce
 from math import log2
 from typing import TypeAlias, Union
 
-from archline.algebra.asymptotic.constants import OutOfReachError, sign_of
+from archline.algebra.reals import OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, primes
 from archline.records import record
 

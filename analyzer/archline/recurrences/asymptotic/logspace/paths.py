@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.asymptotic.logspace.compare import prune, simplified

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import fsum, inf, isfinite, log, log2
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_fact
 from archline.records import record

@@ -13,7 +13,7 @@ from itertools import product
 from math import log2
 from typing import TypeAlias
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.ir.scope import OPPOSITE
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression, format_fact

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TypeAlias
 
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.language import syntax as s
 from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from archline.algebra.asymptotic.constants import ZERO, Constant, exactly
-from archline.algebra.asymptotic.counterexample import Divergence, Refuter
-from archline.algebra.asymptotic.direction_lp import (
+from archline.algebra.reals import ZERO, Constant, exactly
+from archline.growth.counterexample import Divergence, Refuter
+from archline.growth.direction_lp import (
     ENCLOSURE_BITS,
     Cone,
     Direction,
@@ -24,9 +24,9 @@ from archline.algebra.asymptotic.direction_lp import (
     at_a_glance,
     solve,
 )
-from archline.algebra.asymptotic.log_domain import Alternatives, Domain
-from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
-from archline.algebra.asymptotic.tropical import Clause, GrowthAtom, Monomial
+from archline.growth.log_domain import Alternatives, Domain
+from archline.growth.monomials import ONE as NO_GROWTH
+from archline.growth.monomials import Clause, GrowthAtom, Monomial
 from archline.numbers import fmpq
 from archline.records import record
 

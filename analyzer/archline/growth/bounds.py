@@ -6,11 +6,11 @@ a `DifferenceStep`, which a certificate shows.
 
 from __future__ import annotations
 
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic import rules
-from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound, Share, shifted
-from archline.algebra.asymptotic.tropical import (
+from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.growth import normal_form as e
+from archline.growth import rules
+from archline.growth.dominance_differences import Absorption, DominanceBound, Share, shifted
+from archline.growth.monomials import (
     ONE,
     Lattice,
     Monomial,

@@ -14,17 +14,15 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TypeAlias
 
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic import rules
-from archline.algebra.asymptotic.bounds import DifferenceStep, Envelope, Reader
-from archline.algebra.asymptotic.constants import Constant, OutOfReachError
-from archline.algebra.asymptotic.counterexample import Divergence, Point, Refuter, counterexample
-from archline.algebra.asymptotic.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
-from archline.algebra.asymptotic.dominance_differences import DominanceBound, Share
-from archline.algebra.asymptotic.log_domain import Domain, names_of
-from archline.algebra.asymptotic.normal_form import exponents
-from archline.algebra.asymptotic.prove import SLOW, Search, Tree, bounds_logs
-from archline.algebra.asymptotic.tropical import (
+from archline.algebra.reals import Constant, OutOfReachError
+from archline.growth import normal_form as e
+from archline.growth import rules
+from archline.growth.bounds import DifferenceStep, Envelope, Reader
+from archline.growth.counterexample import Divergence, Point, Refuter, counterexample
+from archline.growth.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
+from archline.growth.dominance_differences import DominanceBound, Share
+from archline.growth.log_domain import Domain, names_of
+from archline.growth.monomials import (
     ONE,
     Clause,
     Lattice,
@@ -33,6 +31,8 @@ from archline.algebra.asymptotic.tropical import (
     product,
     smallest_of_largest,
 )
+from archline.growth.normal_form import exponents
+from archline.growth.prove import SLOW, Search, Tree, bounds_logs
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression, format_fact

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic.constants import OutOfReachError
+from archline.algebra.reals import OutOfReachError
+from archline.growth import normal_form as e
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq
 

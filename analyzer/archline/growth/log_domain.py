@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic import rules
-from archline.algebra.asymptotic.bounds import Reader
-from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.asymptotic.direction_lp import Cone, Inequality
-from archline.algebra.asymptotic.dominance_differences import Absorption, DominanceBound
-from archline.algebra.asymptotic.tropical import Lattice, largest_of_smallest, size, smallest_of_largest
+from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.growth import normal_form as e
+from archline.growth import rules
+from archline.growth.bounds import Reader
+from archline.growth.direction_lp import Cone, Inequality
+from archline.growth.dominance_differences import Absorption, DominanceBound
+from archline.growth.monomials import Lattice, largest_of_smallest, size, smallest_of_largest
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.source import Source, Span

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from archline.algebra.asymptotic import rules
-from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
+from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.growth import rules
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.format_expressions import format_expression

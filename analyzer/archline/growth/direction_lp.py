@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
-from archline.algebra.asymptotic.tropical import ONE as NO_GROWTH
-from archline.algebra.asymptotic.tropical import GrowthAtom, Monomial
 from archline.algebra.lp.exact import Optimum, maximise
+from archline.algebra.reals import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
+from archline.growth.monomials import ONE as NO_GROWTH
+from archline.growth.monomials import GrowthAtom, Monomial
 from archline.numbers import ctx, fmpq, fmpz
 from archline.records import field, record
 

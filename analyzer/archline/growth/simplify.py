@@ -7,9 +7,9 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
-from archline.algebra.asymptotic.is_big_o import proves
-from archline.algebra.asymptotic.log_domain import Domain
 from archline.algebra.product_text import power_text, quotient_text
+from archline.growth.is_big_o import proves
+from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_expressions import format_expression

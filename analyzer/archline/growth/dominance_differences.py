@@ -14,9 +14,9 @@ from functools import cached_property
 from math import comb
 from typing import TypeAlias
 
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic.constants import ONE, UNITY, ZERO, Constant, OutOfReachError, exactly
 from archline.algebra.lp.exact import Optimum, maximise
+from archline.algebra.reals import ONE, UNITY, ZERO, Constant, OutOfReachError, exactly
+from archline.growth import normal_form as e
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
 from archline.records import field, record

@@ -10,17 +10,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from archline.algebra.asymptotic import hardy_field
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic.constants import UNITY, Constant, OutOfReachError
-from archline.algebra.asymptotic.dominance_differences import DominanceBound
-from archline.algebra.asymptotic.hardy_field import Curve, Scale, along, holds
-from archline.algebra.asymptotic.log_domain import CACHE_NAMES, Domain
-from archline.algebra.asymptotic.tropical import GrowthAtom
 from archline.algebra.effort import late
-from archline.algebra.evaluate.balls import digits, exact_text, value_at
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.product_text import quotient_text
+from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.growth import hardy_field
+from archline.growth import normal_form as e
+from archline.growth.balls import digits, exact_text, value_at
+from archline.growth.dominance_differences import DominanceBound
+from archline.growth.hardy_field import Curve, Scale, along, holds
+from archline.growth.log_domain import CACHE_NAMES, Domain
+from archline.growth.monomials import GrowthAtom
 from archline.language import evaluate
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq

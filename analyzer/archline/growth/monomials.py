@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Literal, TypeAlias
 
-from archline.algebra.asymptotic.constants import UNITY, ZERO, Constant, OutOfReachError
 from archline.algebra.product_text import power_text, quotient_text
+from archline.algebra.reals import UNITY, ZERO, Constant, OutOfReachError
 from archline.numbers import fmpq
 from archline.records import record
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
 from typing import TypeAlias
 
-from archline.algebra.asymptotic import normal_form as e
-from archline.algebra.asymptotic.constants import NOTHING, ONE, UNITY, Constant, OutOfReachError
+from archline.algebra.reals import NOTHING, ONE, UNITY, Constant, OutOfReachError
+from archline.growth import normal_form as e
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq
 from archline.records import record

@@ -33,9 +33,9 @@ from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
+from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
-from archline.language.evaluate import holds
 from archline.language.loader import load_path
 
 SIZES = (40, 41, 32, 36)

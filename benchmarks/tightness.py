@@ -30,9 +30,9 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost
 from archline.cli.main import collect_seldom
+from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
-from archline.language.evaluate import holds
 from archline.language.loader import load_path, load_text
 from archline.language.model import Module
 

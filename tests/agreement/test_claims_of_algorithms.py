@@ -12,13 +12,13 @@ import pytest
 import archline as al
 from archline.api.claims import claims
 from archline.execution.results import Cache
+from archline.expr.tree import rewritten
+from archline.expr.values import Enclosure, evaluate, evaluate_static, holds
 from archline.language import syntax as s
 from archline.language.checking.contracts import costs_in
 from archline.language.diagnostics import ArchlineError
-from archline.language.evaluate import Enclosure, evaluate, evaluate_static, holds
 from archline.language.loader import load_text
 from archline.language.metrics import METRICS
-from archline.language.substitution import rewritten
 from archline.report.view import Contract
 from effort import drawn, some
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 import archline as al
 from archline.execution.results import Run
+from archline.expr.values import evaluate, holds
 from archline.language import syntax as s
-from archline.language.evaluate import evaluate, holds
 from effort import drawn
 
 LIBRARY = al.load("distributed.collectives")

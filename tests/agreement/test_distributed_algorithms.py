@@ -10,9 +10,9 @@ import pytest
 
 import archline as al
 from archline.execution.results import Counts
+from archline.expr.values import Enclosure, evaluate, holds
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
-from archline.language.evaluate import Enclosure, evaluate, holds
 from archline.language.loader import load_target
 from distributed_cases import FAMILIES, Example, Point
 from distributed_counts import COUNTS, lg

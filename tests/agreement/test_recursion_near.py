@@ -14,7 +14,7 @@ import pytest
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.cost import Cost
-from archline.language.evaluate import holds
+from archline.expr.values import holds
 from stdlib_cases import derived, load
 from stdlib_recursive_cases import RECURSIVE
 

@@ -15,7 +15,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.claims.decide import decide
 from archline.claims.growth_of_cost import growth
 from archline.execution.run import execute
-from archline.language.evaluate import evaluate_static
+from archline.expr.values import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.language.parser import parse_expression

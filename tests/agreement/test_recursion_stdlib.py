@@ -10,7 +10,7 @@ import pytest
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.claims.decide import decide
-from archline.language.evaluate import holds
+from archline.expr.values import holds
 from recursive_programs.agreement import outside, value_or_none
 from stdlib_cases import derived, load
 from stdlib_recursive_cases import RECURSIVE

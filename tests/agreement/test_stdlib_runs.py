@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.expr.values import holds
 from archline.language import syntax as s
-from archline.language.evaluate import holds
 from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import CASES, Ran, derived, execute_case, load

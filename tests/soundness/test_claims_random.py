@@ -12,8 +12,8 @@ from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts, claims
 from archline.compare.orders import CostOrder, apart
 from archline.energy.formulas import value_of
 from archline.energy.intervals import Interval, UndefinedError
+from archline.expr.values import evaluate
 from archline.language import syntax as s
-from archline.language.evaluate import evaluate
 from archline.language.loader import load_text
 from claimed_programs import PROGRAM
 from effort import drawn

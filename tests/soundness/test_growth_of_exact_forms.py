@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
-from archline.language.evaluate import Enclosure, holds
-from archline.language.evaluate import evaluate as value_of
+from archline.expr.values import Enclosure, holds
+from archline.expr.values import evaluate as value_of
 from archline.language.parser import parse_expression, parse_facts
 from archline.report.view import NO_THETA
 from effort import drawn

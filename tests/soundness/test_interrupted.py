@@ -21,7 +21,7 @@ from archline.claims.decide import decide
 from archline.execution.cache import optimal
 from archline.execution.data import generate
 from archline.execution.run import execute
-from archline.language.format_expressions import format_expression
+from archline.expr.text import format_expression
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
 from effort import drawn, some

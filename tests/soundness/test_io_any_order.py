@@ -26,12 +26,12 @@ from archline.claims.any_order_growth import least
 from archline.claims.optimality import attained
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.expr.values import Enclosure, holds
+from archline.expr.values import evaluate as value_of
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.lower import Program as Traced
 from archline.ir.scope import declared
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, holds
-from archline.language.evaluate import evaluate as value_of
 from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from archline.expr.text import format_expression, format_fact
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression, format_fact
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
+from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.parser import chunks, parse_program
-from archline.language.source import Source
 from archline.resources import resource
 
 WORD = re.compile(r'"[^"\n]*"|#.*|\b[A-Za-z_]\w*\b(?!\()')

@@ -20,9 +20,9 @@ from archline.api.algorithms import Algorithm, loads
 from archline.execution.data import generate
 from archline.execution.results import Counts
 from archline.execution.run import execute
+from archline.expr.values import evaluate as value_at
 from archline.language import syntax
 from archline.language.diagnostics import ArchlineError
-from archline.language.evaluate import evaluate as value_at
 from archline.language.parser import parse_expression
 
 BLOCK = re.compile(r"^```archline(?: (AL\d+))?\n(.*?)^```\n(?=(`(?!`)[^\n]*)?)", re.MULTILINE | re.DOTALL)

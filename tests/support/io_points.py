@@ -22,11 +22,11 @@ from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cost import Cost, ends_at
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.expr.values import evaluate_static
 from archline.ir.factored import UnboundedError
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
-from archline.language.evaluate import evaluate_static
 from archline.language.loader import load_text
 from archline.language.model import Module
 from around_programs import around_program_from_seed

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from archline.analysis import analyse
+from archline.expr.tree import Source
 from archline.language.loader import _Loader
 from archline.language.model import Module
-from archline.language.source import Source
 from archline.resources import resource
 
 KEPT = 64

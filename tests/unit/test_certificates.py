@@ -14,9 +14,9 @@ import pytest
 
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.certificates.constants import RejectedError, read
+from archline.expr.text import format_fact
 from archline.growth.is_big_o import Proved, Refuted
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts
 from cli_support import cli
 from growth_questions import order_texts

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from archline.expr.tree import structure
 from archline.language import call_rules, name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Rule
 from archline.language.loader import load_target, load_text, stdlib_modules
 from archline.language.model import BoundBy, Kind, Module, ViewType
-from archline.language.structure import structure
 from effort import long
 
 DATA = Path(__file__).parents[1] / "data"

@@ -14,9 +14,9 @@ import archline as al
 from archline.algebra.power_sums import power_sum, simplified, sum_text
 from archline.claims.communication_bounds import communication_bounds
 from archline.claims.communication_problems import named_problem, problem_of, tables
+from archline.expr.values import Enclosure, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.evaluate import Enclosure, evaluate
 from archline.language.parser import parse_expression
 from cli_support import cli
 from effort import long

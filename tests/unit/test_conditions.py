@@ -10,9 +10,9 @@ import pytest
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.expr.values import holds
 from archline.ir.constraints import negated, wanted
 from archline.ir.scope import declared
-from archline.language.evaluate import holds
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from effort import drawn

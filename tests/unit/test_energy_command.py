@@ -15,7 +15,7 @@ import pytest
 import archline as al
 from archline.api import running
 from archline.cli.main import main
-from archline.language.evaluate import Enclosure, evaluate
+from archline.expr.values import Enclosure, evaluate
 from archline.language.parser import parse_expression
 from cli_support import cli
 from effort import long

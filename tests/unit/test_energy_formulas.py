@@ -24,11 +24,11 @@ from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.energy.targets import is_formula, read_target
 from archline.energy.units import dimension
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
+from archline.expr.values import Enclosure, evaluate
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, evaluate
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.substitution import substituted
 from energy_support import exact, machines_of, made, positive, refusal, whole_machines
 
 F = Fraction

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.language.evaluate import Enclosure, EvaluationError, evaluate, evaluate_static, holds
+from archline.expr.values import Enclosure, EvaluationError, evaluate, evaluate_static, holds
 from archline.language.parser import parse_expression, parse_facts
 
 sizes = st.integers(min_value=1, max_value=10**9)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import archline as al
+from archline.expr.tree import Source
 from archline.language.builder import INTRINSICS
 from archline.language.parser import parse
-from archline.language.source import Source
 from cli_support import ROOT, cli, process
 from effort import long
 

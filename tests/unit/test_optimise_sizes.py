@@ -23,7 +23,7 @@ from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice
 from archline.energy.optimise.problem import Variable
-from archline.language.evaluate import holds
+from archline.expr.values import holds
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from cli_support import cli

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.language.evaluate import evaluate
+from archline.expr.values import evaluate
 from archline.language.parser import parse_expression
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
 from archline.papers.forms import value_at

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archline.expr.tree import Source, Span
 from archline.language import parser, plain
 from archline.language import syntax as s
 from archline.language.builder import RESERVED
-from archline.language.source import Source, Span
 
 NAMES = st.sampled_from(["n", "m", "x1", "pi", "log2", "max", "stepped", "Z"])
 ATOMS = st.one_of(NAMES, st.integers(0, 999).map(str))

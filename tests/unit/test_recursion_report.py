@@ -14,7 +14,7 @@ import archline as al
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly, rational
 from archline.analysis.cost import Cost
-from archline.language.evaluate import holds
+from archline.expr.values import holds
 from archline.language.parser import parse_expression
 from archline.recurrences.model import Case, Recurrence
 from cli_support import cli

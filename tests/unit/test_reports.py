@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.exact import evaluate as evaluate_polynomial
+from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
-from archline.language.evaluate import evaluate as evaluate_expression
 from archline.language.parser import parse_expression
 from archline.report import json, latex, layout, markdown, text
 from archline.report.numbers import exact, point_text, readable

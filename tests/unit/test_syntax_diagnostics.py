@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from archline.expr.tree import Source
 from archline.language.parser import parse
-from archline.language.source import Source
 
 HEAD = "algorithm f(A: real[n, m], x: inout real[n]):\n"
 INNER = "        x[0] = 1\n"

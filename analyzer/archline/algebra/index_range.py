@@ -9,8 +9,8 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
+from archline.expr.tree import substituted
 from archline.language import syntax as s
-from archline.language.substitution import substituted
 from archline.records import record, replace
 
 

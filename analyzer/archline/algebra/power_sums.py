@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from archline.expr.text import format_expression
+from archline.expr.tree import same
+from archline.expr.values import Enclosure, EvaluationError, evaluate
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, EvaluationError, evaluate
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.structure import same
 from archline.records import field, record
 
 MAX_TERMS = 24

@@ -26,6 +26,8 @@ from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
+from archline.expr.text import format_expression
+from archline.expr.values import holds
 from archline.ir.amounts import Unknown
 from archline.ir.scope import Scope, declared
 from archline.ir.unsupported import UntracedError
@@ -33,8 +35,6 @@ from archline.language import parser
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.evaluate import holds
-from archline.language.format_expressions import format_expression
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.printer import format_fact

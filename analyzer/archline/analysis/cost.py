@@ -14,10 +14,10 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.metrics.derivation import Step
+from archline.expr.tree import Span
 from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE
-from archline.language.source import Span
 from archline.records import field, record, replace
 from archline.recurrences.model import IntegerRecurrence, Recurrence
 

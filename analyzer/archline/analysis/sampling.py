@@ -11,12 +11,12 @@ from itertools import islice, product
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Costs
+from archline.expr.values import EvaluationError as UndefinedError
+from archline.expr.values import evaluate_static, holds
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
-from archline.language.evaluate import EvaluationError as UndefinedError
-from archline.language.evaluate import evaluate_static, holds
 from archline.language.model import Module
 from archline.language.substitution import facts_in_sizes
 from archline.records import record

@@ -12,8 +12,8 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.vectors import Column, Integers, Marks, Sums, Vectors, column
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
+from archline.expr.values import holds
 from archline.language import syntax as s
-from archline.language.evaluate import holds
 from archline.language.metrics import WHOLE
 
 CHUNK = 2**14

@@ -9,9 +9,9 @@ from archline.algebra.polynomial import ZERO
 from archline.api.settings import Given
 from archline.api.subjects import AlgorithmSubject, FormulaSubject, Subject, own
 from archline.energy.growth import Growth
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_facts
 from archline.language.substitution import processors_of
 

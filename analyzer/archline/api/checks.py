@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
 from archline.api import processes
+from archline.expr.text import format_fact
+from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts
-from archline.language.source import Source, is_path
+from archline.language.source import is_path
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
 from archline.report.view import CheckView, Contract, Group, Place, Stop, contract, relative

@@ -32,6 +32,8 @@ from archline.energy.optimise.constraints import UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.execution.results import Cache
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import divisions, rewritten, substituted, substituted_fact
 from archline.growth.is_big_o import Proved
 from archline.growth.simplify import ONE, ZERO
 from archline.ir.scope import declared
@@ -40,21 +42,13 @@ from archline.language.call_graph import reachable
 from archline.language.checking.contracts import costs_in
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.format_statements import format_claim
 from archline.language.loader import load_path
 from archline.language.metrics import OF_CACHE, ON_MACHINE
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.language.source import exists, note_read
-from archline.language.substitution import (
-    divisions,
-    facts_in_sizes,
-    processors_of,
-    rewritten,
-    substituted,
-    substituted_fact,
-)
+from archline.language.substitution import facts_in_sizes, processors_of
 from archline.records import record, replace
 from archline.report.view import Contract, Place
 

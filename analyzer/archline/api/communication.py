@@ -14,10 +14,10 @@ from archline.claims.communication_bounds import CommunicationBounds, Ends, Lowe
 from archline.claims.communication_nearness import Nearness, nearness
 from archline.claims.communication_problems import PROBLEM, SolvedProblem, named_problem, problem_of
 from archline.execution.results import Counts
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import error
-from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.substitution import processors_of
 from archline.records import record

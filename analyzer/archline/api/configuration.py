@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from archline.expr.tree import Source, Span
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
-from archline.language.source import Source, Span, read_source
+from archline.language.source import read_source
 from archline.records import record, replace
 from archline.report.view import relative
 

@@ -24,13 +24,13 @@ from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
 from archline.compare.sizes import Amount, Point, Sizes
 from archline.energy.intervals import Interval
+from archline.expr.text import format_fact
+from archline.expr.tree import Source
+from archline.expr.values import holds
 from archline.ir.scope import NotStaticError, declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.evaluate import holds
-from archline.language.format_expressions import format_fact
 from archline.language.parser import parse_facts, parse_program
-from archline.language.source import Source
 from archline.records import record, replace
 from archline.report.numbers import percent
 

@@ -40,13 +40,13 @@ from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import substituted
 from archline.growth.simplify import ONE, reduced
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.parser import parse_expression
-from archline.language.substitution import substituted
 from archline.records import record, replace
 from archline.report.communication import replicated
 from archline.report.costs.forms import short_growth

@@ -21,10 +21,10 @@ from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE
+from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import OF_CACHE
-from archline.language.substitution import substituted
 
 NAME = s.Name("", span=parsed("n").span)
 LEAST = "least "

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from archline.expr.tree import Source, structure
 from archline.language.parser import parse_program
 from archline.language.printer import format_program
-from archline.language.source import Source
-from archline.language.structure import structure
 
 # Blocks nest up to 320 levels and expressions up to 200; a level takes several calls.
 _RECURSION_LIMIT = 20_000
@@ -26,7 +25,7 @@ def format_source(source: Source) -> str:
     program = parse_program(source)
     formatted = format_program(program)
     again = parse_program(Source(source.path, formatted))
-    if structure(again) != structure(program) or _texts(again.comments) != _texts(program.comments):
+    if structure(again.items) != structure(program.items) or _texts(again.comments) != _texts(program.comments):
         raise FormatError(f"the formatted text of {source.path} has another meaning; the file was left alone")
     return formatted
 

@@ -12,6 +12,7 @@ from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.by_cases import is_long
+from archline.expr.text import format_expression
 from archline.growth.log_domain import Domain
 from archline.ir.call_invariants import inherited
 from archline.ir.scope import NotStaticError, declared, static_value
@@ -19,7 +20,6 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.extra_facts import with_where
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace

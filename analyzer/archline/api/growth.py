@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from archline.certificates.check import Checked, check, check_counterexample
+from archline.expr.text import format_expression, format_fact
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
 from archline.report import growth as report

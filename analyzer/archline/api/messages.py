@@ -18,14 +18,14 @@ from archline.analysis.checks.sizes import extents as extents_of
 from archline.analysis.sampling import Allowed
 from archline.execution import run_rules as rules
 from archline.execution.run import tried
+from archline.expr.text import format_expression
+from archline.expr.tree import Span
+from archline.expr.values import EvaluationError, evaluate_static
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import Diagnostic, counted
-from archline.language.evaluate import EvaluationError, evaluate_static
-from archline.language.format_expressions import format_expression
 from archline.language.model import Module
-from archline.language.source import Span
 from archline.language.substitution import divisions_of_runs
 from archline.records import record, replace
 

@@ -61,14 +61,14 @@ from archline.energy.results import CacheUsed
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
+from archline.expr.tree import Span, defined_sizes, substituted_fact
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.printer import format_fact
-from archline.language.source import Span
-from archline.language.substitution import defined_sizes, facts_in_sizes, processors_of, substituted_fact
+from archline.language.substitution import facts_in_sizes, processors_of
 from archline.records import record, replace
 
 HALVINGS = "halvings "

@@ -20,8 +20,8 @@ from archline.execution.data import generate
 from archline.execution.jit import compiled_available
 from archline.execution.results import Trace
 from archline.execution.run import execute
+from archline.expr.values import holds
 from archline.language.diagnostics import error
-from archline.language.evaluate import holds
 from archline.records import record
 from archline.report import plot_view
 from archline.report.numbers import readable

@@ -26,12 +26,12 @@ from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
+from archline.expr.text import format_expression, format_fact
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import with_where
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.report import scaling as report

@@ -9,17 +9,16 @@ from numbers import Integral
 from typing import TypeAlias
 
 from archline.api import rules
+from archline.expr.text import format_expression
+from archline.expr.tree import Span, defined_sizes
+from archline.expr.values import Enclosure, EvaluationError, evaluate, given_by_facts, holds
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
-from archline.language.evaluate import Enclosure, EvaluationError, evaluate, given_by_facts, holds
-from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
-from archline.language.source import Span
-from archline.language.substitution import defined_sizes
 from archline.records import record
 from archline.report.numbers import readable
 

@@ -365,7 +365,7 @@ class FormulaSubject:
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""
-        from archline.language.format_expressions import format_expression
+        from archline.expr.text import format_expression
 
         text = format_expression(self.target.formulas[metric]) if metric in self.target.formulas else metric
         return SymbolicMetric(metric, "declared", Ends(text, text))
@@ -393,7 +393,7 @@ def own_facts(found: Algorithm, where: str | None) -> str | None:
     """Of comma-separated facts those that an algorithm has the sizes for."""
     if not where:
         return None
-    from archline.language.format_expressions import format_fact
+    from archline.expr.text import format_fact
 
     known = {*found.signature.size_names, *found.signature.indices, "Z", "L", "P", "K"}
     return ", ".join(format_fact(fact) for fact in parse_facts(where, "--where") if s.names(fact) <= known) or None

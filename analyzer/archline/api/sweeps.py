@@ -6,8 +6,8 @@ import re
 
 from archline.api import rules
 from archline.api.settings import Given
+from archline.expr.values import EvaluationError, evaluate
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.parser import parse_expression
 from archline.records import record
 

@@ -11,9 +11,9 @@ from archline.api.subjects import AlgorithmSubject, FormulaSubject, Subject
 from archline.energy.optimise.problem import Variable
 from archline.energy.quantities import QUANTITIES
 from archline.energy.targets import SIZE
+from archline.expr.values import EvaluationError, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
-from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.parser import parse_expression
 from archline.language.printer import format_fact
 from archline.language.substitution import processors_of

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cache, reduce
 from typing import TypeAlias
 
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.numbers import arb, ctx, fmpz
 from archline.records import record

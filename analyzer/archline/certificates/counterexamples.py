@@ -13,8 +13,8 @@ from math import floor
 from typing import Any, TypeAlias
 
 from archline.certificates.constants import RejectedError, at, require
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
 from archline.numbers import arb, ctx, fmpz
 

@@ -7,8 +7,8 @@ from functools import cache, reduce
 from typing import TypeAlias
 
 from archline.certificates.constants import Number, RejectedError, constant, rational, read
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.records import record
 

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from archline.certificates.constants import Number, RejectedError, constant, log2, power, rational
 from archline.certificates.constants import read as constant_text
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import field, record
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Alternative, Cost, Costs
 from archline.changes.rules import NO_BASELINE
+from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_facts
-from archline.language.source import Source, Span
 from archline.records import record, replace
 
 HEADER = "# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`.\n"

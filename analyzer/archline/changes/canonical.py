@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.call_graph import called, reachable
-from archline.language.format_expressions import format_expression
 from archline.language.format_statements import units
 from archline.language.metrics import METRICS
 from archline.language.model import Module

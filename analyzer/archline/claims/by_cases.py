@@ -15,6 +15,7 @@ from archline.algebra.effort import late
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
+from archline.expr.text import format_expression, format_fact
 from archline.ir.call_invariants import inherited
 from archline.ir.indicators import excluded
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all
@@ -22,7 +23,6 @@ from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
 from archline.language.extra_facts import with_where
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.records import record

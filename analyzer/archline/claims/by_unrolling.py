@@ -13,9 +13,9 @@ from archline.algebra import atoms as a
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.expr.tree import defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
-from archline.language.substitution import defined_sizes
 from archline.records import record
 from archline.recurrences.model import Equation, Function, IntegerRecurrence, by_call, calls
 

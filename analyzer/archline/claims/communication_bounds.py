@@ -22,14 +22,14 @@ from functools import cached_property, reduce
 
 from archline.algebra.power_sums import simplified
 from archline.claims.communication_problems import SolvedProblem, Texts
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import substituted, substituted_fact
+from archline.expr.values import Enclosure, EvaluationError, evaluate
+from archline.expr.values import holds as fact_holds
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
-from archline.language.evaluate import Enclosure, EvaluationError, evaluate
-from archline.language.evaluate import holds as fact_holds
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.substitution import substituted, substituted_fact
 from archline.records import record
 
 Ends = tuple[Fraction, Fraction]

@@ -11,6 +11,7 @@ from archline.algebra.power_sums import PowerProduct, power_sum, product_text
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth
+from archline.expr.tree import substituted
 from archline.growth.is_big_o import proves
 from archline.growth.leading_terms import leading
 from archline.growth.log_domain import Domain
@@ -18,7 +19,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.substitution import facts_in_sizes, processors_of, substituted
+from archline.language.substitution import facts_in_sizes, processors_of
 from archline.records import record
 
 FACTORS = ("1", "log2(P)", "P^(1/6)", "P^(1/3)", "sqrt(P)")

@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from archline.claims.published import target_of
+from archline.expr.tree import same, substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule, did_you_mean, error
 from archline.language.parser import parse_expression
-from archline.language.structure import same
-from archline.language.substitution import substituted
 from archline.records import record
 from archline.resources import resource
 

@@ -41,6 +41,11 @@ from archline.claims.growth_of_cost import Growth, follows, growth, solved_recur
 from archline.claims.growth_of_recursion import Piece
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import substituted, substituted_fact
+from archline.expr.values import Enclosure, evaluate_static, holds
+from archline.expr.values import EvaluationError as UndefinedError
+from archline.expr.values import evaluate as evaluate_claim
 from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.indicators import excluded
 from archline.ir.layout import LINE, ONE_LINE
@@ -48,13 +53,9 @@ from archline.ir.scope import NotStaticError, Scope, declared, static_value, wit
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
-from archline.language.evaluate import Enclosure, evaluate_static, holds
-from archline.language.evaluate import EvaluationError as UndefinedError
-from archline.language.evaluate import evaluate as evaluate_claim
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.substitution import facts_in_sizes, processors_of, substituted, substituted_fact
+from archline.language.substitution import facts_in_sizes, processors_of
 from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000

@@ -21,6 +21,7 @@ from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.claims.verdict import TOO_LONG
+from archline.expr.tree import Source, Span
 from archline.growth import rules
 from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
 from archline.growth.is_big_o import Verdict as Answer
@@ -30,7 +31,6 @@ from archline.ir.scope import Scope, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.source import Source, Span
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import bounded_below, growing, uncapped

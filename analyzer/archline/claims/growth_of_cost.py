@@ -33,12 +33,12 @@ from archline.claims.growth import (
 from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
 from archline.claims.growth_cases import GrowthCase, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
+from archline.expr.text import format_fact
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import holds
 from archline.ir.scope import Scope, declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_fact
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes

@@ -8,9 +8,9 @@ from contextlib import suppress
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.reals import OutOfReachError
 from archline.claims.verdict import TOO_LONG
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.records import record, replace
 from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
 from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved

@@ -17,16 +17,16 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
+from archline.expr.values import Enclosure, evaluate
+from archline.expr.values import EvaluationError as UndefinedError
 from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.scope import declared, with_all
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.evaluate import Enclosure, evaluate
-from archline.language.evaluate import EvaluationError as UndefinedError
-from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.parser import parse_expression
-from archline.language.substitution import substituted
 from archline.records import record
 from archline.resources import resource
 

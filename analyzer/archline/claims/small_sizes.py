@@ -14,11 +14,11 @@ from archline.analysis.checks.failures import refusal
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.analysis.sampling import points
 from archline.claims.verdict import Verdict
+from archline.expr.values import Enclosure
+from archline.expr.values import EvaluationError as UndefinedError
+from archline.expr.values import evaluate as evaluate_claim
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure
-from archline.language.evaluate import EvaluationError as UndefinedError
-from archline.language.evaluate import evaluate as evaluate_claim
 
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""

@@ -12,7 +12,7 @@ from archline.language.metrics import DERIVABLE, ON_GRID
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
     from archline.api.settings import Given, Point
-    from archline.language.source import Span
+    from archline.expr.tree import Span
 
 FORMATS = ("text", "json", "latex", "markdown")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from archline.cli import options as shared
 
 if TYPE_CHECKING:
-    from archline.language.source import Source
+    from archline.expr.tree import Source
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from archline.energy.machines import Machine
     from archline.energy.model import Model
     from archline.execution.results import Cache
-    from archline.language.source import Source
+    from archline.expr.tree import Source
 
 MODELS = "ice, roofline (+cap, +cache, +levels, +tdp), linear (+overlap) or balance"
 USUAL = "the first of roofline+levels, ice and roofline that the machine can feed"

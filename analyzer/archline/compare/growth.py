@@ -8,12 +8,12 @@ from typing import Any
 from archline.claims.growth import counterexample
 from archline.claims.verdict import Outcome
 from archline.energy.growth import Growth
+from archline.expr.text import format_fact
 from archline.growth.is_big_o import Proved, Refuted, Verdict, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import is_number, quotient
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_fact
 from archline.records import field, record, replace
 
 LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"

@@ -27,14 +27,14 @@ from archline.claims.verdict import Outcome
 from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
 from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
+from archline.expr.tree import rewritten, substituted_fact
+from archline.expr.values import Enclosure, evaluate, evaluate_static
+from archline.expr.values import EvaluationError as NoValueError
 from archline.ir.indicators import excluded
 from archline.ir.scope import NotStaticError, static_value, with_all
 from archline.ir.scope import never_negative as signs
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, evaluate, evaluate_static
-from archline.language.evaluate import EvaluationError as NoValueError
 from archline.language.parser import parse_expression
-from archline.language.substitution import rewritten, substituted_fact
 from archline.numbers import fmpq
 from archline.records import field, record
 

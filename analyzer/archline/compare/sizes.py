@@ -13,11 +13,11 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
 from archline.analysis.sampling import Allowed, points
 from archline.energy.intervals import Interval
+from archline.expr.text import format_fact
+from archline.expr.values import evaluate_static
 from archline.ir.scope import Scope, declared, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.evaluate import evaluate_static
-from archline.language.format_expressions import format_fact
 from archline.language.loader import load_text
 from archline.language.metrics import WHOLE
 from archline.language.parser import parse_expression

@@ -14,6 +14,8 @@ from functools import reduce
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import (
@@ -28,9 +30,7 @@ from archline.growth.simplify import (
 )
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.substitution import substituted
 from archline.records import record, replace
 
 MEMORY, PROCESSORS = "M", "P"

@@ -12,10 +12,10 @@ from archline.energy import rules
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import NAMES
 from archline.energy.units import NUMBER, Dimension
+from archline.expr.text import format_expression
+from archline.expr.values import EvaluationError, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
-from archline.language.evaluate import EvaluationError, evaluate
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
 from archline.records import record, replace
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.expr.text import format_expression
+from archline.expr.tree import same, substituted
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
-from archline.language.structure import same
-from archline.language.substitution import substituted
 from archline.records import record, replace
 
 

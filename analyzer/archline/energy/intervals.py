@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from archline.energy import rules
 from archline.energy.units import format_si
+from archline.expr.values import MAX_BITS, Enclosure, Value, real_function, real_power
 from archline.language.diagnostics import error
-from archline.language.evaluate import MAX_BITS, Enclosure, Value, real_function, real_power
 from archline.records import record
 
 Number: TypeAlias = int | Fraction

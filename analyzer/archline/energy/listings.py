@@ -8,8 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from archline.energy import rules
+from archline.expr.tree import Source, Span
 from archline.language.diagnostics import error
-from archline.language.source import Source, Span, read_source
+from archline.language.source import read_source
 from archline.records import field, record
 
 MAKES = {

@@ -27,10 +27,11 @@ from archline.energy.machines import (
 )
 from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import Unit, parse_unit
+from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, closest, did_you_mean, error
 from archline.language.parser import parse_expression
-from archline.language.source import Source, Span, read_source
+from archline.language.source import read_source
 from archline.language.toml import Places, parsed
 from archline.resources import resource
 

@@ -15,13 +15,13 @@ from archline.energy.hints import AMOUNT, number_hint, quantity_hint, unit_hint
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import CONSTANTS, LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
+from archline.expr.text import format_expression
+from archline.expr.tree import Span
+from archline.expr.values import Enclosure, evaluate
+from archline.expr.values import EvaluationError as UndefinedValueError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
-from archline.language.evaluate import Enclosure, evaluate
-from archline.language.evaluate import EvaluationError as UndefinedValueError
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.source import Span
 from archline.records import field, record, replace
 from archline.resources import resource
 

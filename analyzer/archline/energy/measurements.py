@@ -13,8 +13,8 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.fitting import COLUMNS, Measurements
+from archline.expr.tree import Source, Span
 from archline.language.diagnostics import ArchlineError, Diagnostic, closest, error
-from archline.language.source import Source, Span
 
 PRECISION = "precision"
 PRECISIONS = ("single", "double", "half")

@@ -13,10 +13,10 @@ from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.units import dimension
+from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE
-from archline.language.substitution import substituted
 from archline.records import field, record, replace
 
 BALANCED = "balanced"

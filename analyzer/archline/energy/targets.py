@@ -12,12 +12,11 @@ from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.quantities import METRICS
 from archline.energy.units import NUMBER
+from archline.expr.text import format_expression
+from archline.expr.tree import Source, Span, substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_settings
-from archline.language.source import Source, Span
-from archline.language.substitution import substituted
 from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)

@@ -14,7 +14,7 @@ from archline.execution.placement import Placement, place
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
 from archline.language.diagnostics import counted, did_you_mean, error
-from archline.language.format_expressions import format_type
+from archline.language.format_statements import format_type
 from archline.language.model import Module
 from archline.records import record
 

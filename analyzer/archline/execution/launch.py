@@ -36,9 +36,9 @@ from archline.execution.slots import (
     VALUES,
 )
 from archline.execution.stops import StoppedError
+from archline.expr.values import EvaluationError, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.evaluate import EvaluationError, evaluate
 from archline.language.metrics import METRICS
 from archline.language.model import BoundBy, Module
 from archline.records import record, replace

@@ -22,9 +22,9 @@ from archline.execution.memory import Memory
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Rule, counted, error
-from archline.language.source import Span
 from archline.records import record
 
 Program = Generator[Step, "Words | None", Any]

@@ -9,8 +9,8 @@ from typing import Any
 from archline.execution.paths import METRICS, NOTHING, CriticalPath, Prices, Values
 from archline.execution.simulated import Locations
 from archline.execution.slots import FIRST_SITE
+from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.source import Span
 from archline.records import record
 
 TIME = "time"

@@ -7,6 +7,7 @@ a `DifferenceStep`, which a certificate shows.
 from __future__ import annotations
 
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.dominance_differences import Absorption, DominanceBound, Share, shifted
@@ -24,7 +25,6 @@ from archline.growth.monomials import (
 )
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
 from archline.records import record
 

@@ -14,6 +14,7 @@ from archline.algebra.effort import late
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.product_text import quotient_text
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.expr import values as evaluate
 from archline.growth import hardy_field
 from archline.growth import normal_form as e
 from archline.growth.balls import digits, exact_text, value_at
@@ -21,7 +22,6 @@ from archline.growth.dominance_differences import DominanceBound
 from archline.growth.hardy_field import Curve, Scale, along, holds
 from archline.growth.log_domain import CACHE_NAMES, Domain
 from archline.growth.monomials import GrowthAtom
-from archline.language import evaluate
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq
 from archline.records import record

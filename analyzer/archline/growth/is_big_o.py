@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.reals import Constant, OutOfReachError
+from archline.expr.text import format_expression, format_fact
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.bounds import DifferenceStep, Envelope, Reader
@@ -35,7 +36,6 @@ from archline.growth.normal_form import exponents
 from archline.growth.prove import SLOW, Search, Tree, bounds_logs
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.format_expressions import format_expression, format_fact
 from archline.numbers import fmpq
 from archline.records import record
 

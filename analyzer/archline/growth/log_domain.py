@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.expr.tree import Source, Span
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.bounds import Reader
@@ -14,7 +15,6 @@ from archline.growth.dominance_differences import Absorption, DominanceBound
 from archline.growth.monomials import Lattice, largest_of_smallest, size, smallest_of_largest
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.source import Source, Span
 from archline.numbers import fmpq
 from archline.records import record
 

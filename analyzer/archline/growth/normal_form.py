@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.expr.text import format_expression
 from archline.growth import rules
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
 from archline.records import record
 

@@ -8,14 +8,13 @@ from itertools import product
 from typing import TypeAlias
 
 from archline.algebra.product_text import power_text, quotient_text
+from archline.expr.text import format_expression
+from archline.expr.tree import rewritten, same
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.structure import same
-from archline.language.substitution import rewritten
 
 ONE, ZERO = parse_expression("1"), parse_expression("0")
 MAX_TERMS = 12

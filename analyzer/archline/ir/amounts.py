@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.language.source import Span
+from archline.expr.tree import Span
 from archline.records import record
 
 MAX_TERMS = 150

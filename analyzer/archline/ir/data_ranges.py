@@ -9,10 +9,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import depends
+from archline.expr.tree import structure
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import NotStaticError, Scope, holds_data, static_value
 from archline.language import syntax as s
-from archline.language.structure import structure
 from archline.records import record, replace
 
 

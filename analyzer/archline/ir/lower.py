@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.expr.tree import Span
 from archline.ir.call_binding import Callees
 from archline.ir.constraints import negated, wanted
 from archline.ir.data_ranges import data_range, rises
@@ -21,7 +22,6 @@ from archline.ir.unsupported import UntracedError
 from archline.ir.views import is_exact, shape_of, static, whole_view
 from archline.language import syntax as s
 from archline.language.call_graph import component
-from archline.language.source import Span
 
 MAX_ACCESSES = 400
 

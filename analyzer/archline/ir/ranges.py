@@ -11,8 +11,8 @@ from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.relax import bounded_max, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
+from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
-from archline.language.source import Span
 from archline.numbers import fmpq
 from archline.records import field, record
 

@@ -10,9 +10,9 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Poly
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
-from archline.language.format_expressions import format_expression
 from archline.language.model import Kind, Module
 from archline.language.substitution import divisions_of_runs, facts_in_sizes, processors_of
 from archline.records import field, record, replace

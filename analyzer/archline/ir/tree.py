@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.source import Span
 from archline.records import field, record, replace
 
 

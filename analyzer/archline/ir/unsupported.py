@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.model import Module
-from archline.language.source import Span
 
 
 class UntracedError(Exception):

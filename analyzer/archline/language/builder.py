@@ -8,10 +8,10 @@ from lark import Token, v_args
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
+from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
-from archline.language.source import Source, Span
 
 MAX_DEPTH = 200
 MAX_DIGITS = 1000

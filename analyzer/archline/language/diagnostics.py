@@ -10,7 +10,7 @@ import difflib
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from archline.language.source import Span
+from archline.expr.tree import Span
 from archline.records import record
 
 _REGISTRY: dict[str, Rule] = {}

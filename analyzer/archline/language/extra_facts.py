@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.checking import check
 from archline.language.checking.collectives import MODULE as COLLECTIVES
 from archline.language.model import Module
-from archline.language.source import Source
 
 
 def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:

@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from archline.expr.text import bound, format_expression, format_facts, format_list, settings, summand
 from archline.language import syntax as s
-from archline.language.format_expressions import (
-    bound,
-    format_expression,
-    format_facts,
-    format_list,
-    format_type,
-    settings,
-    summand,
-)
 from archline.records import record
 
 _Clause = TypeVar("_Clause", s.Fact, s.Expr)
@@ -244,3 +236,23 @@ def _communicate(statement: s.Communicate) -> str:
         text = f"{clause.keyword} ({values})" if bracketed else f"{clause.keyword} {values}"
         parts.append(text + _when(clause.when))
     return " ".join(parts)
+
+
+def format_type(type_: s.Type) -> str:
+    """A type's canonical text, without the layout where it is the default."""
+    match type_:
+        case s.SizeType():
+            return "size"
+        case s.IndexType():
+            return "index"
+        case s.ScalarType(element=element):
+            return element
+        case s.OperatorType():
+            return "operator"
+        case s.ArrayType(element=element, shape=shape, layout=layout):
+            return f"{element}[{format_list(shape)}]" + (f" {layout}" if layout != "rowmajor" else "")
+        case s.OffsetsType(count=count, into=into, longest=longest):
+            tail = f" longest {format_expression(longest)}" if longest is not None else ""
+            return f"offsets[{format_expression(count)}] into {format_expression(into)}{tail}"
+        case s.IndexArrayType(shape=shape, below=below):
+            return f"index[{format_list(shape)}] below {format_expression(below)}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.parser import chunks, parse_program, without_comment
-from archline.language.source import Source
 
 
 def headers(source: Source) -> tuple[s.Algorithm, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from archline.expr.tree import Source
 from archline.language import input_rules, name_rules
 from archline.language import syntax as s
 from archline.language.checking import check
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.model import Module
 from archline.language.parser import parse
-from archline.language.source import Source, decode_source, exists, is_path, note_read, read_source
+from archline.language.source import decode_source, exists, is_path, note_read, read_source
 from archline.resources import resource
 
 # Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+from archline.expr.tree import Span
 from archline.language.diagnostics import Rule
-from archline.language.source import Span
 from archline.language.syntax import (
     Algorithm,
     ArrayType,

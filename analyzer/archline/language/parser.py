@@ -11,6 +11,7 @@ from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.indenter import DedentError, Indenter
 
+from archline.expr.tree import Source, Span
 from archline.language import plain
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
@@ -18,7 +19,6 @@ from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.expectations import describe
 from archline.language.mistakes import code_of, line_hint, unclosed
-from archline.language.source import Source, Span
 from archline.language.tables import parser_of
 from archline.records import record
 from archline.resources import resource

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language.builder import INTRINSICS, MAX_DEPTH, MAX_DIGITS, RESERVED
-from archline.language.source import Source, Span
 
 _TOKEN = re.compile(r" *(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|(//|[<>=!]=|[-+*/%^(),<>]))")
 _SUM, _PRODUCT = frozenset("+-"), frozenset(("*", "/", "//", "%"))

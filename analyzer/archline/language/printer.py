@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.format_statements import Group, Unit, units
-from archline.language.source import Source
 from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from archline.records import field, record
+from archline.expr.tree import Source
 
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
@@ -20,39 +19,6 @@ Snapshot = Mapping[str, bytes]
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
 _snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default=MappingProxyType({}))
-
-
-@record(eq=False)
-class Source:
-    """A file's text and the name it is reported under."""
-
-    path: str
-    text: str = field(repr=False)
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The text's lines without their ends; line k of a span is ``lines[k - 1]``."""
-        return self.text.split("\n")
-
-
-@record(slots=True)
-class Span:
-    """A stretch of source: lines and columns count from 1, the end is exclusive."""
-
-    source: Source = field(repr=False)
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-    def __str__(self) -> str:
-        return f"{self.source.path}:{self.line}:{self.column}"
-
-    @property
-    def text(self) -> str:
-        """What stands there, of several lines the first."""
-        end = self.end_column - 1 if self.end_line == self.line else None
-        return self.source.lines[self.line - 1][self.column - 1 : end]
 
 
 @contextmanager

@@ -3,73 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import reduce
 
+from archline.expr.text import format_expression
+from archline.expr.tree import divisions, stated_least, substituted, substituted_fact
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
-
-
-def rewritten(expr: s.Expr, change: Callable[[s.Expr], s.Expr | None]) -> s.Expr:
-    """The expression with what `change` gives in place of its parts, from the outside in; None where one stays."""
-    found = change(expr)
-    if found is not None:
-        return found
-    match expr:
-        case s.Unary(operand=operand):
-            return replace(expr, operand=rewritten(operand, change))
-        case s.Binary(left=left, right=right):
-            return replace(expr, left=rewritten(left, change), right=rewritten(right, change))
-        case s.Call(arguments=arguments, sizes=sizes):
-            changed = tuple((name, rewritten(value, change)) for name, value in sizes)
-            return replace(expr, arguments=tuple(rewritten(each, change) for each in arguments), sizes=changed)
-        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
-            return expr
-
-
-def substituted(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
-    """The expression with values in place of names."""
-    return rewritten(expr, lambda part: values.get(part.id) if isinstance(part, s.Name) else None)
-
-
-def substituted_fact(fact: s.Fact, values: Mapping[str, s.Expr]) -> s.Fact:
-    """The fact with values in place of names."""
-    match fact:
-        case s.IsPower(value=value, base=base):
-            return replace(fact, value=substituted(value, values), base=substituted(base, values))
-        case s.IsSquare(value=value):
-            return replace(fact, value=substituted(value, values))
-        case s.Divides(divisor=divisor, value=value):
-            return replace(fact, divisor=substituted(divisor, values), value=substituted(value, values))
-        case _:
-            return substituted(fact, values)
-
-
-def defined_sizes(facts: Iterable[s.Fact]) -> Iterator[tuple[str, s.Expr]]:
-    """The sizes that facts give by others, and what by, as s == n*m/P does."""
-    for fact in facts:
-        match fact:
-            case s.Binary(op="==", left=s.Name(id=name), right=right):
-                yield name, right
-            case _:
-                # Other facts give no size.
-                pass
-
-
-def stated_least(facts: Iterable[s.Fact]) -> dict[str, int]:
-    """The least values of sizes, of those that facts compare with a number."""
-    said: dict[str, int] = {}
-    for fact in facts:
-        match fact:
-            case s.Binary(op=">=" | ">" | "==" as op, left=s.Name(id=name), right=s.Integer(value=value)):
-                said[name] = max(said.get(name, 0), value + (op == ">"))
-            case s.Binary(op="<=" | "<" | "==" as op, left=s.Integer(value=value), right=s.Name(id=name)):
-                said[name] = max(said.get(name, 0), value + (op == "<"))
-            case _:
-                # Other facts state no least value.
-                pass
-    return said
 
 
 def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
@@ -123,24 +62,6 @@ def _factors(expr: s.Expr) -> Iterator[str]:
             yield from (*_factors(left), *_factors(right))
         case _:
             yield format_expression(expr)
-
-
-def divisions(expr: s.Expr, rounded: bool = False) -> Iterator[s.Binary | s.Call]:
-    """What has to be an integer in an expression of sizes: `floor` and `ceil` round what they are of."""
-    match expr:
-        case s.Binary(op=op, left=left, right=right):
-            yield from (*divisions(left), *divisions(right))
-            if op in ("//", "%") or (op == "/" and not rounded):
-                yield expr
-        case s.Call(function=function, arguments=arguments):
-            for each in arguments:
-                yield from divisions(each, function in ("floor", "ceil"))
-            if function in ("log2", "sqrt") and not rounded:
-                yield expr
-        case s.Unary(operand=operand):
-            yield from divisions(operand)
-        case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
-            pass
 
 
 def _division(value: s.Expr, divisor: s.Expr) -> s.Divides:

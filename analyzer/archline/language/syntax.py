@@ -1,139 +1,41 @@
-"""The syntax tree: frozen dataclasses, each with the span it came from. docs/reference/language.md says what they mean.
+"""The syntax tree of programs: statements, types and items over the expressions of `expr/tree.py`, all of it as `s`.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `structure.py` compares meaning.
+docs/reference/language.md says what they mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field, fields
-from functools import cache, lru_cache
-from typing import TypeAlias, TypeVar, dataclass_transform
+from functools import lru_cache
+from typing import TypeAlias
 
-from archline.language.source import Source, Span
-from archline.records import record
+from archline.expr.tree import (
+    Binary,
+    Call,
+    Divides,
+    Element,
+    Expr,
+    Fact,
+    Integer,
+    IsPower,
+    IsSquare,
+    Name,
+    Node,
+    Real,
+    Reshape,
+    Slice,
+    Source,
+    Span,
+    Unary,
+    names,
+    nodes,
+    tree,
+)  # fmt: skip
+from archline.records import field, record
 
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def tree(cls: type[T]) -> type[T]:
-    """Make a class a node of the tree."""
-    return record(eq=False, slots=True)(cls)
-
-
-@tree
-class Node:
-    """What every node has: where it stands in the source."""
-
-    span: Span = field(repr=False, kw_only=True)
-
-
-# Expressions. A view of an array is an `Element` with at least one `Slice`, a `Name`, or a `Reshape`.
-@tree
-class Integer(Node):
-    """A decimal integer literal."""
-
-    value: int
-
-
-@tree
-class Real(Node):
-    """A real literal, kept as written."""
-
-    text: str
-
-
-@tree
-class Name(Node):
-    """A size, index, scalar, array, grid coordinate, machine symbol or `pi`."""
-
-    id: str
-
-
-@tree
-class Unary(Node):
-    """`-x` (op "-") or `not x` (op "not")."""
-
-    op: str
-    operand: Expr
-
-
-@tree
-class Binary(Node):
-    """`left op right`, op one of + - * / // % ^ == != < <= > >= and or."""
-
-    op: str
-    left: Expr
-    right: Expr
-
-
-@tree
-class Call(Node):
-    """An intrinsic, an extern, or an algorithm with a result.
-
-    In a claim also `metric(algorithm, size = value, ...)`, which sets `sizes` of that algorithm.
-    """
-
-    function: str
-    arguments: tuple[Expr, ...]
-    sizes: tuple[tuple[str, Expr], ...] = ()
-
-
-@tree
-class Slice(Node):
-    """`lo..hi`, `lo ..+ hi` (then `by_length`, and hi is the length), `:` (no bounds), each with an optional step."""
-
-    lo: Expr | None
-    hi: Expr | None
-    step: Expr | None
-    by_length: bool
-
-
-@tree
-class Element(Node):
-    """`array[subscripts]`: an element where every subscript is an expression, else a view."""
-
-    array: str
-    subscripts: tuple[Expr | Slice, ...]
-
-
-@tree
-class Reshape(Node):
-    """`base as [shape]`: a one-dimensional view seen row-major in more dimensions."""
-
-    base: Expr
-    shape: tuple[Expr, ...]
-
-
-Expr: TypeAlias = Integer | Real | Name | Unary | Binary | Call | Element | Reshape
-
-
-# Facts about sizes; a plain expression is a comparison.
-@tree
-class IsPower(Node):
-    """`value is power of base`."""
-
-    value: Expr
-    base: Expr
-
-
-@tree
-class IsSquare(Node):
-    """`value is square`."""
-
-    value: Expr
-
-
-@tree
-class Divides(Node):
-    """`divisor divides value`."""
-
-    divisor: Expr
-    value: Expr
-
-
-Fact: TypeAlias = Expr | IsPower | IsSquare | Divides
+__all__ = [
+    "Binary", "Call", "Divides", "Element", "Expr", "Fact", "Integer", "IsPower", "IsSquare", "Name",
+    "Node", "Real", "Reshape", "Slice", "Source", "Span", "Unary", "names", "nodes", "tree",
+]  # fmt: skip
 
 
 # Types and parameters.
@@ -561,25 +463,6 @@ class Program:
         return tuple(item for item in self.items if isinstance(item, Algorithm))
 
 
-@cache
-def _inner(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes, the last first."""
-    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool", "Span")}
-    return tuple(each.name for each in reversed(fields(kind)) if each.name not in bare)
-
-
-def nodes(value: object) -> Iterator[Node]:
-    """A part of a program, or several in a tuple, and every node inside, in the order of the text."""
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Node):
-            yield part
-            pending += [getattr(part, name) for name in _inner(type(part))]  # type: ignore[arg-type]
-        elif isinstance(part, tuple):
-            pending += part[::-1]
-
-
 def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The blocks inside a statement."""
     match statement:
@@ -616,8 +499,3 @@ def set_names(value: object) -> frozenset[str]:
         elif isinstance(node, Loop):
             found.add(node.variable)
     return frozenset(found)
-
-
-def names(value: object) -> frozenset[str]:
-    """The names in a part of a program, or in several in a tuple."""
-    return frozenset(node.id for node in nodes(value) if isinstance(node, Name))

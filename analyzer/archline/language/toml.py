@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Rule, error
-from archline.language.source import Source, Span
 
 _LINE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 _TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]")

@@ -10,11 +10,11 @@ from typing import Any
 from archline.energy.formulas import names_in, parsed
 from archline.energy.models import model as model_of
 from archline.energy.quantities import CONSTANTS, METRICS
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.substitution import substituted
 from archline.papers import forms, rules
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, compared, holds, shown_relation
 from archline.papers.rows import PrintedRow, both_sides

@@ -16,9 +16,9 @@ from archline.energy.arrays import Array, compiled
 from archline.energy.formulas import names_in, value_of
 from archline.energy.intervals import Interval
 from archline.execution.results import Cache
+from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.substitution import substituted
 from archline.papers import forms, rules
 from archline.papers.recipes import INPUTS
 from archline.papers.rows import PrintedRow, both_sides, each_of, read_paper, read_row

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from archline.energy.formulas import names_in
+from archline.expr.text import format_expression, format_fact
+from archline.expr.values import Enclosure, evaluate
 from archline.language import syntax as s
-from archline.language.evaluate import Enclosure, evaluate
-from archline.language.format_expressions import format_expression, format_fact
 from archline.papers import forms, rules
 from archline.papers.rows import RELATIONS, PrintedRow, both_sides
 from archline.records import record

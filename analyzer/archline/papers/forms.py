@@ -16,9 +16,9 @@ from typing import Any
 from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.optimise.closed_forms import Symbolic
+from archline.expr.tree import rewritten
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.language.substitution import rewritten
 
 TRIES = 40
 """Points at which a form is tried; at some a root may be imaginary."""

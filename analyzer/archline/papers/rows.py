@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from archline.energy.machine_files import documents
 from archline.energy.machines import Machine, machine, machine_names
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.source import Span, read_source
+from archline.language.source import read_source
 from archline.language.toml import Places, parsed
 from archline.papers import rules
 from archline.papers.amounts import Printed, read_amount

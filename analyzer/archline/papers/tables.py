@@ -12,9 +12,9 @@ from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.energy.units import BASES, Dimension, dimension
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.papers import forms, rules
 from archline.papers.amounts import Printed, parsed_unit
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short

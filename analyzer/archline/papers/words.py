@@ -13,12 +13,12 @@ from typing import Any
 
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import substituted
+from archline.expr.values import Enclosure, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.evaluate import Enclosure, evaluate
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.loader import load_target
-from archline.language.substitution import substituted
 from archline.papers import forms, rules
 from archline.papers.findings import DIFFERS, EQUAL, SIGNS, UNDECIDED, Finding, Witness, holds, short, told_apart
 from archline.papers.rows import PrintedRow

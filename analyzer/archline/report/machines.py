@@ -101,7 +101,7 @@ def _feeds(machine: Machine, model: Model) -> list[str]:
 
 
 def _check(each: Quantity, value: Any) -> list[str]:
-    from archline.language.format_expressions import format_expression
+    from archline.expr.text import format_expression
 
     assert each.check is not None
     apart = "equal" if value == each.value else f"{float(100 * (each.value / value - 1)):+.2g} %" if value else "-"

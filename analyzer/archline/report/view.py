@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from archline.claims.optimality import Attained
     from archline.claims.published import Published
     from archline.claims.verdict import Verdict
-    from archline.language.source import Span
+    from archline.expr.tree import Span
     from archline.language.suppressions import Suppression
     from archline.report.communication import CommunicationView
     from archline.report.paths import ExecutedPath

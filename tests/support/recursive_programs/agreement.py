@@ -8,7 +8,7 @@ from fractions import Fraction
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.analysis.cost import Cost, Costs, Regime
 from archline.execution.results import Counts
-from archline.language.evaluate import holds
+from archline.expr.values import holds
 from archline.language.parser import parse_expression
 
 Sizes = Mapping[str, int]

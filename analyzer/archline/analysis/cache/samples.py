@@ -8,11 +8,11 @@ from math import isqrt, log2
 from random import Random
 
 from archline.analysis.sampling import Allowed, assumed
+from archline.expr.values import holds
 from archline.ir.ranking import declaration
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
-from archline.language.evaluate import holds
 from archline.language.model import BoundBy
 
 SCALES = (12, 40, 300)

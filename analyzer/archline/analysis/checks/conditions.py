@@ -23,6 +23,8 @@ from archline.algebra.printing import to_text
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Block, Follower, Told
+from archline.expr.text import format_expression
+from archline.expr.tree import divisions
 from archline.ir.constraints import negated, wanted
 from archline.ir.data_ranges import int_range, rises
 from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, static_value, with_fact
@@ -31,10 +33,9 @@ from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.diagnostics import Rule
-from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.language.printer import format_fact
-from archline.language.substitution import divisions, facts_in_sizes
+from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 200_000

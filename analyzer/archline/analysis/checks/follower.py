@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
+from archline.expr.text import format_expression
 from archline.ir.views import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule
-from archline.language.format_expressions import format_expression, format_type
+from archline.language.format_statements import format_type
 from archline.language.model import Kind, Module, is_buffer
 
 B = TypeVar("B", bound="Block")

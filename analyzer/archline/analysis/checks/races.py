@@ -15,9 +15,9 @@ from typing import Any
 
 from archline.analysis.checks.runs import Locals, Runs, StopError
 from archline.analysis.checks.sizes import Sizes, at, small
+from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule
-from archline.language.evaluate import holds
 from archline.language.model import Module
 from archline.records import record
 

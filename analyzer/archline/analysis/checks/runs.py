@@ -11,13 +11,13 @@ from typing import Any
 
 from archline.analysis.checks.follower import Block, Follower, Told
 from archline.analysis.checks.sizes import at
+from archline.expr.text import format_expression, format_list
+from archline.expr.values import EvaluationError, evaluate, evaluate_static, holds
 from archline.ir.views import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
-from archline.language.evaluate import EvaluationError, evaluate, evaluate_static, holds
-from archline.language.format_expressions import format_expression, format_list
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
 from archline.language.substitution import processors_of

@@ -8,10 +8,10 @@ from itertools import product
 from math import prod
 
 from archline.analysis.sampling import Allowed
+from archline.expr.values import EvaluationError, evaluate_static
 from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.checking.points import Free, Path, Requirement, Sampler
-from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.model import Module
 
 SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from archline.expr.text import format_expression
+from archline.expr.tree import same
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.structure import same
 
 PROCESSORS = parse_expression("P")
 LEVELS = "ceil(log2(P))"

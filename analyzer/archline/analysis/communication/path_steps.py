@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from archline.algebra.polynomial import Poly
+from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known
-from archline.language.source import Span
 from archline.records import record, replace
 
 

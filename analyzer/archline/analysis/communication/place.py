@@ -12,13 +12,13 @@ from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.average import Average, sum_below
 from archline.analysis.communication.floors import upper_bounds
+from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.indicators import holding, summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
-from archline.language.source import Span
 from archline.records import field, record, replace
 
 MAX_PRODUCTS = 4_000

@@ -23,12 +23,12 @@ from archline.analysis.communication.place import Axis, Position, at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
+from archline.expr.tree import defined_sizes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.scope import NotStaticError, declared, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
-from archline.language.substitution import defined_sizes
 from archline.records import record, replace
 from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import Values

@@ -23,6 +23,7 @@ from archline.analysis.communication.steps import sends_everywhere, share
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
+from archline.expr.text import format_expression
 from archline.ir.amounts import (
     MAX_TERMS,
     NOTHING,
@@ -42,7 +43,6 @@ from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable
-from archline.language.format_expressions import format_expression
 from archline.language.metrics import TEST
 from archline.language.model import Module
 from archline.records import field, record, replace

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.tally import Tally
+from archline.expr.tree import Span
 from archline.ir.amounts import map_known
-from archline.language.source import Span
 from archline.records import record, replace
 
 

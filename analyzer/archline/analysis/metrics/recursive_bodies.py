@@ -14,13 +14,13 @@ from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
+from archline.expr.tree import substituted
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.indicators import MAYBE
 from archline.ir.scope import Scope, declared, with_fact
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
-from archline.language.substitution import substituted
 from archline.records import record, replace
 from archline.recurrences.model import Decision
 

@@ -19,6 +19,7 @@ from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
 from archline.analysis.metrics.tally import FREE, Tally, chosen, repeated, unknown
+from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
 from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
@@ -40,7 +41,6 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
-from archline.language.source import Span
 
 Result = tuple[Tally, tuple[Step, ...]]
 

@@ -16,11 +16,11 @@ from archline.algebra.facts import Facts
 from archline.analysis.metrics.accesses import WordModel
 from archline.analysis.metrics.cost_model import nest
 from archline.analysis.metrics.tally import FREE, Tally, repeated, unknown
+from archline.expr.text import format_expression
 from archline.ir.amounts import Amount
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
-from archline.language.format_expressions import format_expression
 from archline.language.model import Module
 from archline.records import record
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
+from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, nearer, times, weigh
 from archline.ir.max_plus import IDLE, Path
-from archline.language.source import Span
 from archline.records import field, record, replace
 
 T = TypeVar("T")

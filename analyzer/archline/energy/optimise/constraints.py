@@ -14,12 +14,12 @@ from archline.energy.optimise.problem import Constraint
 from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE
 from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
+from archline.expr.values import EvaluationError, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.evaluate import EvaluationError, evaluate
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.substitution import substituted
 from archline.records import record
 
 UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s", "bytes": "B"}

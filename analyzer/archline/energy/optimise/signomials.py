@@ -9,9 +9,9 @@ from math import ceil, floor, log2
 from typing import Any, TypeVar
 
 from archline.energy import rules
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.format_expressions import format_expression
 
 T = TypeVar("T")
 Monomial = tuple[tuple[int, float], ...]

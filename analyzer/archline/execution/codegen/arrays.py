@@ -13,11 +13,11 @@ from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Atom, Linear, Morton, View
 from archline.execution.codegen.writer import READS, WORK, WRITES
 from archline.execution.slots import LINE, NAME_LIMIT
+from archline.expr.text import format_expression
+from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.metrics import ITERATION
 from archline.language.model import Kind
-from archline.language.source import Span
 from archline.records import record, replace
 
 

@@ -12,9 +12,9 @@ from archline.execution.codegen.messages import buffer, group_of
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Atom, Linear, View
 from archline.execution.slots import CALL, NO_INT, SPAN
+from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.format_expressions import format_expression
 from archline.language.metrics import CALL as CALL_EVENT
 from archline.language.model import is_buffer
 

@@ -15,8 +15,8 @@ from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.values import Code, Linear, Register, Static, View, named
 from archline.execution.codegen.writer import EXTERN
 from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
 
 _CONVERSIONS = {"real": "float", "int": "int"}

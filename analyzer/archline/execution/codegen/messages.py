@@ -17,8 +17,8 @@ from archline.execution.codegen.expressions import address, atom, integer
 from archline.execution.codegen.scope import Function
 from archline.execution.codegen.values import Linear, Static, View
 from archline.execution.slots import NAME_LIMIT
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
 
 

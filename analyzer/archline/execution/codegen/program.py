@@ -32,9 +32,9 @@ from archline.execution.slots import (
     SYMBOLS,
     TRACE,
 )
+from archline.expr.text import format_expression, format_fact, format_list
 from archline.language import syntax as s
 from archline.language.call_graph import component, forks, reachable
-from archline.language.format_expressions import format_expression, format_fact, format_list
 from archline.language.model import BoundBy, Kind, Module
 from archline.records import record, replace
 

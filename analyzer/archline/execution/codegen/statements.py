@@ -30,11 +30,11 @@ from archline.execution.codegen.scope import Function, is_extern
 from archline.execution.codegen.values import Atom, Code, Register, Static, named
 from archline.execution.codegen.writer import WORK
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NAME_LIMIT, NO_INT
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression, format_fact
 from archline.language.metrics import DECLARED, ITERATION, METRICS, SET_APART, TEST
 from archline.language.model import Kind
-from archline.language.source import Span
 
 BodyOf = Callable[[Function, tuple[s.Stmt, ...]], None]
 _WIDE = 2**62

@@ -17,11 +17,11 @@ from archline.execution import run_rules as rules
 from archline.execution.races import ATOMIC, PARALLEL, READER, SERIAL, WRITER
 from archline.execution.slots import FIRST_SITE, FUEL, SHADOW, SITE_FUEL, SITE_WIDE, STEPS
 from archline.execution.slots import TRACE as TRACE_SLOT
+from archline.expr.tree import Span
 from archline.language.diagnostics import Rule, error
 from archline.language.metrics import INT_OPERATION
 from archline.language.metrics import Event as Counted
 from archline.language.model import Module
-from archline.language.source import Span
 from archline.records import record
 
 WORK = "work"

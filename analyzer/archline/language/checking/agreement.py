@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from archline.expr.values import EvaluationError, evaluate_static
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.checking.context import Body, leaves
 from archline.language.checking.extents import same, shown
-from archline.language.evaluate import EvaluationError, evaluate_static
 from archline.language.model import Kind
 
 Bindings = Mapping[str, s.Expr | None]

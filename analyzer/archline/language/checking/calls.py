@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from archline.expr.tree import Span, substituted
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language import type_rules
@@ -22,8 +23,6 @@ from archline.language.checking.scopes import Role, Symbol
 from archline.language.checking.signatures import element_kind, shape_entries
 from archline.language.diagnostics import counted
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
-from archline.language.source import Span
-from archline.language.substitution import substituted
 from archline.records import record
 
 Extents = tuple[s.Expr, ...]

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Opaque, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
-from archline.language.source import Span
 from archline.records import record
 
 MAX_FINDINGS = 20

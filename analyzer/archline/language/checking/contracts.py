@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from archline.expr.tree import Span
 from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
@@ -15,7 +16,6 @@ from archline.language.diagnostics import Rule, counted
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.mistakes import claim_hint
 from archline.language.model import Kind
-from archline.language.source import Span
 from archline.records import record
 
 ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from pathlib import PurePath
 
+from archline.expr.tree import Span, substituted
+from archline.expr.values import EvaluationError, evaluate_static, holds
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language.call_graph import called
 from archline.language.checking.context import CheckedFacts, Findings, leaves
 from archline.language.checking.points import Frame, Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
-from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.language.model import Agreement, Kind, Need, Signature
-from archline.language.source import Span
-from archline.language.substitution import processors_of, substituted
+from archline.language.substitution import processors_of
 from archline.records import record
 
 MAX_NODES = 200

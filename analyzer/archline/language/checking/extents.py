@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from archline.expr.text import format_expression
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.checking.context import CheckedFacts
-from archline.language.format_expressions import format_expression
 from archline.language.model import Kind
-from archline.language.source import Span
 
 
 def length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:

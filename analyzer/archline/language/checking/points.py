@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from archline.expr.values import EvaluationError, evaluate_static, holds
 from archline.language import syntax as s
-from archline.language.evaluate import EvaluationError, evaluate_static, holds
 from archline.records import record
 
 _TRIES = 300

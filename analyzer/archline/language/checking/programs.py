@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
@@ -20,7 +21,6 @@ from archline.language.checking.signatures import define_parameters, shape_entri
 from archline.language.checking.statements import check_body
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
-from archline.language.source import Span
 from archline.language.substitution import processors_of
 from archline.language.syntax_rules import NO_ALGORITHM
 

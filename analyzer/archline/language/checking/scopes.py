@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum
 
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.model import ExprType, Signature
-from archline.language.source import Span
 from archline.records import record
 
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from archline.expr.tree import Span, stated_least
 from archline.language import call_rules, name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.context import Body, Findings, leaves
@@ -11,8 +12,6 @@ from archline.language.checking.extents import combine, integer
 from archline.language.checking.points import Free
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, Symbol
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
-from archline.language.source import Span
-from archline.language.substitution import stated_least
 
 _PRIORITY = (BoundBy.VALUE, BoundBy.EXTENT, BoundBy.COUNT, BoundBy.TOTAL, BoundBy.LONGEST)
 

@@ -27,9 +27,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.reals import OutOfReachError
+from archline.expr.tree import Source, Span, defined_sizes, substituted
 from archline.language import syntax as s
-from archline.language.source import Source, Span
-from archline.language.substitution import defined_sizes, substituted
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.normal_form import Argument

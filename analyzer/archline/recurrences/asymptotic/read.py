@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from archline.expr.tree import Source, Span, structure
 from archline.language import syntax as s
 from archline.language.builder import INTRINSICS, RESERVED
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
-from archline.language.source import Source, Span
-from archline.language.structure import structure
 from archline.records import record
 from archline.recurrences.asymptotic import rules
 from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence

@@ -26,8 +26,8 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.lp.exact_vertex import corner
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, rational, total
 from archline.algebra.prove.farkas import Situation
+from archline.expr.values import holds
 from archline.ir.ranking import Declaration
-from archline.language.evaluate import holds
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record
 from archline.recurrences.evaluate import Cases, Point, Values

@@ -16,7 +16,7 @@ import numpy as np
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.evaluate.floats import Array, Points, values
 from archline.algebra.facts import Facts
-from archline.language.evaluate import holds
+from archline.expr.values import holds
 from archline.recurrences.evaluate import Cases, Point
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.basis import Element

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from archline.expr.text import format_fact
 from archline.language import model
 from archline.language import syntax as s
-from archline.language.format_expressions import format_fact
 from archline.language.format_statements import format_parameter
 from archline.report.documents.model import Document, Formula, Phrase, Table, conditions, joined, with_growths
 from archline.report.view import contract_text, shown_place

@@ -11,10 +11,10 @@ from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicMetric
 from archline.energy.units import format_binary
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
 from archline.growth.simplify import ONE, reduced
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
-from archline.language.substitution import substituted
 from archline.report.energies import shown
 from archline.report.layout import indented, table, wrap
 

@@ -16,10 +16,10 @@ from typing import Any
 from archline.analysis.cache.lru.distribution import DistanceRange, LruCounts, Row
 from archline.analysis.cache.lru.schedule import problem
 from archline.analysis.cache.lru.wire import Problem, read, read_pieces
+from archline.expr.tree import Span
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.model import Module
-from archline.language.source import Span
 from archline.records import record
 
 SECONDS = 60.0

@@ -31,6 +31,8 @@ from archline.analysis.cache.recursive.evaluate import (
 from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cache.recursive.square_root import Rooted
 from archline.analysis.cost import FEW_LINES
+from archline.expr.text import format_expression
+from archline.expr.tree import substituted
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.constraints import wanted
 from archline.ir.factored import UnboundedError
@@ -40,9 +42,7 @@ from archline.ir.scope import with_all, with_fact, without_condition
 from archline.ir.tree import Array, Branch, Recursion, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.format_expressions import format_expression
 from archline.language.parser import parse_expression
-from archline.language.substitution import substituted
 from archline.records import record
 from archline.recurrences.asymptotic.problem import Recurrence, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence

@@ -18,8 +18,8 @@ from itertools import pairwise
 from math import fsum, inf, isfinite, log, log2
 
 from archline.algebra.reals import OutOfReachError
+from archline.expr.text import format_fact
 from archline.language import syntax as s
-from archline.language.format_expressions import format_fact
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number

@@ -14,11 +14,10 @@ from math import log2
 from typing import TypeAlias
 
 from archline.algebra.reals import OutOfReachError
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import rewritten, structure
 from archline.ir.scope import OPPOSITE
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression, format_fact
-from archline.language.structure import structure
-from archline.language.substitution import rewritten
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import default_base

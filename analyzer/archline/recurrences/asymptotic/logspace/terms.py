@@ -10,8 +10,8 @@ from itertools import product
 from typing import TypeAlias
 
 from archline.algebra.reals import OutOfReachError
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.format_expressions import format_expression
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.logspace.cones import (

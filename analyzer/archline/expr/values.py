@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
-from archline.language import syntax as s
-from archline.language.substitution import defined_sizes
+from archline.expr import tree as s
+from archline.expr.tree import defined_sizes
 from archline.records import record
 
 MAX_BITS = 1 << 16

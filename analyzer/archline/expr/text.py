@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from archline.language import syntax as s
+from archline.expr import tree as s
 
 # How tightly a form binds, as the grammar nests its rules from `expr` (loosest) to `atom`.
 _DISJUNCTION, _CONJUNCTION, _NEGATION, _COMPARISON, SUM, _PRODUCT, _FACTOR, _POWER, _ATOM = range(1, 10)
@@ -57,26 +57,6 @@ def format_facts(facts: Iterable[s.Fact]) -> str:
 def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:
     """Sizes with their values: `n = 64`."""
     return [f"{name} = {format_expression(value)}" for name, value in values]
-
-
-def format_type(type_: s.Type) -> str:
-    """A type's canonical text, without the layout where it is the default."""
-    match type_:
-        case s.SizeType():
-            return "size"
-        case s.IndexType():
-            return "index"
-        case s.ScalarType(element=element):
-            return element
-        case s.OperatorType():
-            return "operator"
-        case s.ArrayType(element=element, shape=shape, layout=layout):
-            return f"{element}[{format_list(shape)}]" + (f" {layout}" if layout != "rowmajor" else "")
-        case s.OffsetsType(count=count, into=into, longest=longest):
-            tail = f" longest {format_expression(longest)}" if longest is not None else ""
-            return f"offsets[{format_expression(count)}] into {format_expression(into)}{tail}"
-        case s.IndexArrayType(shape=shape, below=below):
-            return f"index[{format_list(shape)}] below {format_expression(below)}"
 
 
 def _expression(expr: s.Expr, least: int, *, tight: bool) -> str:

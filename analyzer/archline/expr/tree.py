@@ -1,0 +1,294 @@
+"""The tree of expressions and facts: frozen nodes, each with the place it came from, and how to walk and rebuild it.
+
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `same` compares what is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field, fields
+from functools import cache, cached_property
+from typing import TypeAlias, TypeVar, dataclass_transform
+
+from archline.records import record, replace
+
+T = TypeVar("T")
+
+
+@record(eq=False)
+class Source:
+    """A file's text and the name it is reported under."""
+
+    path: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text's lines without their ends; line k of a span is ``lines[k - 1]``."""
+        return self.text.split("\n")
+
+
+@record(slots=True)
+class Span:
+    """A stretch of source: lines and columns count from 1, the end is exclusive."""
+
+    source: Source = field(repr=False)
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.source.path}:{self.line}:{self.column}"
+
+    @property
+    def text(self) -> str:
+        """What stands there, of several lines the first."""
+        end = self.end_column - 1 if self.end_line == self.line else None
+        return self.source.lines[self.line - 1][self.column - 1 : end]
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def tree(cls: type[T]) -> type[T]:
+    """Make a class a node of the tree."""
+    return record(eq=False, slots=True)(cls)
+
+
+@tree
+class Node:
+    """What every node has: where it stands in the source."""
+
+    span: Span = field(repr=False, kw_only=True)
+
+
+# Expressions. A view of an array is an `Element` with at least one `Slice`, a `Name`, or a `Reshape`.
+@tree
+class Integer(Node):
+    """A decimal integer literal."""
+
+    value: int
+
+
+@tree
+class Real(Node):
+    """A real literal, kept as written."""
+
+    text: str
+
+
+@tree
+class Name(Node):
+    """A size, index, scalar, array, grid coordinate, machine symbol or `pi`."""
+
+    id: str
+
+
+@tree
+class Unary(Node):
+    """`-x` (op "-") or `not x` (op "not")."""
+
+    op: str
+    operand: Expr
+
+
+@tree
+class Binary(Node):
+    """`left op right`, op one of + - * / // % ^ == != < <= > >= and or."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@tree
+class Call(Node):
+    """An intrinsic, an extern, or an algorithm with a result.
+
+    In a claim also `metric(algorithm, size = value, ...)`, which sets `sizes` of that algorithm.
+    """
+
+    function: str
+    arguments: tuple[Expr, ...]
+    sizes: tuple[tuple[str, Expr], ...] = ()
+
+
+@tree
+class Slice(Node):
+    """`lo..hi`, `lo ..+ hi` (then `by_length`, and hi is the length), `:` (no bounds), each with an optional step."""
+
+    lo: Expr | None
+    hi: Expr | None
+    step: Expr | None
+    by_length: bool
+
+
+@tree
+class Element(Node):
+    """`array[subscripts]`: an element where every subscript is an expression, else a view."""
+
+    array: str
+    subscripts: tuple[Expr | Slice, ...]
+
+
+@tree
+class Reshape(Node):
+    """`base as [shape]`: a one-dimensional view seen row-major in more dimensions."""
+
+    base: Expr
+    shape: tuple[Expr, ...]
+
+
+Expr: TypeAlias = Integer | Real | Name | Unary | Binary | Call | Element | Reshape
+
+
+# Facts about sizes; a plain expression is a comparison.
+@tree
+class IsPower(Node):
+    """`value is power of base`."""
+
+    value: Expr
+    base: Expr
+
+
+@tree
+class IsSquare(Node):
+    """`value is square`."""
+
+    value: Expr
+
+
+@tree
+class Divides(Node):
+    """`divisor divides value`."""
+
+    divisor: Expr
+    value: Expr
+
+
+Fact: TypeAlias = Expr | IsPower | IsSquare | Divides
+
+
+# Walks
+@cache
+def _inner(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes, the last first."""
+    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool", "Span")}
+    return tuple(each.name for each in reversed(fields(kind)) if each.name not in bare)
+
+
+def nodes(value: object) -> Iterator[Node]:
+    """A part of a program, or several in a tuple, and every node inside, in the order of the text."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Node):
+            yield part
+            pending += [getattr(part, name) for name in _inner(type(part))]  # type: ignore[arg-type]
+        elif isinstance(part, tuple):
+            pending += part[::-1]
+
+
+def names(value: object) -> frozenset[str]:
+    """The names in a part of a program, or in several in a tuple."""
+    return frozenset(node.id for node in nodes(value) if isinstance(node, Name))
+
+
+@cache
+def _parts(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node, places in the source apart."""
+    return tuple(each.name for each in fields(kind) if each.name not in ("span", "name_span"))
+
+
+def structure(value: object) -> object:
+    """The tree as nested tuples without spans: equal for two parts of the same meaning."""
+    if isinstance(value, Node):
+        parts = (getattr(value, name) for name in _parts(type(value)))  # type: ignore[arg-type]
+        return (type(value).__name__, *(structure(part) for part in parts))
+    if isinstance(value, tuple):
+        return tuple(structure(part) for part in value)
+    return value
+
+
+def same(one: Node | None, other: Node | None) -> bool:
+    """Whether two parts of programs are written the same."""
+    return one is other or (one is not None and other is not None and structure(one) == structure(other))
+
+
+# Rewriting
+def rewritten(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """The expression with what `change` gives in place of its parts, from the outside in; None where one stays."""
+    found = change(expr)
+    if found is not None:
+        return found
+    match expr:
+        case Unary(operand=operand):
+            return replace(expr, operand=rewritten(operand, change))
+        case Binary(left=left, right=right):
+            return replace(expr, left=rewritten(left, change), right=rewritten(right, change))
+        case Call(arguments=arguments, sizes=sizes):
+            changed = tuple((name, rewritten(value, change)) for name, value in sizes)
+            return replace(expr, arguments=tuple(rewritten(each, change) for each in arguments), sizes=changed)
+        case Integer() | Real() | Name() | Element() | Reshape():
+            return expr
+
+
+def substituted(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """The expression with values in place of names."""
+    return rewritten(expr, lambda part: values.get(part.id) if isinstance(part, Name) else None)
+
+
+def substituted_fact(fact: Fact, values: Mapping[str, Expr]) -> Fact:
+    """The fact with values in place of names."""
+    match fact:
+        case IsPower(value=value, base=base):
+            return replace(fact, value=substituted(value, values), base=substituted(base, values))
+        case IsSquare(value=value):
+            return replace(fact, value=substituted(value, values))
+        case Divides(divisor=divisor, value=value):
+            return replace(fact, divisor=substituted(divisor, values), value=substituted(value, values))
+        case _:
+            return substituted(fact, values)
+
+
+def defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
+    """The sizes that facts give by others, and what by, as s == n*m/P does."""
+    for fact in facts:
+        match fact:
+            case Binary(op="==", left=Name(id=name), right=right):
+                yield name, right
+            case _:
+                # Other facts give no size.
+                pass
+
+
+def stated_least(facts: Iterable[Fact]) -> dict[str, int]:
+    """The least values of sizes, of those that facts compare with a number."""
+    said: dict[str, int] = {}
+    for fact in facts:
+        match fact:
+            case Binary(op=">=" | ">" | "==" as op, left=Name(id=name), right=Integer(value=value)):
+                said[name] = max(said.get(name, 0), value + (op == ">"))
+            case Binary(op="<=" | "<" | "==" as op, left=Integer(value=value), right=Name(id=name)):
+                said[name] = max(said.get(name, 0), value + (op == "<"))
+            case _:
+                # Other facts state no least value.
+                pass
+    return said
+
+
+def divisions(expr: Expr, rounded: bool = False) -> Iterator[Binary | Call]:
+    """What has to be an integer in an expression of sizes: `floor` and `ceil` round what they are of."""
+    match expr:
+        case Binary(op=op, left=left, right=right):
+            yield from (*divisions(left), *divisions(right))
+            if op in ("//", "%") or (op == "/" and not rounded):
+                yield expr
+        case Call(function=function, arguments=arguments):
+            for each in arguments:
+                yield from divisions(each, function in ("floor", "ceil"))
+            if function in ("log2", "sqrt") and not rounded:
+                yield expr
+        case Unary(operand=operand):
+            yield from divisions(operand)
+        case Integer() | Real() | Name() | Element() | Reshape():
+            pass

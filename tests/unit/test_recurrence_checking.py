@@ -9,10 +9,8 @@ import pytest
 from flint import arb, fmpq
 
 from archline.algebra.reals import OutOfReachError
-from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic import solve as checking
 from archline.recurrences.asymptotic.read import parse_recurrence
-from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.univariate import ROOTS, SPLITS, STEPS, Found
 
 
@@ -79,18 +77,6 @@ def test_shares_of_calls() -> None:
     assert checking._shares(problem) == [pytest.approx(math.log2(1.5)), pytest.approx(math.log2(3))]
     assert checking._shares(parse_recurrence("A(n) = A(n/4) + B(n/8); B(n) = B(n)")) == [2, 3]
     assert checking._shares(parse_recurrence("T(n) = T(2*n) + T(n - 1) + T(log2(n - 2^41))")) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "scale", "value"),
-    [
-        ("n^2", 10, 2.0**20), ("n*log2(n)", 10, 2**10 * math.log2(2 + 2**10)), ("log2(log2(n))^2", 4, math.log2(2 + math.log2(18)) ** 2), ("n*P^2/Q", 3, 8 * 9 / 17),
-        ("n*log2(P)", 3, 8 * math.log2(5)), ("n*log2(n)", 100, 2**100 * 100.0), ("n + 1", 2, 5), ("n + n^2 + P", 1, 9), ("sqrt(n)/log2(n)", 6, 8 / math.log2(66)),
-    ],
-)  # fmt: skip
-def test_terms_at_scales(text: str, scale: float, value: float) -> None:
-    terms = TermReader("n").read(parse_expression(text))
-    assert checking._log_of(terms, scale, {"P": 3, "Q": 17}) == pytest.approx(math.log2(value), rel=1e-12)
 
 
 def test_symbols_have_values() -> None:

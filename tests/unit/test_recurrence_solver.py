@@ -30,6 +30,9 @@ GROWTH = [
     ("T(n) = 9*T(n/3) + n^2*sqrt(log2(n))", "n^2*log2(n)^(3/2)"),
     ("T(n) = 9*T(n/3) + n^2/log2(n)*log2(log2(n))", "n^2*log2(log2(n))^2"),
     ("T(n) = 9*T(n/3) + n^2/log2(n)/log2(log2(n))^2", "n^2"),
+    ("T(n) = 2*T(n/2) + n/log2(n)/log2(log2(n))", "n*log2(log2(log2(n)))"),
+    # The second branch makes it positive, the first makes that grow.
+    ("T(n) = max(2*T(n/2), T(n/2) + 1), T(1) = 0", "n"),
     ("T(n) = 9*T(n/3) + n^2/log2(n)^2", "n^2"),
     ("T(n) = 5*T(n/2) + n^log2(5)", "n^log2(5)*log2(n)"),
     ("T(n) = 5*T(n/4) + n^(log2(5)/2)*log2(n)", "n^(log2(5)/2)*log2(n)^2"),
@@ -261,7 +264,6 @@ REFUSED = [
     ("T(n) = 1/2*T(n-1)", "vanishes"),
     ("T(n) = T(sqrt(n)) + T(n/2)", "different ways"),
     ("T(n) = sqrt(n)*T(sqrt(n)) + T(sqrt(n))", "do not go together"),
-    ("T(n) = 2*T(n/2) + n/log2(n)/log2(log2(n))", "logarithm of a logarithm of a logarithm"),
     ("T(n) = 2*T(n/2) + 2^n", "exponent that varies"),
     ("T(n) = max(T(n/2) + n, 3*T(n/3))", "maximum whose branches differ"),
     ("T(n) = 2*max(T(n/2), n)", "maximum whose branches differ"),

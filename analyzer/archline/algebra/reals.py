@@ -9,6 +9,7 @@ constants that are written differently cannot be compared, `OutOfReachError` is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import TypeAlias
 
 from archline.algebra.product_text import difference_text, multiple_text, quotient_text
@@ -19,6 +20,8 @@ ZERO, ONE = fmpq(0), fmpq(1)
 PRECISIONS = (64, 256, 1024)
 MAX_FACTORED_BITS = 96
 MAX_POWER = 4096
+MAX_SHOWN = 256
+"""The largest power of a prime in a number whose logarithm is shown."""
 
 
 class OutOfReachError(Exception):
@@ -29,13 +32,15 @@ class OutOfReachError(Exception):
 class IrrationalUnit:
     """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
 
-    `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself) or power.
+    `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself), power, or
+    enclosed, at flint's current precision, by `enclose`: then `key` may be its leading digits.
     """
 
     key: str
     kind: str
-    of: Constant | int
+    of: Constant | int = 0
     exponent: Constant | None = None
+    enclose: Callable[[], arb] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IrrationalUnit) and self.key == other.key
@@ -44,6 +49,8 @@ class IrrationalUnit:
         return hash(self.key)
 
     def enclosure(self) -> arb:
+        if self.enclose is not None:
+            return self.enclose()
         inner = arb(self.of) if isinstance(self.of, int) else self.of.enclosure()
         match self.kind:
             case "log2":
@@ -129,7 +136,9 @@ class Constant:
             # A sum is a unit of its own, scaled so that multiples of one sum share it.
             leading = pairs[-1][1]
             whole = self.scaled(1 / leading)
-            return Constant(ZERO, {((IrrationalUnit(f"({whole})", "sum", whole), -1),): 1 / leading})
+            of = whole.exp2()
+            key = f"({whole})" if of is None else f"log2({of})"
+            return Constant(ZERO, {((IrrationalUnit(key, "sum", whole), -1),): 1 / leading})
         ((basis, coefficient),) = pairs
         result = Constant(1 / coefficient)
         for unit, power in basis:
@@ -185,6 +194,18 @@ class Constant:
             return total
         return Constant(ZERO, {((IrrationalUnit(f"log2({self})", "log2", self), 1),): ONE})
 
+    def exp2(self) -> fmpq | None:
+        """2 to its power where that is rational, and not too large: a product of whole powers of primes."""
+        powers = [(2, self.rational)]
+        for basis, count in self.terms.items():
+            (unit, power), *others = basis
+            if others or power != 1 or unit.kind != "log2" or not isinstance(unit.of, int):
+                return None
+            powers.append((unit.of, count))
+        if any(count.q != 1 or abs(count) > MAX_SHOWN for _, count in powers):
+            return None
+        return prod((fmpq(prime) ** int(count.p) for prime, count in powers), start=ONE)
+
     def sign(self) -> int:
         """-1, 0 or 1. OutOfReachError where enclosures do not separate it from zero."""
         if not self.terms:
@@ -211,12 +232,24 @@ class Constant:
         return [*own, *sorted(self.terms.items(), key=lambda pair: basis_text(pair[0]))]
 
     def __str__(self) -> str:
-        """In the language's syntax."""
+        """In the language's syntax: log2(6) for 1 + log2(3)."""
         terms = self._all_terms()
-        return difference_text((each < 0, _term_text(basis, abs(each))) for basis, each in terms) or "0"
+        text = difference_text((each < 0, _term_text(basis, abs(each))) for basis, each in terms) or "0"
+        of = self.exp2() if len(terms) > 1 else None
+        shorter = of is not None and (of.q == 1 or len(self.terms) > 1) and len(f"log2({of})") < len(text)
+        return f"log2({of})" if shorter else text
 
 
 NOTHING, UNITY = Constant(ZERO), Constant(ONE)
+
+
+def enclosed(text: str, enclose: Callable[[], arb]) -> Constant:
+    """A constant by its text, such as its leading digits, and a rule that encloses it at flint's current precision."""
+    return Constant(ZERO, {((IrrationalUnit(text, "enclosed", enclose=enclose), 1),): ONE})
+
+
+LOG_2 = enclosed("log(2)", arb.const_log2)
+"""The natural logarithm of 2."""
 
 
 def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:

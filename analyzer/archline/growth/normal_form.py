@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.algebra.reals import LOG_2, UNITY, Constant, OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth import rules
 from archline.language import syntax as s
@@ -104,6 +104,8 @@ def _call(function: str, values: list[Constant]) -> Constant:
             return first.power(-HALF)
         case "log2":
             return first.log2()
+        case "log":
+            return first.log2() * LOG_2
         case "floor":
             return _floor(first)
         case "ceil":

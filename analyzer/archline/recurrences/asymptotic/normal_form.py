@@ -13,7 +13,7 @@ from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.problem import Definition
 from archline.recurrences.asymptotic.read_terms import TermReader, negated, number
-from archline.recurrences.asymptotic.terms import ONE, Term, multiplied, nonnegative_from, summed
+from archline.recurrences.asymptotic.terms import Term, multiplied, nonnegative_from, power, summed
 
 MAX_BRANCHES = 32
 MAX_CALLS = 64
@@ -121,10 +121,10 @@ class _FormReader:
 
     def _argument(self, expr: s.Expr) -> Argument:
         terms = self._sizes(expr)
-        if any(not term.exact or term.symbols or not term.log.is_zero or term.loglog for term in terms):
+        if any(not term.exact or term.symbols or len(term.powers) > 1 for term in terms):
             raise self._unknown(expr)
-        linear = [term for term in terms if term.power == ONE]
-        constant = [term for term in terms if term.power.is_zero]
+        linear = [term for term in terms if term.powers == power(0)]
+        constant = [term for term in terms if not term.varies]
         if linear and len(linear) + len(constant) == len(terms) and linear[0].coefficient > 0:
             offset = constant[0].coefficient if constant else fmpq(0)
             return Argument(linear[0].coefficient, offset)
@@ -305,8 +305,8 @@ def composed(outer: Argument, inner: Argument) -> Argument:
 def _weight_at(weight: Term, argument: Argument) -> Term:
     if not weight.varies or argument.is_same:
         return weight
-    if argument.is_root and weight.log.is_zero and not weight.loglog:
-        return replace(weight, power=weight.power.times(argument.root))
+    if argument.is_root and len(weight.powers) == 1:
+        return weight.with_powers((weight.power.scaled(argument.root),))
     raise OutOfReachError("functions that call each other with weights that vary")
 
 
@@ -318,13 +318,13 @@ def at_argument(terms: Iterable[Term], argument: Argument) -> tuple[Term, ...]:
 def _at(term: Term, argument: Argument) -> Term:
     if argument.is_same or not term.varies:
         return term
-    plain = term.log.is_zero and not term.loglog and term.power.is_rational
+    plain = len(term.powers) == 1 and term.power.is_rational
     if plain and argument.is_split and argument.offset == 0 and term.power.rational.q == 1:
         return replace(term, coefficient=term.coefficient * argument.ratio ** int(term.power.rational.p))
     if term.coefficient < 0:
         raise OutOfReachError("the terms without calls may be negative")
     if argument.is_root:
-        return replace(term, power=term.power.times(argument.root), exact=False)
+        term = term.with_powers((term.power.scaled(argument.root), *term.powers[1:]))
     return replace(term, exact=False)
 
 

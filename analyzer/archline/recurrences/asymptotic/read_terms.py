@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from archline.algebra.reals import OutOfReachError
+from archline.growth.normal_form import constant
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
+from archline.records import replace
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import value_at
-from archline.recurrences.asymptotic.terms import (
-    ONE,
-    Exponent,
-    Term,
-    leading,
-    log_ratio,
-    multiplied,
-    order,
-    rational,
-    summed,
-)
+from archline.recurrences.asymptotic.terms import Term, leading, multiplied, order, power, summed
 
 Terms = tuple[Term, ...]
 MAX_EXPANDED = 8
@@ -49,7 +41,7 @@ class TermReader:
             case s.Integer() | s.Real():
                 return _constant_term(expr)
             case s.Name(id=name) if name == self._size:
-                return (Term(fmpq(1), ONE),)
+                return (Term(fmpq(1), power(0)),)
             case s.Name(id=name) if name != "pi":
                 return (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
             case _:
@@ -77,12 +69,13 @@ class TermReader:
     def _power(self, base: s.Expr, exponent: s.Expr) -> Terms:
         if has_names(exponent):
             raise OutOfReachError(f"an exponent that varies: {format_expression(exponent)}")
-        power = read_exponent(exponent)
-        if power.is_rational:
-            return self.power(self.read(base), power.rational)
+        value = constant(exponent)
+        assert value is not None
         terms = self.read(base)
-        if len(terms) == 1 and terms[0] == Term(fmpq(1), ONE):
-            return (Term(fmpq(1), power),)
+        if value.is_rational:
+            return self.power(terms, value.rational)
+        if terms == (Term(fmpq(1), power(0)),):
+            return (Term(fmpq(1), power(0, value)),)
         raise OutOfReachError(f"an irrational power of something other than {self._size} alone")
 
     def power(self, terms: Terms, exponent: fmpq) -> Terms:
@@ -132,23 +125,16 @@ class TermReader:
         term, *others = _lead(terms)
         if others or (term.symbols and term.varies):
             raise OutOfReachError("a logarithm of sizes and symbols together")
-        alone = len(terms) == 1 and terms[0].exact
         if term.symbols:
             return self._log_of_symbols(term)
-        if term.power.is_rational and term.power.rational > 0:
-            pure = alone and term.power == ONE and term.log.is_zero and term.loglog == 0 and term.coefficient == 1
-            return (Term(term.power.rational, log=ONE, exact=pure),)
-        if not term.power.is_zero:
-            if term.power.is_rational and term.power.rational < 0:
-                # The logarithm of 2 plus something small.
-                return (Term(fmpq(1), exact=False),)
-            return (Term(fmpq(1), log=ONE, exact=False),)
-        if term.log.is_rational and term.log.rational > 0:
-            pure = alone and term.log == ONE and term.loglog == 0 and term.coefficient == 1
-            return (Term(term.log.rational, loglog=fmpq(1), exact=pure),)
-        if term.varies:
-            raise OutOfReachError("a logarithm of logarithms of logarithms")
-        return (Term(fmpq(1), exact=False),)
+        if not term.varies:
+            return (Term(fmpq(1), exact=False),)
+        place, first = next((place, each) for place, each in enumerate(term.powers) if each)
+        if first.sign() < 0:
+            # The logarithm of 2 plus something small.
+            return (Term(fmpq(1), exact=False),)
+        alone = terms == (Term(fmpq(1), power(place)),)
+        return (Term(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
 
     def _log_of_symbols(self, term: Term) -> Terms:
         if len(term.symbols) > 1 or term.symbols[0][1] <= 0:
@@ -203,56 +189,10 @@ def _lead(terms: Terms) -> Terms:
             raise OutOfReachError("a function of a difference")
     if not lead:
         raise OutOfReachError("a function of 0")
-    coefficient = {term.kind: term.coefficient for term in terms}
-    return tuple(
-        Term(coefficient[each.kind], each.power, each.log, each.loglog, each.symbols, each.exact) for each in lead
-    )
+    known = {term.kind: term for term in terms}
+    return tuple(known[each.kind] for each in lead)
 
 
 def _alike(terms: Terms) -> Terms:
     """The terms as a stand-in for something that grows alike."""
-    return tuple(Term(fmpq(1), each.power, each.log, each.loglog, each.symbols, False) for each in leading(terms))
-
-
-def read_exponent(expr: s.Expr) -> Exponent:
-    """An exponent without names. Raises OutOfReachError."""
-    value = number(expr)
-    if value is not None:
-        return rational(value)
-    match expr:
-        case s.Unary(op="-", operand=operand):
-            return read_exponent(operand).times(fmpq(-1))
-        case s.Binary(op="+", left=left, right=right):
-            return read_exponent(left).plus(read_exponent(right))
-        case s.Binary(op="-", left=left, right=right):
-            return read_exponent(left).plus(read_exponent(right).times(fmpq(-1)))
-        case s.Binary(op="*", left=left, right=right):
-            factor = number(left)
-            if factor is not None:
-                return read_exponent(right).times(factor)
-            factor = number(right)
-            if factor is not None:
-                return read_exponent(left).times(factor)
-        case s.Binary(op="/", left=left, right=right):
-            divisor = number(right)
-            if divisor:
-                return read_exponent(left).times(1 / divisor)
-            match left, right:
-                case (
-                    s.Call(function="log2" | "log" as above, arguments=(of,)),
-                    s.Call(function="log2" | "log" as below, arguments=(to,)),
-                ) if above == below:
-                    return _log_ratio(number(of), number(to), expr)
-                case _:
-                    pass
-        case s.Call(function="log2", arguments=(of,)):
-            return _log_ratio(number(of), fmpq(2), expr)
-        case _:
-            pass
-    raise OutOfReachError(f"the exponent {format_expression(expr)} is not treated")
-
-
-def _log_ratio(of: fmpq | None, to: fmpq | None, expr: s.Expr) -> Exponent:
-    if of is None or to is None or of <= 0 or to <= 0 or to == 1:
-        raise OutOfReachError(f"the exponent {format_expression(expr)} is not treated")
-    return log_ratio(of, to)
+    return tuple(replace(each, exact=False) for each in leading(terms))

@@ -60,14 +60,11 @@ def check_answer(problem: Recurrence, found: Found) -> None:
         (math.log2(size.numerator) - math.log2(size.denominator), value)
         for size, value in zip(sizes, values, strict=True)
     ]
-    if found.beyond is None:
-        _check_level([value - _log_of(found.terms, scale, symbols) for scale, value in points], found, points)
-    elif found.growth is None:
+    if found.growth is None:
         _check_rising(points)
     else:
-        size = problem.asked.parameters[0]
-        growth = parse_expression(found.growth)
-        logs = [_log(value_at(growth, {size: each, **symbols}, WIDE)) for each in sizes]
+        growth, size = Formula(parse_expression(found.growth), WIDE, exact_logs=False), problem.asked.parameters[0]
+        logs = [_log(growth.at({size: each, **symbols})) for each in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
     if found.closed is not None:
         _check_exact(problem, found.closed, symbols)
@@ -155,24 +152,6 @@ def _log(value: arb) -> float:
     return float(value.log().mid()) / math.log(2)
 
 
-def _log_of(terms: tuple[Term, ...], scale: float, symbols: Symbols) -> float:
-    """log2 of the sum of terms at the size 2^scale, logarithms read as log2(2 + w)."""
-    log = math.log2(2 + 2**scale) if scale < 60 else scale
-    loglog = math.log2(2 + log)
-    found = []
-    for term in terms:
-        value = float(term.power.ball()) * scale
-        value += float(term.log.ball()) * math.log2(log) + float(arb(term.loglog)) * math.log2(loglog)
-        value += sum(float(arb(power)) * math.log2(_symbol(name, symbols)) for name, power in term.symbols)
-        found.append(value)
-    top = max(found)
-    return top + math.log2(sum(2 ** (each - top) for each in found))
-
-
-def _symbol(name: str, symbols: Symbols) -> float:
-    return math.log2(2 + symbols[name[5:-1]]) if name.startswith("log2(") else symbols[name]
-
-
 def symbols_of(problem: Recurrence) -> dict[str, int]:
     """Values for the names that are no sizes."""
     sizes = {name for each in problem.definitions for name in each.parameters}
@@ -233,7 +212,7 @@ def _is_plain(definition: Definition) -> bool:
 
 def _answer(found: Found, asked: Definition) -> Answer:
     (size,) = asked.parameters
-    growth = growth_text(found.terms, size) if found.beyond is None else found.growth
+    growth = found.growth
     steps = list(found.steps)
     if growth is not None:
         steps.append(f"so {asked.name}({size}) is Theta({growth})")
@@ -271,6 +250,8 @@ class _System:
         if any(each.shrinking == STEPS for each in self._known.values()):
             # Sizes that are tried must be small enough for steps.
             found = replace(found, shrinking=STEPS)
+        if found.beyond is None:
+            found = replace(found, growth=growth_text(found.terms, self._definitions[asked].parameters[0]))
         return replace(found, start=max(each.threshold for each in self._bases.values()))
 
     def _one(self, name: str, group: frozenset[str]) -> Found:
@@ -342,7 +323,7 @@ class _System:
     def _by_matrix(self, name: str, size: str, left: dict[str, Branches], group: frozenset[str]) -> Found:
         found = by_matrix(left, self._common_bases(name, group))
         stated = [line for each in left for line in self._statement(each)]
-        stated.append(f"the spectral radius of the numbers of calls gives p = {found.exponent.text()}")
+        stated.append(f"the spectral radius of the numbers of calls gives p = {found.exponent}")
         branches = [branch for each in left.values() for branch in each]
         factor = common_factor(call.argument.ratio for branch in branches for call in branch.calls)
         gap = gap_of((term.power for branch in branches for term in branch.terms), found.exponent)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from archline.algebra.product_text import power_text as written_power
-from archline.algebra.product_text import quotient_text
+from archline.algebra.product_text import power_text, quotient_text
+from archline.algebra.reals import NOTHING, Constant
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.normal_form import Argument, Bases, CallSum, WeightedCall
-from archline.recurrences.asymptotic.terms import ZERO, Exponent, Term, compare, rational
-from archline.recurrences.asymptotic.theorems import Grown, Parts, Summed, excess, integrated
+from archline.recurrences.asymptotic.terms import Term
+from archline.recurrences.asymptotic.theorems import Grown, Parts, excess, integrated
 
 
 def growth_text(terms: Iterable[Term], size: str) -> str:
@@ -33,13 +32,15 @@ def terms_text(terms: Iterable[Term], size: str) -> str:
     return sum_text((term.coefficient, _factors(term, size)) for term in terms)
 
 
-Factors = list[tuple[str, Exponent]]
+Factors = list[tuple[str, Constant]]
 
 
 def _factors(term: Term, size: str) -> Factors:
-    factors = [(name, rational(power)) for name, power in term.symbols]
-    log = f"log2({size})"
-    return [*factors, (size, term.power), (log, term.log), (f"log2({log})", rational(term.loglog))]
+    factors = [(name, Constant(each)) for name, each in term.symbols]
+    for each in term.powers:
+        factors.append((size, each))
+        size = f"log2({size})"
+    return factors
 
 
 def sum_text(terms: Iterable[tuple[fmpq, Factors]]) -> str:
@@ -59,26 +60,19 @@ def product_text(coefficient: fmpq, factors: Factors) -> str:
     above: list[str] = []
     below: list[str] = []
     for base, exponent in factors:
-        if exponent.is_zero:
-            continue
-        if exponent.ball() < 0:
-            below.append(power_text(base, exponent.times(fmpq(-1))))
-        else:
-            above.append(power_text(base, exponent))
+        if exponent.sign() < 0:
+            below.append(power_text(base, str(-exponent)))
+        elif exponent:
+            above.append(power_text(base, str(exponent)))
     if coefficient != 1 or not above:
         above.insert(0, str(coefficient) if coefficient.q == 1 or not below else f"({coefficient})")
     return quotient_text(above, below)
 
 
-def power_text(base: str, exponent: Exponent) -> str:
-    """base^exponent."""
-    return written_power(base, exponent.text())
-
-
 def argument_text(argument: Argument, size: str) -> str:
     """The size of a call."""
     if argument.is_root:
-        return power_text(size, rational(argument.root))
+        return power_text(size, str(argument.root))
     ratio, offset = argument.ratio, argument.offset
     share = size if ratio.p == 1 else f"{ratio.p}*{size}"
     if ratio.q != 1:
@@ -125,29 +119,33 @@ def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Bases)
 def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
     """How the theorem of Akra and Bazzi gives the growth."""
     lines = [equation(found.parts, found.exponent)]
-    bottom = power_text(size, found.exponent) if not found.exponent.is_zero else "1"
+    bottom = _bottom(size, found)
     for term in _amounts(branches):
         lines.append(_weighed(term, size, excess(found.parts, term.power), bottom))
     return tuple(lines)
 
 
-def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
+def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, scale: Constant, size: str) -> Lines:
     """The change of variable n = 2^mu, by which square roots of the size become halves."""
-    divided = f"{name}({size})" if found.scale.is_zero else f"{name}({size})/{power_text(size, found.scale)}"
+    divided = f"{name}({size})/{power_text(size, str(scale))}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
     lines.append(equation(found.parts, found.exponent))
-    bottom = power_text("mu", found.exponent) if not found.exponent.is_zero else "1"
     for term in _amounts(branches):
         text = kind_text(term, size)
-        sign = compare(term.power, found.scale)
+        sign = (term.power - scale).sign()
         if sign > 0:
             lines.append(f"{text} is exponential in mu against the calls: the first call outweighs all others")
         elif sign < 0:
             lines.append(f"{text} vanishes against the calls as mu grows: the calls at the base outweigh it")
         else:
-            in_mu = Term(fmpq(1), term.log, rational(term.loglog))
-            lines.append(_weighed(in_mu, "mu", excess(found.parts, in_mu.power), bottom))
+            in_mu = Term(fmpq(1), term.powers[1:])
+            lines.append(_weighed(in_mu, "mu", excess(found.parts, in_mu.power), _bottom("mu", found)))
     return tuple(lines)
+
+
+def _bottom(size: str, found: Grown) -> str:
+    """What the calls alone make grow."""
+    return power_text(size, str(found.exponent)) if found.exponent else "1"
 
 
 def _amounts(branches: tuple[CallSum, ...]) -> list[Term]:
@@ -163,41 +161,35 @@ def _weighed(term: Term, size: str, side: int, bottom: str) -> str:
         return f"{text} outgrows {bottom}: the first call outweighs all others"
     if side > 0:
         return f"{text} grows slower than {bottom}: the calls at the base outweigh it"
-    level = replace(term, power=ZERO, symbols=())
+    level = Term(fmpq(1), (NOTHING, *term.powers[1:]))
     cost = kind_text(level, size)
     total = kind_text(integrated(level), size)
     return f"{text} is {bottom} times {cost}: each level costs so much, and the sum over levels is as {total}"
 
 
-def equation(parts: Parts, p: Exponent) -> str:
+def equation(parts: Parts, p: Constant) -> str:
     """The equation of the exponent, and its solution."""
     sides = []
     for weight, share in parts:
         power = f"{share}^p" if share.q == 1 else f"({share})^p"
         sides.append(power if weight == 1 else f"{weight}*{power}")
-    about = " to nine digits, the only solution" if p.root is not None else ""
-    return f"{' + '.join(sides)} = 1 at p = {p.text()}{about}"
+    about = " to nine digits, the only solution" if "." in str(p) else ""
+    return f"{' + '.join(sides)} = 1 at p = {p}{about}"
 
 
-def step_lines(branches: tuple[CallSum, ...], found: Summed, size: str) -> Lines:
-    """How sums over sizes, or the characteristic equation, give the growth."""
-    totals = [sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches]
-    weights = max(totals)
-    if found.base is not None:
+def step_lines(branches: tuple[CallSum, ...], found: Grown, stride: fmpq, size: str, base: str | None = None) -> Lines:
+    """How sums over sizes, or the characteristic equation with the solution base^(1/stride), give the growth."""
+    weights = max(sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches)
+    if base is not None:
         terms = [
             f"{'' if call.weight.coefficient == 1 else f'{call.weight.coefficient}*'}x^({call.argument.offset})"
             for call in branches[0].calls
         ]
         if len(branches) > 1:
             return (f"the weights of the calls add up to {weights}, more than 1: exponential",)
-        return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is {_root_of(found)}",)
-    if weights < 1:
+        root = f"x = {base}" if stride == 1 else f"x = {base}^({1 / stride})"
+        return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is {root}",)
+    if found.exponent:
         return (f"the weights of the calls add up to {weights}, less than 1: what is added last counts",)
     amounts = growth_text(_amounts(branches), size)
     return (f"the weights of the calls add up to 1: the sum of {amounts} over the sizes, with the base",)
-
-
-def _root_of(found: Summed) -> str:
-    if found.stride == 1:
-        return f"x = {found.base}"
-    return f"x = {found.base}^({1 / found.stride})"

@@ -1,49 +1,47 @@
 """The theorems that give Theta: that of Akra and Bazzi, and the characteristic equation.
 
-The one is for T(n) = sum a_i*T(r_i*n) + f(n), with an exact exponent p, sum a_i*r_i^p = 1; the other for sizes that
-shrink by constants, T(n) = sum a_i*T(n - c_i) + f(n).
+T(n) = sum a_i*T(r_i*n) + f(n) has an exact exponent p, sum a_i*r_i^p = 1. A change of variable makes recurrences of
+other kinds such ones. With n = log2(m), T(n - c) is U(m/2^c): sums over sizes and exponential growth are powers of
+log2(m) and of m, and the equation of p is the characteristic one, for 2^p. With n = 2^m, T(sqrt(n)) is U(m/2).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import reduce
+from functools import cmp_to_key, reduce
 
-from archline.algebra.reals import OutOfReachError, sign_of
+from archline.algebra.reals import (
+    NOTHING,
+    UNITY,
+    Constant,
+    OutOfReachError,
+    enclosed,
+    sign_of,
+)
 from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.normal_form import Bases, CallSum, WeightedCall, check_terms
-from archline.recurrences.asymptotic.terms import (
-    ONE,
-    ZERO,
-    Exponent,
-    Root,
-    Term,
-    compare,
-    dominates,
-    leading,
-    log_ratio,
-    primitive,
-    rational,
-)
+from archline.recurrences.asymptotic.normal_form import WeightedCall
+from archline.recurrences.asymptotic.terms import Term, dominates, leading, log_ratio, power, power_of, primitive
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
 """Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""
+Terms = tuple[Term, ...]
 _DENOMINATORS = 12
 _DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
+_DIGITS = re.compile(r"-?\d+\.\d+")
 
 
 @record
 class Grown:
     """Theta of a function, and what the solution went by: its exponent and the parts that gave it."""
 
-    terms: tuple[Term, ...]
-    exponent: Exponent
+    terms: Terms
+    exponent: Constant
     parts: Parts
-    scale: Exponent = ZERO
 
 
 def gathered(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
@@ -54,7 +52,7 @@ def gathered(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
     return tuple((weight, share) for share, weight in found.items())
 
 
-def exponent_of(parts: Parts) -> Exponent:
+def exponent_of(parts: Parts) -> Constant:
     """The p with sum a*r^p = 1."""
     if len(parts) == 1:
         ((weight, share),) = parts
@@ -62,9 +60,10 @@ def exponent_of(parts: Parts) -> Exponent:
     near = newton([(math.log(float(weight)), -math.log(float(share))) for weight, share in parts])
     for bottom in range(1, _DENOMINATORS + 1):
         top = round(near * bottom)
-        if abs(near - top / bottom) < 1e-9 and excess(parts, rational(fmpq(top, bottom))) == 0:
-            return rational(fmpq(top, bottom))
-    return _by_common_share(parts) or _enclosed(parts, near)
+        if abs(near - top / bottom) < 1e-9 and excess(parts, Constant(fmpq(top, bottom))) == 0:
+            return Constant(fmpq(top, bottom))
+    common = _by_common_share(parts)
+    return _enclosed(parts, near) if common is None else common
 
 
 def newton(parts: Sequence[tuple[float, float]]) -> float:
@@ -82,7 +81,7 @@ def newton(parts: Sequence[tuple[float, float]]) -> float:
     return p
 
 
-def _by_common_share(parts: Parts) -> Exponent | None:
+def _by_common_share(parts: Parts) -> Constant | None:
     """log(x)/log(c) where all shares are powers of 1/c, and x = c^p is rational."""
     bases = [primitive(1 / share) for _, share in parts]
     common, *others = {base for base, _ in bases}
@@ -93,7 +92,7 @@ def _by_common_share(parts: Parts) -> Exponent | None:
     return None if root is None else log_ratio(root, common)
 
 
-def _enclosed(parts: Parts, near: float) -> Exponent:
+def _enclosed(parts: Parts, near: float) -> Constant:
     """An irrational exponent by its equation: the sum is above 1 left of it and below 1 right of it."""
     centre = fmpq(*near.as_integer_ratio())
 
@@ -101,7 +100,7 @@ def _enclosed(parts: Parts, near: float) -> Exponent:
         return bisected(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
 
     enclose()
-    return Exponent(fmpq(0), root=Root(nine_digits(near), enclose))
+    return enclosed(nine_digits(near), enclose)
 
 
 def bisected(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
@@ -142,11 +141,19 @@ def around(digits: str) -> tuple[str, str]:
 
 
 def rounded(term: Term, upper: bool) -> Term:
-    """A term with a power that is no less, or no more, where the power is known to nine digits."""
-    root = term.power.root
-    if root is None:
-        return term
-    return replace(term, power=Exponent(fmpq(0), root=Root(around(root.text)[upper], root.enclose)))
+    """A term with powers that are no less, or no more, where they have numbers that are known to nine digits."""
+    return term.with_powers(_rounded(each, upper) for each in term.powers)
+
+
+def _rounded(value: Constant, upper: bool) -> Constant:
+    total = Constant(value.rational)
+    for basis, coefficient in value.terms.items():
+        (unit, _), *others = basis
+        if not others and _DIGITS.fullmatch(unit.key):
+            digits = around(unit.key)[upper == (coefficient > 0)]
+            basis = ((replace(unit, key=digits), 1),)
+        total = total + Constant(fmpq(0), {basis: coefficient})
+    return total
 
 
 def _sum(parts: Parts, p: arb) -> arb:
@@ -156,20 +163,20 @@ def _sum(parts: Parts, p: arb) -> arb:
     return total
 
 
-def excess(parts: Parts, at: Exponent) -> int:
+def excess(parts: Parts, at: Constant) -> int:
     """The sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError where it is undecided."""
-    balls = sign_of(lambda: _sum(parts, at.ball()) - 1, quick=True)
+    balls = sign_of(lambda: _sum(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
-    powers = [(weight, at.power_of(share)) for weight, share in parts]
-    if all(power is not None for _, power in powers):
-        total = sum((weight * power for weight, power in powers if power is not None), fmpq(0))
+    powers = [(weight, power_of(share, at)) for weight, share in parts]
+    if all(value is not None for _, value in powers):
+        total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
     # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): with one of them
     # in it the sum is not 1, and enclosures tell on which side it is.
-    sign = sign_of(lambda: _sum(parts, at.ball()) - 1)
+    sign = sign_of(lambda: _sum(parts, at.enclosure()) - 1)
     if sign is None:
-        raise OutOfReachError(f"whether the exponent of the recurrence is {at.text()} is not decided")
+        raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
     return sign
 
 
@@ -184,48 +191,71 @@ def of_maximum(above: tuple[Term, ...], below: Iterable[Term]) -> tuple[Term, ..
     return above
 
 
-def contribution(term: Term, side: int, p: Exponent) -> Term:
+Excess = Callable[[Constant], int]
+"""The sign of an exponent less another one."""
+
+
+def highest(branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, place: int = 0) -> Grown:
+    """The growth of a maximum of branches: that of the highest exponent p bounds all, and each bounds from below.
+
+    Calls are at shares of the size (`place` 0), or of its logarithm (1). Above: with sum a*r^p <= 1 in every branch,
+    induction gives n^p*(1 + integral of the largest f/u^(p+1)). What base values make grow, or an amount that any
+    branch adds once, grows as n^p in each.
+    """
+    exponents = [exponent_of(each) if each else None for each in parts]
+    known = [(each, own) for each, own in zip(exponents, parts, strict=True) if each is not None]
+    p, top = max(known, key=lambda pair: cmp_to_key(_compared)(pair[0]))
+    added = [tuple(term for term in each if term.coefficient > 0) for each in branches]
+    everything = tuple(term for each in added for term in each)
+    below: list[Term] = []
+    for own, shares, exponent in zip(added, parts, exponents, strict=True):
+        below += own if exponent is None else solution(own, (*growing, *everything), shares, exponent, place)
+    above = leading(solution(everything, growing, top, p, place))
+    return Grown(of_maximum(above, below), p, top)
+
+
+def _compared(left: Constant, right: Constant) -> int:
+    return (left - right).sign()
+
+
+def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[Term]:
+    """What terms add, and what is added but once."""
+    found = [each.with_powers(power(place, p)) for each in once]
+    return found + [contribution(term, p, lambda at: excess(parts, at), place) for term in terms]
+
+
+def contribution(term: Term, p: Constant, excess: Excess, place: int = 0) -> Term:
     """What a term of f adds to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
 
-    `side` is the sign of p minus the term's power of n.
+    At `place` 1 the calls are at shares of log2(n): where f has a power of n itself, it is exponential in that, and the
+    topmost call outweighs all others, or those at the base outweigh it.
     """
+    above = next((sign for each in term.powers[:place] if (sign := each.sign())), 0)
+    side = -above or excess(term.at(place))
     if side < 0:
         return term
     if side > 0:
-        return replace(term, power=p, log=ZERO, loglog=fmpq(0))
-    return integrated(replace(term, power=p))
+        return term.with_powers(power(place, p))
+    return integrated(term.with_powers((*[NOTHING] * place, p, *term.powers[place + 1 :])), place)
 
 
-def integrated(term: Term) -> Term:
-    """n^p times the integral of log2(u)^k*log2(log2(u))^j du/u: the case where every level costs alike."""
-    side = compare(term.log, rational(-1))
-    if side > 0:
-        return replace(term, log=term.log.plus(ONE))
-    if side < 0:
-        return replace(term, log=ZERO, loglog=fmpq(0))
-    if term.loglog > -1:
-        return replace(term, log=ZERO, loglog=term.loglog + 1)
-    if term.loglog < -1:
-        return replace(term, log=ZERO, loglog=fmpq(0))
-    raise OutOfReachError("its growth has a logarithm of a logarithm of a logarithm")
+def integrated(term: Term, place: int = 0) -> Term:
+    """The case where every level costs alike: the integral of log2(u)^k*log2(log2(u))^j*... du/u, times the power.
+
+    Of v = log2(u) it is that of v^k*log2(v)^j*..., and of 1/v that of w = log2(v).
+    """
+    logs = [*term.powers[place + 1 :], NOTHING]
+    first = next(index for index, each in enumerate(logs) if (each + UNITY).sign())
+    flat = (*map(term.at, range(place + 1)), *[NOTHING] * first)
+    more = logs[first] + UNITY
+    return term.with_powers((*flat, more, *logs[first + 1 :]) if more.sign() > 0 else flat)
 
 
-Terms = tuple[Term, ...]
 Strides = tuple[tuple[fmpq, int], ...]
 """Pairs (a, e): a calls at n - e*g, where g is the largest common part of all steps."""
 MAX_STRIDES = 200
 MAX_REDUCED = 10**6
 """Up to which number the squares that divide it are taken out of its root."""
-
-
-@record
-class Summed:
-    """Growth as a sum over the sizes; or, where `base` is given, as base^(n/stride) times terms of symbols."""
-
-    terms: Terms
-    stride: fmpq
-    base: str | None = None
-    value: float = 1.0
 
 
 def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
@@ -236,61 +266,10 @@ def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
     return reduce(fmpq.gcd, steps)
 
 
-def strides(branch: CallSum, stride: fmpq) -> Strides:
-    """The calls of a branch by multiples of the stride."""
-    pairs = gathered((call.weight.coefficient, -call.argument.offset / stride) for call in branch.calls)
+def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
+    """The calls by multiples of the stride."""
+    pairs = gathered((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
     return tuple((weight, int(step.p)) for weight, step in pairs)
-
-
-def by_steps(branches: tuple[CallSum, ...], bases: Bases) -> Summed:
-    """The growth where weights add up to 1 (a sum over sizes), to less (f itself) or to more (exponential)."""
-    stride = stride_of(call for branch in branches for call in branch.calls)
-    if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
-        raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
-    check_terms(branches, bases.threshold + stride)
-    totals = [sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches]
-    highest = max(totals)
-    everything = tuple(term for each in branches for term in each.terms if term.coefficient > 0)
-    growing = _growing(branches, bases)
-    if not everything and not growing:
-        raise OutOfReachError("the function may be 0 wherever the recurrence leads")
-    if highest > 1:
-        found = [characteristic(strides(each, stride)) for each in branches if each.calls]
-        text, value = max(found, key=lambda pair: pair[1])
-        return Summed(_of_symbols(branches, (*growing, *everything)), stride, text, value)
-    if highest < 1:
-        if not everything:
-            raise OutOfReachError("the function vanishes as the size grows")
-        return Summed(leading(everything), stride)
-    below: list[Term] = []
-    for branch, total in zip(branches, totals, strict=True):
-        positive = [term for term in branch.terms if term.coefficient > 0]
-        below += [*growing, *map(summed_up, positive)] if total == 1 else positive
-    return Summed(of_maximum(leading((*growing, *map(summed_up, everything))), below), stride)
-
-
-def _growing(branches: tuple[CallSum, ...], bases: Bases) -> Terms:
-    """What the base values add: one that is not 0, among those from which a single sum starts, grows as all would.
-
-    Its steps have no common part, so that the matrix of the recurrence is primitive.
-    """
-    if not bases.growing and len(branches) == 1 and bases.values[-1][1]:
-        return (Term(fmpq(1)),)
-    return bases.growing
-
-
-def _of_symbols(branches: tuple[CallSum, ...], terms: Iterable[Term]) -> Terms:
-    """What an exponential is multiplied with: each amount, wherever it is added, grows as the exponential does."""
-    found = leading(replace(term, power=ZERO, log=ZERO, loglog=fmpq(0)) for term in terms)
-    if len(branches) > 1 and any(term.symbols for term in found):
-        raise OutOfReachError("a maximum whose branches add different symbols")
-    return found
-
-
-def summed_up(term: Term) -> Term:
-    """What the sum of a term over the sizes grows as."""
-    higher = replace(term, power=term.power.plus(ONE))
-    return contribution(higher, compare(ZERO, higher.power), ZERO)
 
 
 def polynomial(calls: Strides) -> fmpq_poly:

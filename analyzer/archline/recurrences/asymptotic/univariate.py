@@ -5,39 +5,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from functools import cmp_to_key
 
-from archline.algebra.reals import OutOfReachError, sign_of
+from archline.algebra.reals import NOTHING, Constant, OutOfReachError, enclosed, sign_of
 from archline.numbers import arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.normal_form import Bases, Branches, CallSum, WeightedCall, check_terms, matrix_of
-from archline.recurrences.asymptotic.terms import (
-    ZERO,
-    Exponent,
-    Root,
-    Term,
-    compare,
-    leading,
-    log_ratio,
-    order,
-    primitive,
-    rational,
-)
+from archline.recurrences.asymptotic.normal_form import Bases, Branches, WeightedCall, check_terms, matrix_of
+from archline.recurrences.asymptotic.terms import Term, leading, log_ratio, order, power, power_of, primitive
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
     Grown,
-    Parts,
-    Summed,
     around,
     bisected,
-    by_steps,
+    characteristic,
     contribution,
-    excess,
-    exponent_of,
     gathered,
+    highest,
     nine_digits,
-    of_maximum,
     rational_roots,
+    stride_of,
+    strides,
 )
 from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
 
@@ -56,7 +42,7 @@ class Spectrum:
         self._polynomial: fmpq_poly = self._matrix.charpoly()
         self.exponent = self._exponent(max(sum(row, fmpq(0)) for row in rows))
 
-    def _exponent(self, above: fmpq) -> Exponent:
+    def _exponent(self, above: fmpq) -> Constant:
         for root in rational_roots(self._polynomial):
             if self._is_radius(root):
                 return log_ratio(root, self._factor)
@@ -72,7 +58,7 @@ class Spectrum:
             return root.log() / arb(self._factor).log()
 
         near = float(enclose().mid())
-        return Exponent(fmpq(0), root=Root(nine_digits(near), enclose))
+        return enclosed(nine_digits(near), enclose)
 
     def _is_above(self, value: fmpq) -> bool:
         """Whether a number is above the radius: value*I - M is then a matrix with positive leading minors."""
@@ -87,31 +73,27 @@ class Spectrum:
         rows = [[(value if i == j else fmpq(0)) - self._matrix[i, j] for j in range(size)] for i in range(size)]
         return [fmpq_mat([row[:count] for row in rows[:count]]).det() for count in range(1, size + 1)]
 
-    def excess(self, at: Exponent) -> int:
+    def excess(self, at: Constant) -> int:
         """The sign of the exponent minus another. Raises OutOfReachError where it cannot be told."""
-        value = at.power_of(self._factor)
+        value = power_of(self._factor, at)
         if value is not None:
             return -1 if self._is_above(value) else 0 if self._is_radius(value) else 1
-        sign = sign_of(lambda: self.exponent.ball() - at.ball())
+        sign = sign_of((self.exponent - at).enclosure)
         if sign is None:
-            raise OutOfReachError(f"whether the exponent of the recurrence is {at.text()} is not decided")
+            raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
         return sign
 
 
-Terms = tuple[Term, ...]
-
-
-def by_splits(branches: tuple[CallSum, ...], bases: Bases) -> Grown:
+def by_splits(branches: Branches, bases: Bases) -> Grown:
     """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
     for branch in branches:
         for call in branch.calls:
             _check_split(call, bases.threshold)
-    if bases.threshold == 0 and any(compare(term.power, ZERO) < 0 for each in branches for term in each.terms):
+    if bases.threshold == 0 and any(term.power.sign() < 0 for each in branches for term in each.terms):
         raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
     check_terms(branches, bases.threshold)
     parts = [gathered((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
-    found = _highest([each.terms for each in branches], parts, [bases.growing] * len(branches))
-    return _not_nothing(found)
+    return _not_nothing(highest([each.terms for each in branches], parts, bases.growing))
 
 
 def _check_split(call: WeightedCall, threshold: fmpq) -> None:
@@ -130,28 +112,6 @@ def _not_nothing(found: Grown) -> Grown:
     return found
 
 
-def _highest(terms: list[Terms], parts: list[Parts], growing: list[Terms]) -> Grown:
-    """The growth of a maximum of branches: that of the highest exponent p bounds all, and each bounds from below.
-
-    Above: with sum a*r^p <= 1 in every branch, induction gives n^p*(1 + integral of the largest f/u^(p+1)). `growing`
-    is what each branch makes grow as n^p, its base values above all.
-    """
-    exponents = [exponent_of(each) if each else None for each in parts]
-    known = [(each, own) for each, own in zip(exponents, parts, strict=True) if each is not None]
-    p, top = max(known, key=lambda pair: cmp_to_key(compare)(pair[0]))
-    everything = tuple(term for each in terms for term in each)
-    above = leading(_solution(everything, tuple(term for each in growing for term in each), top, p))
-    below: list[Term] = []
-    for own, shares, exponent, start in zip(terms, parts, exponents, growing, strict=True):
-        below.extend(own if exponent is None else _solution(own, start, shares, exponent))
-    return Grown(of_maximum(above, below), p, top)
-
-
-def _solution(terms: Terms, growing: Terms, parts: Parts, p: Exponent) -> list[Term]:
-    found = [replace(each, power=p) for each in growing]
-    return found + [contribution(term, excess(parts, term.power), p) for term in terms if term.coefficient > 0]
-
-
 def by_matrix(system: Mapping[str, Branches], bases: Bases) -> Grown:
     """Functions that call each other at one share of the size: as one function whose weight is the spectral radius.
 
@@ -161,59 +121,60 @@ def by_matrix(system: Mapping[str, Branches], bases: Bases) -> Grown:
     if bases.threshold <= 0:
         raise OutOfReachError("sizes that never reach the base: give a value at a greater size")
     spectrum = Spectrum(rows, share)
+    p = spectrum.exponent
     terms = [term for branches in system.values() for branch in branches for term in branch.terms]
-    found = [replace(each, power=spectrum.exponent) for each in bases.growing]
-    found += [contribution(term, spectrum.excess(term.power), spectrum.exponent) for term in terms]
-    return _not_nothing(Grown(leading(found), spectrum.exponent, ()))
+    found = [each.with_powers(power(0, p)) for each in bases.growing]
+    found += [contribution(term, p, spectrum.excess) for term in terms]
+    return _not_nothing(Grown(leading(found), p, ()))
 
 
-def by_roots(branches: tuple[CallSum, ...], bases: Bases) -> Grown:
-    """T(n) = sum a*n^w*T(n^c) + f(n): with mu = log2(n), T/n^s is a recurrence by splits of mu.
-
-    Where f grows faster than n^s by a power of n, it is exponential in mu, and the topmost call outweighs all others;
-    where it grows slower, the calls at the base outweigh it, and it counts as they do.
-    """
+def by_roots(branches: Branches, bases: Bases) -> tuple[Grown, Constant]:
+    """T(n) = sum a*n^w*T(n^c) + f(n): of mu = log2(n), T/n^s is a recurrence by splits. The growth, and s."""
     if bases.threshold <= 1:
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
     check_terms(branches, bases.threshold)
-    scales = {_scale(call) for branch in branches for call in branch.calls}
-    if len(scales) > 1:
+    scale, *others = {_scale(call) for branch in branches for call in branch.calls}
+    if others:
         raise OutOfReachError("calls at roots with weights that do not go together")
-    (scale,) = scales
     parts = [gathered((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
-    high: list[Term] = []
-    level: list[Terms] = []
-    growing: list[Terms] = []
-    for branch in branches:
-        signs = [(compare(term.power, scale), term) for term in branch.terms if term.coefficient > 0]
-        high += [term for sign, term in signs if sign > 0]
-        level.append(tuple(_in_logs(term) for sign, term in signs if sign == 0))
-        low = tuple(Term(fmpq(1), symbols=term.symbols) for sign, term in signs if sign < 0)
-        growing.append(bases.growing + low)
-    found = _highest(level, parts, growing)
-    terms = leading([*(_out_of_logs(term, scale) for term in found.terms), *high])
-    return _not_nothing(Grown(terms, found.exponent, found.parts, scale))
+    divided = [tuple(_scaled(term, -scale) for term in each.terms) for each in branches]
+    found = highest(divided, parts, bases.growing, 1)
+    return _not_nothing(replace(found, terms=leading(_scaled(term, scale) for term in found.terms))), scale
 
 
-def _scale(call: WeightedCall) -> Exponent:
+def _scale(call: WeightedCall) -> Constant:
     """The s with n^w*(n^c)^s = n^s."""
     root = call.argument.root
     if root >= 1:
         raise OutOfReachError("a size that does not shrink")
-    if not call.weight.log.is_zero or call.weight.loglog:
+    if len(call.weight.powers) > 1:
         raise OutOfReachError("a weight with a logarithm on a call at a root")
-    return call.weight.power.times(1 / (1 - root))
+    return call.weight.power.scaled(1 / (1 - root))
 
 
-def _in_logs(term: Term) -> Term:
-    """log2(n)^k*log2(log2(n))^j as a term in mu = log2(n)."""
-    return Term(term.coefficient, term.log, rational(term.loglog), symbols=term.symbols)
+def _scaled(term: Term, by: Constant) -> Term:
+    return term.with_powers((term.power + by, *term.powers[1:]))
 
 
-def _out_of_logs(term: Term, scale: Exponent) -> Term:
-    if term.loglog or not term.log.is_rational:
-        raise OutOfReachError("its growth has a logarithm of a logarithm of a logarithm")
-    return Term(fmpq(1), scale, term.power, term.log.rational, term.symbols)
+def by_steps(branches: Branches, bases: Bases) -> tuple[Grown, fmpq]:
+    """T(n) = sum a*T(n - c) + f(n): of m = 2^(n/g), a recurrence by splits. The growth in m, and the stride g.
+
+    Where weights add up to 1, p is 0 and the growth a sum over sizes; to less, f itself; to more, exponential.
+    """
+    stride = stride_of(call for branch in branches for call in branch.calls)
+    if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
+        raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
+    check_terms(branches, bases.threshold + stride)
+    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in strides(each.calls, stride)) for each in branches]
+    growing = bases.growing
+    if not growing and len(branches) == 1 and bases.values[-1][1]:
+        # Steps have no common part, so that one base value that is not 0 grows as all would.
+        growing = (Term(fmpq(1)),)
+    inside = [tuple(each.with_powers((NOTHING, *each.powers)) for each in branch.terms) for branch in branches]
+    found = _not_nothing(highest(inside, parts, growing))
+    if found.terms[0].power.sign() < 0:
+        raise OutOfReachError("the function vanishes as the size grows")
+    return found, stride
 
 
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
@@ -224,7 +185,7 @@ _DIGITS = re.compile(r"\d+\.\d+")
 
 @record
 class Found:
-    """What was found of a function: Theta as terms, or the text of an exponential growth (None: it has no name).
+    """What was found of a function: Theta as terms and as text, of growth beyond polynomials where it has a name.
 
     `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
     the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the least
@@ -238,7 +199,7 @@ class Found:
     growth: str | None = None
     closed: Closed | None = None
     shrinking: str = SPLITS
-    exponent: Exponent = ZERO
+    exponent: Constant = NOTHING
     stride: fmpq = _CONSTANT.coefficient
     start: fmpq = _CONSTANT.coefficient
     factor: fmpq | None = None
@@ -330,51 +291,52 @@ def common_factor(shares: Iterable[fmpq]) -> fmpq | None:
     return roots.pop() if len(roots) == 1 else None
 
 
-def gap_of(powers: Iterable[Exponent], p: Exponent) -> float:
+def gap_of(powers: Iterable[Constant], p: Constant) -> float:
     """The least difference that is not 0 between powers and the exponent."""
-    gaps = [abs(float((power.ball() - p.ball()).mid())) for power in powers]
+    gaps = [abs(float((each - p).enclosure().mid())) for each in powers]
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
 
 def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
-    found = by_roots(branches, bases)
+    found, scale = by_roots(branches, bases)
     return Found(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
-        (*stated, *root_lines(name, branches, found, size)),
+        (*stated, *root_lines(name, branches, found, scale, size)),
         found.terms,
-        closed=closed_by_roots(branches[0], bases, size, found.scale) if len(branches) == 1 else None,
+        closed=closed_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=found.exponent,
         factor=common_factor(call.argument.root for branch in branches for call in branch.calls),
-        gap=gap_of(
-            (term.log for branch in branches for term in branch.terms if term.power == found.scale), found.exponent
-        ),
+        gap=gap_of((term.at(1) for branch in branches for term in branch.terms if term.power == scale), found.exponent),
     )
 
 
 def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
-    found = by_steps(branches, bases)
-    closed = closed_by_steps(branches[0], bases, size, found.stride) if len(branches) == 1 else None
-    lines = (*stated, *step_lines(branches, found, size))
-    known = Found("summation", lines, found.terms, closed=closed, shrinking=STEPS, stride=found.stride)
-    if found.base is None:
-        return known
-    growth = _times(found, size, found.base)
+    found, stride = by_steps(branches, bases)
+    # What is left of the growth in 2^(n/g) beside its power: terms in n, or in symbols alone.
+    terms = tuple(term.with_powers(term.powers[1:]) for term in found.terms)
+    closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
+    known = Found("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
+    if found.exponent.sign() <= 0:
+        return replace(known, steps=(*stated, *step_lines(branches, found, stride, size)))
+    base, _ = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
+    growth = _times(terms, size, stride, base)
     between = None
-    if _DIGITS.fullmatch(found.base):
-        lower, upper = (_times(found, size, base) for base in around(found.base))
+    if _DIGITS.fullmatch(base):
+        lower, upper = (_times(terms, size, stride, each) for each in around(base))
         between = lower, upper
+    lines = (*stated, *step_lines(branches, found, stride, size, base))
     reason = f"it grows exponentially, as {growth}"
-    return replace(known, method="characteristic equation", beyond=reason, growth=growth, between=between)
+    return replace(known, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 
 
-def _times(found: Summed, size: str, base: str) -> str:
+def _times(terms: tuple[Term, ...], size: str, stride: fmpq, base: str) -> str:
     """A power of the size with the terms in front of it, in which there is no size."""
-    power = f"{base}^{_strides_text(size, found.stride)}"
-    if all(term.is_constant for term in found.terms):
-        return power
-    text = growth_text(found.terms, size)
-    return f"{text}*{power}" if len(found.terms) == 1 else f"({text})*{power}"
+    exponential = f"{base}^{_strides_text(size, stride)}"
+    if all(term.is_constant for term in terms):
+        return exponential
+    text = growth_text(terms, size)
+    return f"{text}*{exponential}" if len(terms) == 1 else f"({text})*{exponential}"
 
 
 def _strides_text(size: str, stride: fmpq) -> str:

@@ -12,11 +12,12 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
+from archline.algebra.reals import UNITY, Constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly
-from archline.records import record, replace
+from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
-from archline.recurrences.asymptotic.terms import Exponent, Symbols, Term, log_ratio, primitive, rational
+from archline.recurrences.asymptotic.terms import Symbols, Term, log_ratio, power_of, primitive
 from archline.recurrences.asymptotic.text import Factors, sum_text
 from archline.recurrences.asymptotic.theorems import Strides, factored, polynomial, strides
 
@@ -154,7 +155,7 @@ class Clock:
         return f"log2({self.size})" if self.shift is not None else f"log2({self.size}/{self.start})"
 
     @property
-    def bits(self) -> Exponent:
+    def bits(self) -> Constant:
         """log2(factor)."""
         return log_ratio(self.factor, _TWO)
 
@@ -174,7 +175,7 @@ def written(clock: Clock, pieces: Sequence[ClosedTerm], logs: int, named: Factor
     found: Sums = []
     for piece in pieces:
         if piece.ratio is None:
-            factor = (f"fibonacci({clock.counter(piece.shift)})", rational(1))
+            factor = (f"fibonacci({clock.counter(piece.shift)})", UNITY)
             found.append((piece.coefficient, [*named, factor, *_bits(clock, logs)]))
         else:
             found += _powers(clock, piece, piece.ratio, logs, named)
@@ -184,27 +185,27 @@ def written(clock: Clock, pieces: Sequence[ClosedTerm], logs: int, named: Factor
 def _powers(clock: Clock, piece: ClosedTerm, ratio: fmpq, logs: int, named: Factors) -> Sums:
     """c*k^i*r^k with k = l - s for l = log_b: c*r^-s*r^l * sum of binomial(i, j)*l^j*(-s)^(i - j)."""
     s = clock.shift or 0
-    sign: Factors = [(f"(-1)^({clock.counter(s)})", rational(1))] if ratio < 0 else []
+    sign: Factors = [(f"(-1)^({clock.counter(s)})", UNITY)] if ratio < 0 else []
     found: Sums = []
     for j in range(piece.power + 1):
         coefficient = piece.coefficient * ratio**-s * comb(piece.power, j) * fmpq(-s) ** (piece.power - j)
         if coefficient:
             exponent = log_ratio(abs(ratio), clock.factor)
-            factors = [*named, *_relative(clock, exponent), (clock.log, rational(j)), *sign]
+            factors = [*named, *_relative(clock, exponent), (clock.log, Constant.of(j)), *sign]
             found.append((coefficient, [*factors, *_bits(clock, logs - j)]))
     return [_with_numbers(clock, each) for each in found]
 
 
-def _relative(clock: Clock, exponent: Exponent) -> Factors:
+def _relative(clock: Clock, exponent: Constant) -> Factors:
     if clock.shift is None and exponent.is_rational and exponent.rational.q == 1:
-        return [(clock.size, exponent), (str(clock.start), exponent.times(fmpq(-1)))]
+        return [(clock.size, exponent), (str(clock.start), exponent.scaled(-1))]
     return [(clock.relative, exponent)]
 
 
 def _bits(clock: Clock, power: int) -> Factors:
     bits = clock.bits
     base = str(bits.rational) if bits.is_rational else f"log2({clock.factor})"
-    return [(base, rational(power))]
+    return [(base, Constant.of(power))]
 
 
 def _with_numbers(clock: Clock, term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
@@ -222,14 +223,14 @@ def _with_numbers(clock: Clock, term: tuple[fmpq, Factors]) -> tuple[fmpq, Facto
 
 def merged(found: Sums, first: Sequence[str]) -> Sums:
     """Like products added, those with the highest powers of what is named `first` before the others."""
-    return _added(found, lambda powers: [-float(powers[name].ball()) if name in powers else 0.0 for name in first])
+    return _added(found, lambda powers: [-float(powers[name].enclosure()) if name in powers else 0.0 for name in first])
 
 
-def _added(found: Sums, rank: Callable[[Mapping[str, Exponent]], Any]) -> Sums:
+def _added(found: Sums, rank: Callable[[Mapping[str, Constant]], Any]) -> Sums:
     """Like products added, by the rank of their powers."""
-    sums: dict[tuple[tuple[str, Exponent], ...], fmpq] = {}
+    sums: dict[tuple[tuple[str, Constant], ...], fmpq] = {}
     for coefficient, factors in found:
-        key = tuple(pair for pair in factors if not pair[1].is_zero)
+        key = tuple(pair for pair in factors if pair[1])
         sums[key] = sums.get(key, fmpq(0)) + coefficient
     return [(sums[key], list(key)) for key in sorted(sums, key=lambda key: rank(dict(key))) if sums[key]]
 
@@ -253,7 +254,7 @@ Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     """T on n0*b^k, where all shares are powers of 1/b."""
-    if any(call.argument.offset != 0 for call in branch.calls) or any(term.loglog for term in branch.terms):
+    if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
     parts = [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
     clock = _clock(size, bases.threshold, parts)
@@ -272,11 +273,11 @@ def _powers_of(clock: Clock) -> str:
     return f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
 
 
-def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Exponent) -> Closed | None:
+def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -> Closed | None:
     """T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms):
         return None
-    start, divisor = log_ratio(bases.threshold, _TWO), scale.power_of(bases.threshold)
+    start, divisor = log_ratio(bases.threshold, _TWO), power_of(bases.threshold, scale)
     starts = None if divisor is None or not scale.is_rational else _starts(bases, divisor)
     if not start.is_rational:
         return None
@@ -284,7 +285,7 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Exponent) -
     clock = _clock(mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls])
     if clock is None or starts is None or clock.factor.q != 1:
         return None
-    terms = [replace(t, power=t.log, log=rational(t.loglog), loglog=fmpq(0)) for t in branch.terms]
+    terms = [each.with_powers(each.powers[1:]) for each in branch.terms]
     found = _solved(clock, terms, starts)
     if found is None:
         return None
@@ -323,7 +324,7 @@ def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
         return None
     found: Sums = []
     for symbols, by_logs in forcings.items():
-        named = [(name, rational(power)) for name, power in symbols]
+        named = [(name, Constant.of(power)) for name, power in symbols]
         for logs, forcing in by_logs.items():
             start = starts.get(symbols, fmpq(0)) if logs == 0 else fmpq(0)
             pieces = solve_sequence(clock.calls, lambda _, start=start: start, forcing)  # type: ignore[misc]
@@ -335,10 +336,10 @@ def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
 
 def _force(clock: Clock, term: Term, forcings: Forcings) -> bool:
     """Add c*n^a*log2(n)^m = c*n0^a*(b^a)^k * (s + k)^m*log2(b)^m; False where that is no such sum."""
-    ratio, at_start = term.power.power_of(clock.factor), term.power.power_of(clock.start)
-    if ratio is None or at_start is None or not term.exact or not term.log.is_rational:
+    ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power)
+    if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False
-    degree = term.log.rational
+    degree = term.at(1).rational
     if degree.q != 1 or degree < 0 or (degree > 0 and clock.shift is None):
         return False
     power, shift = int(degree.p), fmpq(clock.shift or 0)
@@ -357,7 +358,7 @@ def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> C
         return None
     harmonic = [term for term in branch.terms if _is_inverse(term)]
     forcing = _forcing([term for term in branch.terms if not _is_inverse(term)], start, stride)
-    calls = strides(branch, stride)
+    calls = strides(branch.calls, stride)
     if forcing is None or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
 
@@ -375,9 +376,9 @@ def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> C
             return None
         found += sums
     for term in harmonic:
-        found.append((term.coefficient, [(f"harmonic({size})", rational(1))]))
+        found.append((term.coefficient, [(f"harmonic({size})", UNITY)]))
         if start > 0:
-            found.append((-term.coefficient, [(f"harmonic({start})", rational(1))]))
+            found.append((-term.coefficient, [(f"harmonic({start})", UNITY)]))
     places = _places(start + stride * k for k in (0, 1, 2, 5, 12, 31))
     return Closed(sum_text(_ranked(found, size)), _domain(size, start, stride), places)
 
@@ -389,14 +390,14 @@ def _number(terms: tuple[Term, ...]) -> fmpq | None:
 
 
 def _is_inverse(term: Term) -> bool:
-    return term.exact and term.kind == Term(fmpq(1), rational(-1)).kind
+    return term.exact and term.kind == ((-UNITY,), ())
 
 
 def _forcing(terms: Sequence[Term], start: fmpq, stride: fmpq) -> Forcing | None:
     """A polynomial in n as one in k = (n - n0)/c."""
     coefficients: list[fmpq] = []
     for term in terms:
-        plain = Term(fmpq(1), term.power).kind == term.kind and term.power.is_rational and term.exact
+        plain = len(term.powers) <= 1 and not term.symbols and term.power.is_rational and term.exact
         if not plain or term.power.rational.q != 1 or not 0 <= term.power.rational.p <= 20:
             return None
         power = int(term.power.rational.p)
@@ -413,7 +414,7 @@ def _written(piece: ClosedTerm, size: str, start: fmpq, stride: fmpq) -> Sums | 
             return None
         shift = piece.shift - int(start.p)
         text = size if shift == 0 else f"{size} {'+' if shift > 0 else '-'} {abs(shift)}"
-        return [(piece.coefficient, [(f"fibonacci({text})", rational(1))])]
+        return [(piece.coefficient, [(f"fibonacci({text})", UNITY)])]
     root = exact_root(abs(piece.ratio), int(stride.p))
     if root is None or (piece.ratio < 0 and stride != 1):
         return None
@@ -422,20 +423,20 @@ def _written(piece: ClosedTerm, size: str, start: fmpq, stride: fmpq) -> Sums | 
     power: Factors = []
     if base != 1:
         text = str(base) if base.q == 1 and base > 0 else f"({base})"
-        power = [(f"{text}^{size}", rational(1))]
+        power = [(f"{text}^{size}", UNITY)]
     found: Sums = []
     for j in range(piece.power + 1):
         coefficient = comb(piece.power, j) * (-start) ** (piece.power - j) / stride**piece.power
         if coefficient:
-            found.append((scaled * coefficient, [*power, (size, rational(j))]))
+            found.append((scaled * coefficient, [*power, (size, Constant.of(j))]))
     return found
 
 
 def _ranked(found: Sums, size: str) -> Sums:
     """Like products added; powers of numbers first, then powers of n from the highest down."""
 
-    def rank(powers: Mapping[str, Exponent]) -> tuple[bool, float]:
-        return all(base == size for base in powers), -float(powers[size].ball()) if size in powers else 0.0
+    def rank(powers: Mapping[str, Constant]) -> tuple[bool, float]:
+        return all(base == size for base in powers), -float(powers[size].enclosure()) if size in powers else 0.0
 
     return _added(found, rank)
 

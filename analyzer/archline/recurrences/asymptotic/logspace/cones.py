@@ -14,7 +14,7 @@ from functools import cache, lru_cache, reduce
 from math import log2
 from typing import TypeAlias, Union
 
-from archline.algebra.reals import OutOfReachError, sign_of
+from archline.algebra.reals import Constant, OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, primes
 from archline.records import record
 
@@ -209,6 +209,21 @@ def _log2_of_prime(prime: int) -> Number:
     if prime not in PRIMES:
         raise OutOfReachError(f"the logarithm of {prime}: primes above {PRIMES[-1]} are not covered")
     return Irrational(_POLYNOMIALS.gens()[PRIMES.index(prime)], _UNIT)
+
+
+def number_of(value: Constant) -> Number | None:
+    """A constant made of logarithms of primes; None for others."""
+    total: Number = value.rational
+    for basis, coefficient in value.terms.items():
+        part: Number = coefficient
+        for unit, power in basis:
+            if not isinstance(unit.of, int) or unit.kind != "log2":
+                return None
+            for _ in range(abs(power)):
+                each = _log2_of_prime(unit.of)
+                part = part * each if power > 0 else part / each
+        total = total + part
+    return total
 
 
 Vector: TypeAlias = tuple[Number, ...]

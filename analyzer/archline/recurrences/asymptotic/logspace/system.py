@@ -29,6 +29,7 @@ from archline.recurrences.asymptotic.logspace.cones import (
     Vector,
     approximate,
     logarithm,
+    number_of,
     plus,
 )
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
@@ -428,10 +429,10 @@ def exponents(branches: dict[fmpq, fmpq]) -> tuple[Number, Number]:
     `branches` are the factors by which calls shrink a size, each with the number of such calls.
     """
     exponent = exponent_of(tuple((count, ONE / factor) for factor, count in branches.items()))
-    if exponent.root is None:
-        exact = exponent.rational + exponent.factor * logarithm(exponent.of, exponent.to)
+    exact = number_of(exponent)
+    if exact is not None:
         return exact, exact
-    ball = exponent.ball() * RESOLUTION
+    ball = exponent.enclosure() * RESOLUTION
     return fmpq(ball.lower().floor().fmpq(), RESOLUTION), fmpq(ball.upper().ceil().fmpq(), RESOLUTION)
 
 

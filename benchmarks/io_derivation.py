@@ -24,7 +24,7 @@ from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.samples import samples
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language.call_graph import recurses
 from archline.language.loader import load_path
 

@@ -29,8 +29,8 @@ from archline.execution.run import execute
 from archline.expr.values import Enclosure, holds
 from archline.expr.values import evaluate as value_of
 from archline.growth.is_big_o import Proved, is_O
+from archline.ir.declarations import declared
 from archline.ir.lower import Program as Traced
-from archline.ir.scope import declared
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module

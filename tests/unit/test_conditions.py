@@ -11,8 +11,8 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.expr.values import holds
-from archline.ir.constraints import negated, wanted
-from archline.ir.scope import declared
+from archline.ir.conditions import negated, required
+from archline.ir.declarations import declared
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from effort import drawn
@@ -37,7 +37,7 @@ def test_amounts_are_at_least_zero_where_a_condition_holds(seed: int) -> None:
     text = _condition(Random(seed), 3)
     condition = parse_expression(text)
     for expression, right in ((condition, True), (negated(condition), False)):
-        needs = wanted(expression, scope)
+        needs = required(expression, scope)
         assert needs is not None, text
         for place in PLACES:
             found = all(evaluate(scope.facts.restore(each), place) >= 0 for each in needs)

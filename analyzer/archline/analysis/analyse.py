@@ -29,7 +29,8 @@ from archline.analysis.sampling import offsets_rules
 from archline.expr.text import format_expression
 from archline.expr.values import holds
 from archline.ir.amounts import Unknown
-from archline.ir.scope import Scope, declared
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope
 from archline.ir.unsupported import UntracedError
 from archline.language import parser
 from archline.language import syntax as s

@@ -28,7 +28,7 @@ from archline.api.settings import unplaced
 from archline.execution.results import TIMEOUT
 from archline.growth import rules as growth_rules
 from archline.ir.call_invariants import inherited
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import model, name_rules
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols

@@ -36,7 +36,7 @@ from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import divisions, rewritten, substituted, substituted_fact
 from archline.growth.is_big_o import Proved
 from archline.growth.simplify import ONE, ZERO
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.checking.contracts import costs_in

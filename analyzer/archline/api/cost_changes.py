@@ -27,7 +27,8 @@ from archline.energy.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.expr.values import holds
-from archline.ir.scope import NotStaticError, declared
+from archline.ir.declarations import declared
+from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.parser import parse_facts, parse_program

@@ -34,7 +34,7 @@ from archline.claims.published import Published, published
 from archline.claims.verdict import Verdict
 from archline.execution.results import Counts
 from archline.execution.run_rules import IMPOSSIBLE_DATA
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism, recurses

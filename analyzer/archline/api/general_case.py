@@ -15,7 +15,8 @@ from archline.claims.by_cases import is_long
 from archline.expr.text import format_expression
 from archline.growth.log_domain import Domain
 from archline.ir.call_invariants import inherited
-from archline.ir.scope import NotStaticError, declared, static_value
+from archline.ir.declarations import declared
+from archline.ir.scope import known_value
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -69,9 +70,8 @@ def _several(module: model.Module, node: s.Algorithm) -> tuple[str, ...]:
     scope = declared(module, node)
     found = []
     for axis in node.grid:
-        try:
-            extent = static_value(axis.extent, scope)
-        except NotStaticError:
+        extent = known_value(axis.extent, scope)
+        if extent is None:
             return ()
         if not scope.facts.nonnegative(extent - 2) and not scope.facts.nonnegative(1 - extent):
             found.append(f"{format_expression(axis.extent)} >= 2")

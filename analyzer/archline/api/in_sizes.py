@@ -16,7 +16,7 @@ from archline.energy.growth import Growth
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
 from archline.growth.simplify import ZERO
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

@@ -21,7 +21,7 @@ from archline.execution.run import tried
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.expr.values import EvaluationError, evaluate_static
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import Diagnostic, counted

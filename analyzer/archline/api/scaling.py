@@ -27,7 +27,7 @@ from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
 from archline.expr.text import format_expression, format_fact
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error

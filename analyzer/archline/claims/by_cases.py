@@ -17,8 +17,9 @@ from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
 from archline.expr.text import format_expression, format_fact
 from archline.ir.call_invariants import inherited
-from archline.ir.indicators import excluded
-from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all
+from archline.ir.conditions import excluded, with_all
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
@@ -169,10 +170,10 @@ def _open(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Narrowed) -> Ite
     scope = narrowed.scope
     conditions = _names_in_conditions(narrowed.costs.metrics[ensures.metric])
     for split in _splits(algorithm, ensures):
-        try:
-            number = scope.facts.simplify(static_value(split.number, scope))
-        except NotStaticError:
+        number = known_value(split.number, scope)
+        if number is None:
             continue
+        number = scope.facts.simplify(number)
         facts = scope.facts
         if not facts.positive(number) or facts.nonnegative(number - 2) or facts.nonnegative(1 - number):
             continue

@@ -47,9 +47,10 @@ from archline.expr.values import Enclosure, evaluate_static, holds
 from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate as evaluate_claim
 from archline.growth.is_big_o import Proved, Refuted, is_O
-from archline.ir.indicators import excluded
+from archline.ir.conditions import excluded, knowing, with_all, with_fact
+from archline.ir.declarations import declared
 from archline.ir.layout import LINE, ONE_LINE
-from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_all, with_fact
+from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
@@ -255,7 +256,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     """An `is O(…)`, `is Theta(…)` or `is Omega(…)`."""
     facts = (*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when)
     for fact in ensures.when:
-        scope = scope.with_facts(with_fact(scope.facts, fact, scope))
+        scope = knowing(scope, fact)
     first = _compared(ensures, costs, cost, scope.facts, facts)
     proved = first.outcome == "holds"
     if first.outcome == "fails" or not may_vanish(ensures, costs, cost, scope, proved):

@@ -26,8 +26,9 @@ from archline.growth import rules
 from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
 from archline.growth.is_big_o import Verdict as Answer
 from archline.growth.log_domain import Domain
+from archline.ir.conditions import with_all
 from archline.ir.layout import LINE, ONE_LINE, WORDS
-from archline.ir.scope import Scope, with_all
+from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts

@@ -36,7 +36,9 @@ from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.expr.text import format_fact
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import holds
-from archline.ir.scope import Scope, declared, with_all
+from archline.ir.conditions import knowing, with_all
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -305,7 +307,7 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
     if isinstance(found, str):
         return Growth(None, None)
     scope = declared(module, algorithm)
-    scope = scope.with_facts(with_all(scope.facts, facts, scope))
+    scope = knowing(scope, *facts)
     below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[GrowthBound]()
     for condition, each in found:
         if not in_any_cache(costs, cost, (condition, each), facts, scope):

@@ -26,7 +26,9 @@ from archline.claims.growth import at_most, facts_of, in_any_cache
 from archline.claims.growth_of_cost import TALL, growth_of
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
-from archline.ir.scope import Scope, declared, with_all
+from archline.ir.conditions import knowing
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -83,7 +85,7 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
     under = (*under, *above_one(cost.orderless, sizes, scope.facts))
     facts = (*algorithm.where, *assumed(algorithm), *under)
     try:
-        scope = scope.with_facts(with_all(scope.facts, facts, scope))
+        scope = knowing(scope, *facts)
         known = scope.facts
         search = _Search(costs, cost, scope, facts, least(costs, cost, known), _factors(cost.orderless, sizes))
         regimes = tuple(search.regimes())

@@ -10,7 +10,7 @@ from archline.analysis.checks.guards import at_least, guards
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_of_cost import GrowthBound, growth
 from archline.claims.small_sizes import may_vanish, zero_of_one_side
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module

@@ -22,7 +22,8 @@ from archline.expr.tree import substituted
 from archline.expr.values import Enclosure, evaluate
 from archline.expr.values import EvaluationError as UndefinedError
 from archline.growth.is_big_o import Proved, Refuted, is_O
-from archline.ir.scope import declared, with_all
+from archline.ir.conditions import with_all
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module

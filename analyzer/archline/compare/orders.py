@@ -30,9 +30,9 @@ from archline.energy.intervals import Interval, UndefinedError
 from archline.expr.tree import rewritten, substituted_fact
 from archline.expr.values import Enclosure, evaluate, evaluate_static
 from archline.expr.values import EvaluationError as NoValueError
-from archline.ir.indicators import excluded
-from archline.ir.scope import NotStaticError, static_value, with_all
-from archline.ir.scope import never_negative as signs
+from archline.ir.conditions import excluded, with_all
+from archline.ir.conditions import never_negative as signs
+from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import fmpq

@@ -15,7 +15,8 @@ from archline.analysis.sampling import Allowed, points
 from archline.energy.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.values import evaluate_static
-from archline.ir.scope import Scope, declared, static_value
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.loader import load_text

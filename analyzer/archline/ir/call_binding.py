@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly
 from archline.ir.data_ranges import extent_range
+from archline.ir.declarations import declared
 from archline.ir.environment import Place
-from archline.ir.scope import Scope, declared
+from archline.ir.scope import Scope
 from archline.ir.tree import Loop, Node
 from archline.ir.unsupported import UntracedError
 from archline.ir.views import Views, static

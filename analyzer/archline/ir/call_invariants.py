@@ -15,9 +15,10 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO
 from archline.algebra.prove.residues import never_negative
+from archline.ir.conditions import difference
+from archline.ir.conditions import never_negative as differences
 from archline.ir.recursive import Bodies, TooManyWaysError, calls, ways
-from archline.ir.scope import NotStaticError, Scope, static_value
-from archline.ir.scope import never_negative as differences
+from archline.ir.scope import Scope
 from archline.ir.tree import Recursion
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
@@ -80,12 +81,8 @@ class _Call:
                 return self._is_share(name, base)
             case s.Binary(op="and", left=left, right=right):
                 return self.holds(left) and self.holds(right)
-            case s.Binary(op=op, left=left, right=right) if op in ("<", "<=", ">", ">=", "=="):
-                try:
-                    values = differences(op, static_value(left, there) - static_value(right, there))
-                except NotStaticError:
-                    return False
-                return all(never_negative(value, self._facts) for value in values)
+            case s.Binary(op="<" | "<=" | ">" | ">=" | "==" as op) if (apart := difference(fact, there)) is not None:
+                return all(never_negative(value, self._facts) for value in differences(op, apart))
             case _:
                 return False
 

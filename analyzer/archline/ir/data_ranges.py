@@ -11,7 +11,7 @@ from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import depends
 from archline.expr.tree import structure
 from archline.ir.amounts import Amount, Known, Unknown, exactly
-from archline.ir.scope import NotStaticError, Scope, holds_data, static_value
+from archline.ir.scope import NotStaticError, Scope, holds_data, known_value, static_value
 from archline.language import syntax as s
 from archline.records import record, replace
 
@@ -45,11 +45,8 @@ def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
 def _step(loop: s.Loop, scope: Scope) -> Poly | None:
     if loop.step is None:
         return ONE
-    try:
-        step = static_value(loop.step, scope)
-    except NotStaticError:
-        return None
-    return step if scope.facts.positive(step) else None
+    step = known_value(loop.step, scope)
+    return None if step is None or not scope.facts.positive(step) else step
 
 
 def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> Known | None:
@@ -118,11 +115,9 @@ def extent_range(expr: s.Expr, scope: Scope) -> Known | None:
 
 def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
     """Between which values an integer lies, by the declarations of the arrays that it is read from."""
-    try:
-        value = static_value(expr, scope)
+    value = known_value(expr, scope)
+    if value is not None:
         return value, value
-    except NotStaticError:
-        pass
     match expr:
         case s.Element(array=array) if array in scope.below:
             return ZERO, scope.below[array] - 1

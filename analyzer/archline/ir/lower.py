@@ -10,13 +10,14 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir.call_binding import Callees
-from archline.ir.constraints import negated, wanted
+from archline.ir.conditions import behind, negated, required
 from archline.ir.data_ranges import data_range, rises
+from archline.ir.declarations import declared
 from archline.ir.environment import Place
 from archline.ir.layout import whole
 from archline.ir.loops import static_range
 from archline.ir.monotone import stream
-from archline.ir.scope import NotStaticError, Scope, behind, declared, floor_of_bound, static_value
+from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, Node, View, Walk, contiguous_dimension
 from archline.ir.unsupported import UntracedError
 from archline.ir.views import is_exact, shape_of, static, whole_view
@@ -202,9 +203,8 @@ class Program(Callees):
     def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
         """A range between two entries of an offsets array, the second no less than the first."""
         reading = replace(scope, reads_offsets=True)
-        try:
-            lo, hi = static_value(loop.lo, reading), static_value(loop.hi, reading)
-        except NotStaticError:
+        lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
+        if lo is None or hi is None:
             return None
         trips = a.as_gaps(hi - lo)
         if not rises(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
@@ -240,11 +240,11 @@ class Program(Callees):
                 yield from _always(body, always, around)
                 return
             yield from self.reads(branch.condition, place)
-            body = tuple(self.block(branch.body, place.under(wanted(branch.condition, place.scope))))
+            body = tuple(self.block(branch.body, place.under(required(branch.condition, place.scope))))
             own = _assigned(branch.body, body, around)
             shared = own if shared is None else shared & own
             yield from body
-            place = place.under(wanted(negated(branch.condition), place.scope))
+            place = place.under(required(negated(branch.condition), place.scope))
 
     # Expressions
     def reads(self, expr: s.Expr, place: Place) -> Iterator[Node]:

@@ -12,11 +12,11 @@ from itertools import product
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly
-from archline.ir.constraints import negated, wanted
+from archline.ir.conditions import knowing, negated, required
 from archline.ir.environment import Place
 from archline.ir.lower import Program
 from archline.ir.recursive import Bodies
-from archline.ir.scope import Scope, with_fact
+from archline.ir.scope import Scope
 from archline.ir.tree import Array, Branch, Choice, Node, Recursion, View
 from archline.ir.unsupported import UntracedError
 from archline.ir.views import static, whole_view
@@ -101,12 +101,13 @@ class Followed(Bodies):
                 found += [Branch(ONE, ONE, None, body, known) for known in before]
                 break
             read = (*read, *self.reads(branch.condition, place))
-            body = (*read, *self.block(branch.body, _knowing(place, branch.condition)))
+            held = replace(place, scope=knowing(place.scope, branch.condition))
+            body = (*read, *self.block(branch.body, held))
             otherwise = negated(branch.condition)
             taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
             found += [Branch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
             before = [(*old, *new) for old in before for new in left]
-            place = _knowing(place, otherwise)
+            place = replace(place, scope=knowing(place.scope, otherwise))
         else:
             found += [Branch(ONE, ONE, None, read, known) for known in before]
         yield Choice(tuple(found))
@@ -131,10 +132,4 @@ class Followed(Bodies):
 
 def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
     """What is at least 0 where a condition holds: more ways than one where two sizes differ either way."""
-    return [tuple(each) for each in product(*(a.options(need, True) for need in wanted(condition, scope) or ()))]
-
-
-def _knowing(place: Place, condition: s.Expr) -> Place:
-    """Where a condition holds."""
-    facts = with_fact(place.scope.facts, condition, place.scope)
-    return replace(place, scope=place.scope.with_facts(facts))
+    return [tuple(each) for each in product(*(a.options(need, True) for need in required(condition, scope) or ()))]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.ir.constraints import negated, wanted
+from archline.ir.conditions import indicator, knowing, negated, required
 from archline.ir.environment import Place
-from archline.ir.indicators import indicator
 from archline.ir.lower import Program
-from archline.ir.scope import Scope, with_fact, without_condition
+from archline.ir.scope import Scope
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
 from archline.language import call_graph
 from archline.language import syntax as s
@@ -93,16 +91,16 @@ class Bodies(Program):
             taken = indicator(branch.condition, inner.scope)
             held, left = inner, inner
             if taken is None or not place.algorithm_top:
-                held = inner.under(wanted(branch.condition, inner.scope))
-                left = inner.under(wanted(negated(branch.condition), inner.scope))
+                held = inner.under(required(branch.condition, inner.scope))
+                left = inner.under(required(negated(branch.condition), inner.scope))
             if taken is not None:
                 # Only where the condition holds is the branch looked at, and only elsewhere those behind it.
-                held = _knowing(held, with_fact(held.scope.facts, branch.condition, held.scope))
-                left = _knowing(left, without_condition(left.scope.facts, branch.condition, left.scope))
+                held = replace(held, scope=knowing(held.scope, branch.condition))
+                left = replace(left, scope=knowing(left.scope, negated(branch.condition)))
             possible = _possible(branch.condition, inner.scope)
-            here = _both(before, wanted(branch.condition, inner.scope))
+            here = _both(before, required(branch.condition, inner.scope))
             found.append(Branch(taken, possible, branch.condition, tuple(self.block(branch.body, held)), here))
-            before = _both(before, wanted(negated(branch.condition), inner.scope))
+            before = _both(before, required(negated(branch.condition), inner.scope))
             inner = left
         yield Choice(tuple(found))
 
@@ -126,10 +124,6 @@ def _possible(condition: s.Expr, scope: Scope) -> Poly:
             return _possible(left, scope) * _possible(right, scope)
         case _:
             return ONE
-
-
-def _knowing(place: Place, facts: Facts) -> Place:
-    return replace(place, scope=place.scope.with_facts(facts))
 
 
 def ways(nodes: Sequence[Node]) -> list[Way]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache, reduce
-from math import lcm
+from collections.abc import Mapping
+from functools import reduce
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Poly
+from archline.algebra.polynomial import UNIT, ZERO, Atom, Poly
 from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.checking.scopes import machine_symbols
 from archline.language.model import Kind, Module
-from archline.language.substitution import divisions_of_runs, facts_in_sizes, processors_of
 from archline.records import field, record, replace
 
 
@@ -88,6 +85,14 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return data_symbol(expr)
         case s.Real() | s.Unary() | s.Element() | s.Reshape():
             raise NotStaticError("it depends on the data", expr)
+
+
+def known_value(expr: s.Expr, scope: Scope) -> Poly | None:
+    """The same; None where it is known only from the data."""
+    try:
+        return static_value(expr, scope)
+    except NotStaticError:
+        return None
 
 
 _DATA = "data "
@@ -251,244 +256,3 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
 def has_function(value: Poly) -> bool:
     """Whether a logarithm or root occurs, which need not be an integer."""
     return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())
-
-
-def behind(statement: s.Stmt, scope: Scope) -> Scope:
-    """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
-    match statement:
-        case s.Let(name=name, value=value) if not scope.module.is_view(value):
-            try:
-                return scope.with_value(name, scope.facts.simplify(static_value(value, scope)))
-            except NotStaticError:
-                return scope.without_value(name)
-        case s.Assume(facts=assumed):
-            return scope.with_facts(with_all(scope.facts, assumed, scope))
-        case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
-            return scope
-
-
-# Facts of a program
-def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
-    """Learn from several facts, in terms of one scope."""
-    for fact in more:
-        facts = with_fact(facts, fact, scope)
-    return facts
-
-
-def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
-    """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
-    match fact:
-        case s.Unary(op="not", operand=operand):
-            return without_condition(facts, operand, scope)
-        case s.Binary(op="and", left=left, right=right):
-            return with_fact(with_fact(facts, left, scope), right, scope)
-        case s.Binary(op=op, left=left, right=right):
-            try:
-                difference = static_value(left, scope) - static_value(right, scope)
-            except NotStaticError:
-                return facts
-            for value in never_negative(op, difference):
-                facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
-        case _:
-            pass
-    return facts
-
-
-def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
-    """What is at least 0 where a difference compares with 0 as said."""
-    match op:
-        case ">=":
-            return (difference,)
-        case ">":
-            return (difference - _resolution(difference),)
-        case "<=":
-            return (-difference,)
-        case "<":
-            return (-difference - _resolution(difference),)
-        case "==":
-            return difference, -difference
-        case _:
-            return ()
-
-
-def _resolution(difference: Poly) -> Poly:
-    """The least positive value: facts compare rationals, so that n/2 < m leaves half a unit, a root or log nothing."""
-    denominator = lcm(*(int(coefficient.q) for coefficient in difference.terms.values()))
-    return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
-
-
-OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
-
-
-def without_condition(facts: Facts, condition: s.Expr, scope: Scope) -> Facts:
-    """Learn that a condition is false."""
-    match condition:
-        case s.Unary(op="not", operand=operand):
-            return with_fact(facts, operand, scope)
-        case s.Binary(op="or", left=left, right=right):
-            return without_condition(without_condition(facts, left, scope), right, scope)
-        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
-            return with_fact(facts, s.Binary(OPPOSITE[op], left, right, span=condition.span), scope)
-        case _:
-            return facts
-
-
-# Declarations
-def declared(module: Module, algorithm: s.Algorithm) -> Scope:
-    """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises.
-
-    What is proved there is found anew, so that no answer depends on what was asked before.
-    """
-    scope = _declared(module, algorithm)
-    return scope.with_facts(scope.facts.unproved())
-
-
-@lru_cache(maxsize=128)
-def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
-    signature = module.signatures[algorithm]
-    facts = Facts()
-    values: dict[str, Poly] = {}
-    for name in signature.size_names:
-        facts = facts.with_symbol(name, (Poly.constant(signature.at_least[name]),))
-        values[name] = Poly.symbol(name)
-    for name in signature.indices:
-        facts = facts.with_symbol(name)
-        values[name] = Poly.symbol(name)
-    # Z comes last: what is said of it is a bound of Z itself.
-    own = _definitions(algorithm)
-    for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
-        facts = facts.with_symbol(name, (ONE,))
-        if name not in own:
-            values[name] = Poly.symbol(name)
-    # On a grid P is a size like others.
-    least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    facts = _with_division(facts, (*algorithm.where, *divisions_of_runs(algorithm)), least)
-    values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
-    scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
-    processors = processors_of(algorithm)
-    if processors is not None:
-        scope = scope.with_value("P", static_value(processors, scope))
-    for fact in facts_in_sizes(algorithm):
-        scope = scope.with_facts(with_fact(scope.facts, fact, scope))
-    return _with_arrays(scope, algorithm)
-
-
-def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
-    """The names that an algorithm's parameters and statements define."""
-    return s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
-
-
-def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    facts = _with_equalities(facts, where, at_least)
-    for fact in where:
-        match fact:
-            case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
-                divisor != name and divisor in facts.bounds and facts.nonnegative(Poly.symbol(divisor))
-            ):
-                by = Poly.symbol(divisor)
-            case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)) if _is_power_of_two(base):
-                if name in at_least and name not in facts.rewrites:
-                    facts = facts.with_power_of_two(name, base.bit_length() - 1, 0 if at_least[name] <= 1 else 1)
-                continue
-            case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
-                by = Poly.constant(number)
-            case s.Divides(divisor=s.Binary() as product, value=s.Name(id=name)) if (
-                factors := _product(product, facts)
-            ) is not None:
-                by = factors
-            case s.Divides(divisor=divisor, value=s.Binary() as product):
-                facts = _with_whole(facts, product, divisor)
-                continue
-            case _:
-                continue
-        if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
-            continue
-        if by.substitute(facts.rewrites) == ONE:
-            continue
-        facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
-    return facts
-
-
-def _with_whole(facts: Facts, product: s.Expr, divisor: s.Expr) -> Facts:
-    """Know that c divides b*g: it need divide neither b nor g."""
-    value, by = _product(product, facts), _product(divisor, facts)
-    return facts if value is None or by is None else facts.with_whole(value, by)
-
-
-def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of others."""
-    for fact in where:
-        match fact:
-            case s.Binary(op="==", left=left, right=right):
-                pairs = [(left, right), (right, left)]
-            case _:
-                continue
-        for one, other in pairs:
-            value = Poly.constant(other.value) if isinstance(other, s.Integer) else _product(other, facts)
-            if not isinstance(one, s.Name) or one.id not in at_least or value is None:
-                continue
-            value = value.substitute(facts.rewrites)
-            if one.id in facts.rewrites or one.id in value.names or not facts.nonnegative(value - at_least[one.id]):
-                continue
-            facts = facts.with_value(one.id, value)
-            break
-    return facts
-
-
-def _product(expr: s.Expr, facts: Facts) -> Poly | None:
-    """A product of numbers and sizes that are positive, such as 2*b*g^2; None for other expressions."""
-    match expr:
-        case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
-            return Poly.symbol(name)
-        case s.Integer(value=number) if number >= 1:
-            return Poly.constant(number)
-        case s.Binary(op="^", left=left, right=s.Integer(value=power)) if power >= 1:
-            base = _product(left, facts)
-            return None if base is None else base**power
-        case s.Binary(op="*", left=left, right=right):
-            one, other = _product(left, facts), _product(right, facts)
-            return None if one is None or other is None else one * other
-        case _:
-            return None
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number >= 2 and number.bit_count() == 1
-
-
-def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:
-    """Whether the divisor is itself written in terms of the size: b divides n and n divides b."""
-    return name in divisor.substitute(facts.rewrites).names
-
-
-def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
-    below: dict[str, Poly] = {}
-    segments: dict[str, a.Segments] = {}
-    for parameter in algorithm.parameters:
-        try:
-            match parameter.type:
-                case s.IndexArrayType(below=bound):
-                    below[parameter.name] = static_value(bound, scope)
-                case s.OffsetsType(count=count, into=into, longest=longest):
-                    bare = isinstance(longest, s.Name) and _binds_longest(scope.module, algorithm, longest.id)
-                    segments[parameter.name] = a.Segments(
-                        parameter.name,
-                        static_value(count, scope),
-                        static_value(into, scope),
-                        None if longest is None else static_value(longest, scope),
-                        bare,
-                    )
-                case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType() | s.ArrayType():
-                    pass
-        except NotStaticError:
-            continue
-    facts = scope.facts
-    for known in segments.values():
-        if known.longest is not None and known.attained:
-            facts = facts.with_nonnegative(known.total - known.longest)
-    return replace(scope, facts=facts, below=below, segments=segments)
-
-
-def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
-    signature = module.signatures[algorithm]
-    return any(binding.name == name and binding.by.name == "LONGEST" for binding in signature.sizes)

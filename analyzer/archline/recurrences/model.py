@@ -14,11 +14,11 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly
-from archline.ir.scope import OPPOSITE
+from archline.ir.conditions import negated
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
-from archline.records import field, record, replace
+from archline.records import field, record
 
 
 @record
@@ -180,19 +180,6 @@ class Decided(Protocol):
 
 
 Path = Sequence[Decided]
-
-
-def negated(condition: s.Expr) -> s.Expr:
-    """What holds where the condition does not."""
-    match condition:
-        case s.Unary(op="not", operand=operand):
-            return operand
-        case s.Binary(op="and" | "or" as op, left=left, right=right):
-            return replace(condition, op="or" if op == "and" else "and", left=negated(left), right=negated(right))
-        case s.Binary(op=op) if op in OPPOSITE:
-            return replace(condition, op=OPPOSITE[op])
-        case _:
-            return s.Unary("not", condition, span=condition.span)
 
 
 def in_order(path: Path) -> str:

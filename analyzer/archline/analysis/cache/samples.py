@@ -9,7 +9,7 @@ from random import Random
 
 from archline.analysis.sampling import Allowed, assumed
 from archline.expr.values import holds
-from archline.ir.ranking import declaration
+from archline.ir.declarations import declaration
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols

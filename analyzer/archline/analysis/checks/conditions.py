@@ -25,10 +25,11 @@ from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Block, Follower, Told
 from archline.expr.text import format_expression
 from archline.expr.tree import divisions
-from archline.ir.constraints import negated, wanted
+from archline.ir.conditions import OPPOSITE, knowing, negated, required
+from archline.ir.conditions import never_negative as differences
 from archline.ir.data_ranges import int_range, rises
-from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, static_value, with_fact
-from archline.ir.scope import never_negative as differences
+from archline.ir.declarations import declared
+from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -172,7 +173,7 @@ class _Place(Block):
 
     def learn(self, fact: s.Fact) -> None:
         """Know what a fact says."""
-        self.scope = self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope))
+        self.scope = knowing(self.scope, fact)
         if isinstance(fact, s.Divides):
             divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)
             if divisor and value is not None:
@@ -201,7 +202,7 @@ class _Conditions(Follower[_Place]):
         self._circle = component(module, algorithm)
         self._own = declared(module, algorithm)
         self._sizes = frozenset(self._own.facts.bounds)
-        self._stated = tuple(each for fact in algorithm.where for each in _wanted(fact, self._own))
+        self._stated = tuple(each for fact in algorithm.where for each in required(fact, self._own) or ())
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def all(self) -> None:
@@ -373,7 +374,7 @@ class _Conditions(Follower[_Place]):
     def _under(self, condition: s.Expr, block: _Place) -> _Place | None:
         """Where a condition holds; None where that is nowhere."""
         inner = self.inside(block)
-        values = _wanted(condition, block.scope)
+        values = required(condition, block.scope) or ()
         inner.learn(condition)
         known = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
         if known is None:
@@ -422,11 +423,6 @@ class _Conditions(Follower[_Place]):
             parts = tuple(part.substitute(values) for part in each.parts)
             about = f"{each.form or each.general} in the call of `{callee.name}`"
             self._leave(each.kind, parts, call, here, rules.SHAPE, about)
-
-
-def _wanted(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
-    """Integers that are at least 0 where a fact holds."""
-    return () if isinstance(fact, s.IsPower | s.IsSquare | s.Divides) else wanted(fact, scope) or ()
 
 
 def _static(expr: s.Expr, scope: Scope) -> Poly | None:

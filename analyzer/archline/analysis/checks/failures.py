@@ -12,7 +12,7 @@ from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumptio
 from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.ir.call_invariants import inherited
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses

@@ -9,7 +9,7 @@ from math import prod
 
 from archline.analysis.sampling import Allowed
 from archline.expr.values import EvaluationError, evaluate_static
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.checking.points import Free, Path, Requirement, Sampler
 from archline.language.model import Module

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, KeysView
-from contextlib import suppress
 from math import prod
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.ir.constraints import negated
-from archline.ir.indicators import indicator
-from archline.ir.scope import NotStaticError, Scope, static_value, with_fact
+from archline.ir.conditions import indicator, negated, with_fact
+from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
 from archline.language.printer import format_fact
 from archline.records import record, replace
@@ -50,11 +48,10 @@ class Average:
         for condition, scope in (part for told in self.given for part in _conjuncts(*told)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
-                    with suppress(NotStaticError):
-                        ends = static_value(left, scope), static_value(right, scope)
-                        for one, other in (ends, ends[::-1]):
-                            if one == Poly.symbol(name) and name not in other.names:
-                                return other
+                    ends = known_value(left, scope), known_value(right, scope)
+                    for one, other in (ends, ends[::-1]):
+                        if one == Poly.symbol(name) and other is not None and name not in other.names:
+                            return other
                 case _:
                     pass
         return None

@@ -26,7 +26,9 @@ from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.eliminate_data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
-from archline.ir.scope import OPPOSITE, NotStaticError, Scope, declared, static_value
+from archline.ir.conditions import OPPOSITE, difference
+from archline.ir.declarations import declared
+from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
@@ -127,13 +129,11 @@ def _inner(
         return
     near: dict[str, list[str | Poly]] = {name: [] for name in place.axes}
     for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Binary) and node.op in OPPOSITE:
-            with suppress(NotStaticError):
-                difference = static_value(node.left, place.scope) - static_value(node.right, place.scope)
-                for name, axis in place.axes.items():
-                    limits = (axis.coordinate + difference, axis.coordinate - difference)
-                    points = [each + by for each in limits if each.names <= place.scope.fixed for by in (0, 1, -1)]
-                    near[name] += [each for each in points if each not in (ZERO, axis.extent - 1)]
+        if isinstance(node, s.Binary) and node.op in OPPOSITE and (apart := difference(node, place.scope)) is not None:
+            for name, axis in place.axes.items():
+                limits = (axis.coordinate + apart, axis.coordinate - apart)
+                points = [each + by for each in limits if each.names <= place.scope.fixed for by in (0, 1, -1)]
+                near[name] += [each for each in points if each not in (ZERO, axis.extent - 1)]
     choices = [dict.fromkeys(each or ["first", "last"]) for each in near.values()]
     for chosen in islice(product(*choices), MAX_INNER) if any(near.values()) else ():
         given = dict(zip(place.axes, chosen, strict=True))

@@ -7,7 +7,8 @@ from math import prod
 
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost
-from archline.ir.scope import Scope, declared, static_value
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.model import Module
 

@@ -14,8 +14,9 @@ from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
+from archline.ir.declarations import declared
 from archline.ir.ranges import Range
-from archline.ir.scope import NotStaticError, declared, static_value
+from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module

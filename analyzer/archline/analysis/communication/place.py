@@ -14,9 +14,10 @@ from archline.analysis.communication.average import Average, sum_below
 from archline.analysis.communication.floors import upper_bounds
 from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
-from archline.ir.indicators import holding, summable
+from archline.ir.conditions import holding, knowing, summable
+from archline.ir.declarations import declared
 from archline.ir.ranges import Range
-from archline.ir.scope import NotStaticError, Scope, declared, static_value, with_fact
+from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
 from archline.records import field, record, replace
@@ -64,7 +65,7 @@ class Position:
         """Where a condition holds."""
         if self.average is not None and not self.decides(fact):
             return replace(self, average=self.average.under(fact, self.scope))
-        return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
+        return self.with_scope(knowing(self.scope, fact))
 
     def decides(self, fact: s.Fact) -> bool:
         """Whether a condition holds for all processors or for none, and where is known."""
@@ -77,7 +78,7 @@ class Position:
         """Behind a call, where those that come here satisfy a fact."""
         if self.average is not None and self.average.given:
             return replace(self, average=self.average.knowing(fact, self.scope))
-        return self.with_scope(self.scope.with_facts(with_fact(self.scope.facts, fact, self.scope)))
+        return self.with_scope(knowing(self.scope, fact))
 
     @property
     def there(self) -> Position:
@@ -106,12 +107,9 @@ class Position:
         """A coordinate that is moved around its axis, by as much on all processors, and the extent of the axis."""
         match value:
             case s.Binary(op="%", left=left, right=right):
-                try:
-                    moved, around = static_value(left, self.scope), static_value(right, self.scope)
-                except NotStaticError:
-                    return None
+                moved, around = known_value(left, self.scope), known_value(right, self.scope)
                 for name, extent in self.ranged:
-                    if extent == around and not self.moves(moved - Poly.symbol(name)):
+                    if extent == around and moved is not None and not self.moves(moved - Poly.symbol(name)):
                         return name, extent
             case _:
                 pass

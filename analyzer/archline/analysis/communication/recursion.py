@@ -25,7 +25,8 @@ from archline.analysis.cost import Cost
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
 from archline.expr.tree import defined_sizes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
-from archline.ir.scope import NotStaticError, declared, static_value
+from archline.ir.declarations import declared
+from archline.ir.scope import known_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
@@ -203,10 +204,10 @@ class GridRecursions:
         for name, expr in defined_sizes(algorithm.where):
             if name not in scope.values or name in found:
                 continue
-            try:
-                value = scope.facts.restore(static_value(expr, scope))
-            except NotStaticError:
+            known = known_value(expr, scope)
+            if known is None:
                 continue
+            value = scope.facts.restore(known)
             if value.names.isdisjoint({name, *found}) and all(name not in each.names for each in found.values()):
                 found[name] = value
         return found

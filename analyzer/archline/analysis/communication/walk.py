@@ -38,7 +38,7 @@ from archline.ir.amounts import (
     times,
     weigh,
 )
-from archline.ir.indicators import summable
+from archline.ir.conditions import summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s

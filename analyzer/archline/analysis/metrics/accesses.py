@@ -16,7 +16,8 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, Tally
 from archline.analysis.regimes import with_regimes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
-from archline.ir.scope import Scope, declared
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope
 from archline.ir.unsupported import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component

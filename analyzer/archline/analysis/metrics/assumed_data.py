@@ -17,8 +17,9 @@ from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.relax import bound_away
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.conditions import implied
 from archline.ir.max_plus import Path, serial
-from archline.ir.scope import NotStaticError, Scope, never_negative, static_value
+from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.numbers import fmpq
@@ -32,7 +33,7 @@ def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scop
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
     scope = replace(scope, settled=scope.settled | set(names))
     for fact in assume.facts if names else ():
-        for value in _nonnegative(fact, scope):
+        for value in implied(fact, replace(scope, reads_offsets=True)):
             for name in names:
                 scope = scope.with_facts(_learned(value, name, scope.facts))
     return scope
@@ -43,29 +44,6 @@ def _settled(assume: s.Assume, body: Sequence[s.Stmt]) -> set[str]:
     place = body.index(assume)
     mine = {each.name for each in body[:place] if isinstance(each, s.Local) and each.is_integer}
     return mine - s.set_names(tuple(body[place:])).union(MACHINE_SYMBOLS)
-
-
-def _nonnegative(fact: s.Fact, scope: Scope) -> tuple[Poly, ...]:
-    match fact:
-        case s.Binary(op=op, left=left, right=right):
-            reading = replace(scope, reads_offsets=True)
-            try:
-                return never_negative(op, static_value(left, reading) - static_value(right, reading))
-            except NotStaticError:
-                return ()
-        case (
-            s.Integer()
-            | s.Real()
-            | s.Name()
-            | s.Unary()
-            | s.Call()
-            | s.Element()
-            | s.Reshape()
-            | s.IsPower()
-            | s.IsSquare()
-            | s.Divides()
-        ):
-            return ()
 
 
 def _learned(value: Poly, name: str, facts: Facts) -> Facts:

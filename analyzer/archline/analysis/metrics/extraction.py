@@ -10,7 +10,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.recursive_bodies import Bodies, Case, TooManyCasesError
 from archline.analysis.metrics.statements import Statements
 from archline.ir.amounts import Amount, Known, Unknown, exactly
-from archline.ir.scope import declared
+from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.records import field, record

@@ -7,7 +7,7 @@ from typing import Protocol
 from archline.analysis.metrics.cost_model import CostModel
 from archline.analysis.metrics.tally import FREE, Tally, chosen, unknown
 from archline.ir.amounts import exactly
-from archline.ir.indicators import holding
+from archline.ir.conditions import holding
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.metrics import INT_OPERATION, Event

@@ -20,8 +20,7 @@ from archline.analysis.metrics.extraction import Extracted, Extraction
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
-from archline.ir.ranking import declaration
-from archline.ir.scope import declared
+from archline.ir.declarations import declaration, declared
 from archline.language import syntax as s
 from archline.language.call_graph import reached
 from archline.records import field, record, replace

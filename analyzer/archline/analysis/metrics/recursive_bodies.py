@@ -16,8 +16,9 @@ from archline.analysis.metrics.tally import Tally
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
 from archline.expr.tree import substituted
 from archline.ir.amounts import Amount, Known, Unknown
-from archline.ir.indicators import MAYBE
-from archline.ir.scope import Scope, declared, with_fact
+from archline.ir.conditions import MAYBE, knowing
+from archline.ir.declarations import declared
+from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
@@ -282,7 +283,7 @@ class Bodies(Statements):
             self._data[label] = None
             facts = scope.facts.with_symbol(label, known.lower, known.upper)
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
-        return scope.with_facts(with_fact(scope.facts, condition, scope))
+        return knowing(scope, condition)
 
     def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
         """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""

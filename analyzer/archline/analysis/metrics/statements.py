@@ -22,21 +22,13 @@ from archline.analysis.metrics.tally import FREE, Tally, chosen, repeated, unkno
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
+from archline.ir.conditions import behind, holding, knowing, negated, summable
 from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
-from archline.ir.indicators import holding, summable
+from archline.ir.declarations import declared
 from archline.ir.loops import serial_path, static_range
 from archline.ir.max_plus import Path
 from archline.ir.ranges import Range, fork_depth
-from archline.ir.scope import (
-    NotStaticError,
-    Scope,
-    behind,
-    declared,
-    floor_of_bound,
-    static_value,
-    with_fact,
-    without_condition,
-)
+from archline.ir.scope import NotStaticError, Scope, floor_of_bound, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
@@ -422,8 +414,8 @@ class Statements:
             self._guards.append(first)
         inside, outside = self._chosen_by_data(first.condition, scope), scope
         if taken.exact:
-            inside = scope.with_facts(with_fact(facts, first.condition, scope))
-            outside = scope.with_facts(without_condition(facts, first.condition, scope))
+            inside = knowing(scope, first.condition)
+            outside = knowing(scope, negated(first.condition))
         body, children = self.block(first.body, inside) if taken.upper else (FREE, ())
         other, _, more = self._rest(rest, outside) if taken.lower != ONE else (FREE, "", ())
         rule = "test + the branch that the sizes choose" if taken.exact else "test + one of the branches"

@@ -27,7 +27,7 @@ from archline.algebra.lp.exact_vertex import corner
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, rational, total
 from archline.algebra.prove.farkas import Situation
 from archline.expr.values import holds
-from archline.ir.ranking import Declaration
+from archline.ir.declarations import Declaration
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record
 from archline.recurrences.evaluate import Cases, Point, Values

@@ -19,7 +19,8 @@ from archline.algebra.polynomial import ZERO, Monomial, Poly, total
 from archline.analysis.metrics.accesses import METRIC, WordModel
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.streamed_accesses import Rows
-from archline.ir.scope import declared, static_value
+from archline.ir.declarations import declared
+from archline.ir.scope import static_value
 from archline.ir.views import shape_of
 from archline.language import call_graph
 from archline.language import syntax as s

@@ -15,7 +15,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.lru.affine import Names, NotAffineError, floor_text, scaled_text
 from archline.analysis.cache.lru.wire import Column, Problem, Reference
-from archline.ir.constraints import wanted
+from archline.ir.conditions import required
 from archline.ir.lower import Program
 from archline.ir.scope import Scope
 from archline.ir.tree import Access, Array, Chain, Choice, Loop, Node, Recursion, contiguous_dimension
@@ -183,7 +183,7 @@ class _Builder:
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if name in symbols:
                 yield f"{symbols[name]} mod {number} = 0"
             case s.Binary():
-                for amount in wanted(fact, self.scope) or ():
+                for amount in required(fact, self.scope) or ():
                     try:
                         yield self._at_least_zero(amount, symbols)
                     except NotAffineError:

@@ -34,11 +34,10 @@ from archline.analysis.cost import FEW_LINES
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.is_big_o import Proved, is_O
-from archline.ir.constraints import wanted
+from archline.ir.conditions import negated, required, with_all, with_fact
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import calls
-from archline.ir.scope import with_all, with_fact, without_condition
 from archline.ir.tree import Array, Branch, Recursion, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -220,7 +219,7 @@ class _Writer:
             here = known
             if branch.condition is not None:
                 here = with_fact(known, branch.condition, scope)
-                for need in wanted(branch.condition, scope) or ():
+                for need in required(branch.condition, scope) or ():
                     # Of max(n, m) <= 16 both n <= 16 and m <= 16.
                     here = reduce(Facts.with_nonnegative, a.options(need, False), here)
             if not any(map(_calls_itself, parts)):
@@ -229,7 +228,7 @@ class _Writer:
                 if large:
                     raise UnsolvedRecursionError(f"`{large[0]}` may be of any size where there is no recursive call")
             if branch.condition is not None:
-                known = without_condition(known, branch.condition, scope)
+                known = with_fact(known, negated(branch.condition), scope)
 
     def require_known(self, text: str) -> None:
         """Sizes that are no parameters of the recurrence stay what they are from call to call."""

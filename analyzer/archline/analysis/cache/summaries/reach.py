@@ -19,11 +19,10 @@ from archline.algebra.lp.exact_vertex import corner
 from archline.algebra.polynomial import ONE, ZERO, Poly, rational
 from archline.algebra.prove.farkas import Situation
 from archline.expr.values import holds
+from archline.ir.declarations import Declaration, declaration, declared
 from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import ClosedInterval
-from archline.ir.ranking import Declaration, declaration
 from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
-from archline.ir.scope import declared
 from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
 from archline.numbers import fmpq
 from archline.records import record

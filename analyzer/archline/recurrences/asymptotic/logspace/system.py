@@ -16,7 +16,8 @@ from typing import TypeAlias
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewritten, structure
-from archline.ir.scope import OPPOSITE
+from archline.ir.conditions import OPPOSITE
+from archline.ir.conditions import negated as opposite
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -63,8 +64,8 @@ def alternatives(fact: s.Fact, names: Names) -> Alternatives:
             return _both(alternatives(left, names), alternatives(right, names))
         case s.Binary(op="or", left=left, right=right):
             return alternatives(left, names) + alternatives(right, names)
-        case s.Unary(op="not", operand=s.Binary(op=op, left=left, right=right, span=span)) if op in OPPOSITE:
-            return alternatives(s.Binary(OPPOSITE[op], left, right, span=span), names)
+        case s.Unary(op="not", operand=s.Binary(op=op) as operand) if op in OPPOSITE:
+            return alternatives(opposite(operand), names)
         case s.Binary(op="<=" | "<" as op, left=left, right=right):
             return _compared(left, right, names, strict=op == "<")
         case s.Binary(op=">=" | ">" as op, left=left, right=right):
@@ -78,8 +79,8 @@ def alternatives(fact: s.Fact, names: Names) -> Alternatives:
 def negated(fact: s.Fact) -> str:
     """The opposite condition, as text."""
     match fact:
-        case s.Binary(op=op, left=left, right=right, span=span) if op in OPPOSITE:
-            return format_fact(s.Binary(OPPOSITE[op], left, right, span=span))
+        case s.Binary(op=op) if op in OPPOSITE:
+            return format_fact(opposite(fact))
         case _:
             return f"not ({format_fact(fact)})"
 

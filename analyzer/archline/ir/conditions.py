@@ -1,4 +1,4 @@
-"""Conditions on sizes and indices as expressions: 1 where they hold, 0 elsewhere."""
+"""Conditions on sizes and loop variables: what is at least 0 where they hold, and what is 1 there and 0 elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.summation import without_floor
 from archline.ir.amounts import Known, exactly
-from archline.ir.scope import OPPOSITE, NotStaticError, Scope, has_function, static_value, with_fact
+from archline.ir.scope import Scope, has_function, known_value
 from archline.language import syntax as s
 
+OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 MAYBE = Known(ZERO, ONE)
 Counted = Callable[[Poly], bool]
 """Whether the indicator of a comparison is to be used, rather than anything from 0 to 1."""
@@ -23,6 +24,123 @@ MAX_DEGREE = 16
 _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 
+# What is at least 0
+def negated(condition: s.Expr) -> s.Expr:
+    """The opposite of a condition."""
+    match condition:
+        case s.Unary(op="not", operand=operand):
+            return operand
+        case s.Binary(op="and" | "or" as op, left=left, right=right):
+            return s.Binary("or" if op == "and" else "and", negated(left), negated(right), span=condition.span)
+        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
+            return s.Binary(OPPOSITE[op], left, right, span=condition.span)
+        case _:
+            return s.Unary("not", condition, span=condition.span)
+
+
+def difference(comparison: s.Binary, scope: Scope) -> Poly | None:
+    """The left side less the right one; None where the data decides it."""
+    left, right = known_value(comparison.left, scope), known_value(comparison.right, scope)
+    return None if left is None or right is None else left - right
+
+
+def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
+    """What is at least 0 where a difference compares with 0 as said; nothing tells where it is not 0."""
+    match op:
+        case ">=":
+            return (difference,)
+        case ">":
+            return (difference - _resolution(difference),)
+        case "<=":
+            return (-difference,)
+        case "<":
+            return (-difference - _resolution(difference),)
+        case "==":
+            return difference, -difference
+        case _:
+            return ()
+
+
+def _resolution(difference: Poly) -> Poly:
+    """The least positive value: facts compare rationals, so that n/2 < m leaves half a unit, a root or log nothing."""
+    denominator = lcm(*(int(coefficient.q) for coefficient in difference.terms.values()))
+    return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
+
+
+def alternatives(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
+    """In each of these all values are at least 0; one of them holds where the condition does.
+
+    What the data decides, or has no such values, asks for nothing.
+    """
+    match condition:
+        case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
+            return alternatives(negated(operand), scope)
+        case s.Binary(op="and", left=left, right=right):
+            return [(*one, *other) for one in alternatives(left, scope) for other in alternatives(right, scope)]
+        case s.Binary(op="or", left=left, right=right):
+            return [*alternatives(left, scope), *alternatives(right, scope)]
+        case s.Binary(op=op) if op in OPPOSITE and (apart := difference(condition, scope)) is not None:
+            return [never_negative(each, apart) for each in (("<", ">") if op == "!=" else (op,))]
+        case _:
+            return [()]
+
+
+def implied(condition: s.Fact, scope: Scope) -> tuple[Poly, ...]:
+    """What is at least 0 wherever a condition holds."""
+    first, *others = alternatives(condition, scope)
+    return tuple(each for each in first if all(each in other for other in others))
+
+
+def required(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
+    """Integers that are all at least 0 exactly where a condition holds; None where there are no such."""
+    match condition:
+        case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
+            return required(negated(operand), scope)
+        case s.Binary(op="and" | "or" as op, left=left, right=right):
+            first, second = required(left, scope), required(right, scope)
+            if first is None or second is None:
+                return None
+            if op == "and":
+                return (*first, *second)
+            return tuple(scope.facts.maximum(one, other) for one in first for other in second)
+        case s.Binary(op=op) if op in OPPOSITE and (apart := difference(condition, scope)) is not None:
+            if not a.is_integral(apart):
+                return None
+            return (scope.facts.maximum(apart, -apart) - 1,) if op == "!=" else never_negative(op, apart)
+        case _:
+            return None
+
+
+def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
+    """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
+    for value in implied(fact, scope):
+        facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
+    return facts
+
+
+def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
+    """Learn from several facts, in terms of one scope."""
+    return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
+
+
+def knowing(scope: Scope, *facts: s.Fact) -> Scope:
+    """The scope where facts hold."""
+    return scope.with_facts(with_all(scope.facts, facts, scope))
+
+
+def behind(statement: s.Stmt, scope: Scope) -> Scope:
+    """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
+    match statement:
+        case s.Let(name=name, value=value) if not scope.module.is_view(value):
+            found = known_value(value, scope)
+            return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
+        case s.Assume(facts=assumed):
+            return knowing(scope, *assumed)
+        case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
+            return scope
+
+
+# What is 1 where they hold, and 0 elsewhere
 def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Poly | None:
     """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
     found = holding(condition, scope, counted)
@@ -46,15 +164,12 @@ def holding(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) 
         case s.Binary(op="or", left=left, right=right):
             neither = [s.Unary("not", each, span=each.span) for each in (left, right)]
             return _opposite(_together(neither[0], neither[1], scope, counted))
-        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
-            try:
-                difference = static_value(left, scope) - static_value(right, scope)
-            except NotStaticError:
-                return MAYBE
+        case s.Binary(op=op) if op in OPPOSITE:
+            apart = difference(condition, scope)
             # Indicators are built for integers; a logarithm or root may lie between them.
-            if has_function(difference):
+            if apart is None or has_function(apart):
                 return MAYBE
-            found = scope.facts.simplify(_comparison(op, difference, scope.facts))
+            found = scope.facts.simplify(_comparison(op, apart, scope.facts))
             return exactly(found) if found.is_constant or counted(found) else MAYBE
         case _:
             return MAYBE

@@ -1,0 +1,294 @@
+"""What the header of an algorithm declares: its scope, differences of indices, the facts that it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from math import prod
+from random import Random
+
+from archline.algebra import atoms as a
+from archline.algebra.disjunctions import conjunctions
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, Poly, Symbol
+from archline.ir.conditions import OPPOSITE, difference, implied, knowing
+from archline.ir.scope import NotStaticError, Scope, known_value, static_value
+from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
+from archline.language.model import Module
+from archline.language.substitution import divisions_of_runs, facts_in_sizes, processors_of
+from archline.records import record, replace
+
+MAX_QUANTITIES = 4
+MAX_RANGE, MAX_CHOICES = 5, 64
+SPREADS = (3, 8, 24)
+
+
+def declared(module: Module, algorithm: s.Algorithm) -> Scope:
+    """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises.
+
+    What is proved there is found anew, so that no answer depends on what was asked before.
+    """
+    scope = _declared(module, algorithm)
+    return scope.with_facts(scope.facts.unproved())
+
+
+@lru_cache(maxsize=128)
+def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
+    signature = module.signatures[algorithm]
+    facts = Facts()
+    values: dict[str, Poly] = {}
+    for name in signature.size_names:
+        facts = facts.with_symbol(name, (Poly.constant(signature.at_least[name]),))
+        values[name] = Poly.symbol(name)
+    for name in signature.indices:
+        facts = facts.with_symbol(name)
+        values[name] = Poly.symbol(name)
+    # Z comes last: what is said of it is a bound of Z itself.
+    own = _definitions(algorithm)
+    for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
+        facts = facts.with_symbol(name, (ONE,))
+        if name not in own:
+            values[name] = Poly.symbol(name)
+    # On a grid P is a size like others.
+    least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
+    facts = _with_division(facts, (*algorithm.where, *divisions_of_runs(algorithm)), least)
+    values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
+    scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
+    processors = processors_of(algorithm)
+    if processors is not None:
+        scope = scope.with_value("P", static_value(processors, scope))
+    for fact in facts_in_sizes(algorithm):
+        scope = knowing(scope, fact)
+    return _with_arrays(scope, algorithm)
+
+
+def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
+    """The names that an algorithm's parameters and statements define."""
+    return s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
+
+
+def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    facts = _with_equalities(facts, where, at_least)
+    for fact in where:
+        match fact:
+            case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
+                divisor != name and divisor in facts.bounds and facts.nonnegative(Poly.symbol(divisor))
+            ):
+                by = Poly.symbol(divisor)
+            case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)) if _is_power_of_two(base):
+                if name in at_least and name not in facts.rewrites:
+                    facts = facts.with_power_of_two(name, base.bit_length() - 1, 0 if at_least[name] <= 1 else 1)
+                continue
+            case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
+                by = Poly.constant(number)
+            case s.Divides(divisor=s.Binary() as product, value=s.Name(id=name)) if (
+                factors := _product(product, facts)
+            ) is not None:
+                by = factors
+            case s.Divides(divisor=divisor, value=s.Binary() as product):
+                facts = _with_whole(facts, product, divisor)
+                continue
+            case _:
+                continue
+        if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
+            continue
+        if by.substitute(facts.rewrites) == ONE:
+            continue
+        facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
+    return facts
+
+
+def _with_whole(facts: Facts, product: s.Expr, divisor: s.Expr) -> Facts:
+    """Know that c divides b*g: it need divide neither b nor g."""
+    value, by = _product(product, facts), _product(divisor, facts)
+    return facts if value is None or by is None else facts.with_whole(value, by)
+
+
+def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of others."""
+    for fact in where:
+        match fact:
+            case s.Binary(op="==", left=left, right=right):
+                pairs = [(left, right), (right, left)]
+            case _:
+                continue
+        for one, other in pairs:
+            value = Poly.constant(other.value) if isinstance(other, s.Integer) else _product(other, facts)
+            if not isinstance(one, s.Name) or one.id not in at_least or value is None:
+                continue
+            value = value.substitute(facts.rewrites)
+            if one.id in facts.rewrites or one.id in value.names or not facts.nonnegative(value - at_least[one.id]):
+                continue
+            facts = facts.with_value(one.id, value)
+            break
+    return facts
+
+
+def _product(expr: s.Expr, facts: Facts) -> Poly | None:
+    """A product of numbers and sizes that are positive, such as 2*b*g^2; None for other expressions."""
+    match expr:
+        case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
+            return Poly.symbol(name)
+        case s.Integer(value=number) if number >= 1:
+            return Poly.constant(number)
+        case s.Binary(op="^", left=left, right=s.Integer(value=power)) if power >= 1:
+            base = _product(left, facts)
+            return None if base is None else base**power
+        case s.Binary(op="*", left=left, right=right):
+            one, other = _product(left, facts), _product(right, facts)
+            return None if one is None or other is None else one * other
+        case _:
+            return None
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number >= 2 and number.bit_count() == 1
+
+
+def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:
+    """Whether the divisor is itself written in terms of the size: b divides n and n divides b."""
+    return name in divisor.substitute(facts.rewrites).names
+
+
+def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
+    below: dict[str, Poly] = {}
+    segments: dict[str, a.Segments] = {}
+    for parameter in algorithm.parameters:
+        try:
+            match parameter.type:
+                case s.IndexArrayType(below=bound):
+                    below[parameter.name] = static_value(bound, scope)
+                case s.OffsetsType(count=count, into=into, longest=longest):
+                    bare = isinstance(longest, s.Name) and _binds_longest(scope.module, algorithm, longest.id)
+                    segments[parameter.name] = a.Segments(
+                        parameter.name,
+                        static_value(count, scope),
+                        static_value(into, scope),
+                        None if longest is None else static_value(longest, scope),
+                        bare,
+                    )
+                case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType() | s.ArrayType():
+                    pass
+        except NotStaticError:
+            continue
+    facts = scope.facts
+    for known in segments.values():
+        if known.longest is not None and known.attained:
+            facts = facts.with_nonnegative(known.total - known.longest)
+    return replace(scope, facts=facts, below=below, segments=segments)
+
+
+def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
+    signature = module.signatures[algorithm]
+    return any(binding.name == name and binding.by.name == "LONGEST" for binding in signature.sizes)
+
+
+@record
+class Declaration:
+    """`quantities`: linear, and the same wherever the indices are moved to. `facts`: values that are >= 0.
+
+    `ranges`: the indices that have only a few values.
+    """
+
+    quantities: tuple[Poly, ...]
+    facts: tuple[Poly, ...]
+    ranges: Mapping[str, range]
+
+    def drawn(
+        self,
+        names: Sequence[str],
+        sizes: Collection[str],
+        facts: Facts,
+        random: Random,
+        origins: Sequence[int] = (),
+        spreads: Sequence[int] = SPREADS,
+    ) -> dict[str, int]:
+        """Sizes, and indices at random, near the least that the ones before allow; 0 where these do not matter.
+
+        Where they do, indices without a least are at an origin, and sizes as far above theirs.
+        """
+        found: dict[str, int] = {}
+        for name in names:
+            least = _least(facts, name, found)
+            if name in self.ranges:
+                found[name] = random.choice(self.ranges[name])
+            elif name in sizes or least is None:
+                found[name] = (least or 0) + (random.choice(origins) if origins else 0)
+            else:
+                found[name] = least + int(random.random() ** 2 * random.choice(spreads))
+        return found
+
+
+def _least(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
+    limits = []
+    for bound in facts.bounds[name].lower:
+        try:
+            limits.append(int(evaluate(bound, found)))
+        except EvaluationError:
+            continue
+    return max(limits, default=None)
+
+
+def declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
+    """What is said in the header and in the conditions of the body; `scope` is that of the header."""
+    promised = (conjunctions(value) for fact in algorithm.where for value in implied(fact, scope))
+    facts = tuple(value for ways in promised if len(ways) == 1 for value in ways[0])
+    machine = machine_symbols(scope.module.signatures[algorithm])
+    indices = frozenset(name for name in scope.fixed if name not in machine)
+    return Declaration(_quantities(algorithm, scope, indices), facts, _ranges(facts))
+
+
+def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
+    found: dict[Poly, None] = {}
+    for node in s.nodes((algorithm.where, algorithm.decreases, algorithm.body)):
+        value = _linear_in(node, scope)
+        if value is None:
+            continue
+        value = value - value.constant_term
+        if _is_difference(value, indices) and -value not in found:
+            found[value] = None
+    return tuple(found)[:MAX_QUANTITIES]
+
+
+def _linear_in(node: object, scope: Scope) -> Poly | None:
+    """What a sum is, or a comparison compares with 0."""
+    match node:
+        case s.Binary(op="+" | "-"):
+            return known_value(node, scope)
+        case s.Binary(op=op) if op in OPPOSITE:
+            return difference(node, scope)
+        case _:
+            return None
+
+
+def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
+    """Whether it is linear and stays the same where all indices in it grow alike."""
+    linear = all(
+        len(monomial) == 1 and isinstance(monomial[0][0], Symbol) and monomial[0][1] == 1 for monomial in value.terms
+    )
+    return bool(value) and linear and value.names <= indices and not sum(value.terms.values())
+
+
+def _ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
+    """The indices between two numbers that are not far apart."""
+    low: dict[str, int] = {}
+    high: dict[str, int] = {}
+    for value in facts:
+        match value.atoms():
+            case atoms if len(atoms) == 1 and isinstance(atom := next(iter(atoms)), Symbol) and value.degree(atom) == 1:
+                slope = value.coefficients(atom)[1].constant_term
+                limit = -value.constant_term / slope
+                if slope > 0:
+                    low[atom.name] = max(int(limit.ceil()), low.get(atom.name, int(limit.ceil())))
+                else:
+                    high[atom.name] = min(int(limit.floor()), high.get(atom.name, int(limit.floor())))
+            case _:
+                pass
+    found: dict[str, range] = {}
+    for name in sorted(low.keys() & high.keys()):
+        values = range(low[name], high[name] + 1)
+        if len(values) <= MAX_RANGE and prod(map(len, (*found.values(), values))) <= MAX_CHOICES:
+            found[name] = values
+    return found

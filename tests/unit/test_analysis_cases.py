@@ -19,7 +19,7 @@ from archline.analysis.analyse import _assert_ordered as assert_ordered
 from archline.analysis.cost import Cost, Costs
 from archline.ir.amounts import Known
 from archline.ir.declarations import declared
-from archline.ir.loops import static_range
+from archline.ir.ranges import static_range
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from effort import long

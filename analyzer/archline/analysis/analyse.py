@@ -20,10 +20,9 @@ from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.between import related
 from archline.analysis.metrics.cost_model import STANDARD, CostModel, events_of
-from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import unknown
+from archline.analysis.metrics.tally import Step, unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
 from archline.expr.text import format_expression

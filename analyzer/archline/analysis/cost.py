@@ -13,7 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
-from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.tally import Step
 from archline.expr.tree import Span
 from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s

@@ -18,7 +18,7 @@ from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.tally import Step
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules

@@ -9,18 +9,15 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
-from archline.ir.call_binding import Callees
 from archline.ir.conditions import behind, negated, required
-from archline.ir.data_ranges import data_range, rises
 from archline.ir.declarations import declared
-from archline.ir.environment import Place
 from archline.ir.layout import whole
-from archline.ir.loops import static_range
 from archline.ir.monotone import stream
+from archline.ir.places import Callees, Place, is_exact, shape_of, static, whole_view
+from archline.ir.ranges import data_range, rises, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, Node, View, Walk, contiguous_dimension
 from archline.ir.unsupported import UntracedError
-from archline.ir.views import is_exact, shape_of, static, whole_view
 from archline.language import syntax as s
 from archline.language.call_graph import component
 

@@ -13,13 +13,12 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly
 from archline.ir.conditions import knowing, negated, required
-from archline.ir.environment import Place
 from archline.ir.lower import Program
+from archline.ir.places import Place, static, whole_view
 from archline.ir.recursive import Bodies
 from archline.ir.scope import Scope
 from archline.ir.tree import Array, Branch, Choice, Node, Recursion, View
 from archline.ir.unsupported import UntracedError
-from archline.ir.views import static, whole_view
 from archline.language import syntax as s
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.conditions import indicator, knowing, negated, required
-from archline.ir.environment import Place
 from archline.ir.lower import Program
+from archline.ir.places import Place
 from archline.ir.scope import Scope
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
 from archline.language import call_graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.derivation import Step
+from archline.analysis.metrics.tally import Step
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.report import io, recursion

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from archline.analysis.cache.lru.sleator_tarjan import FromLru
     from archline.analysis.cache.parallel import Schedule
     from archline.analysis.cost import InFull, Kept, Orderless, Reached, Tell
-    from archline.analysis.metrics.derivation import Step
+    from archline.analysis.metrics.tally import Step
     from archline.claims.optimality import Attained
     from archline.claims.published import Published
     from archline.claims.verdict import Verdict

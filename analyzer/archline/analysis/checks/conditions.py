@@ -27,8 +27,8 @@ from archline.expr.text import format_expression
 from archline.expr.tree import divisions
 from archline.ir.conditions import OPPOSITE, knowing, negated, required
 from archline.ir.conditions import never_negative as differences
-from archline.ir.data_ranges import int_range, rises
 from archline.ir.declarations import declared
+from archline.ir.ranges import int_range, rises
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import conditions as rules
 from archline.language import syntax as s

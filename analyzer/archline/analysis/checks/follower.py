@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from archline.expr.text import format_expression
-from archline.ir.views import shape_of
+from archline.ir.places import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule

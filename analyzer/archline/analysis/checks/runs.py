@@ -13,7 +13,7 @@ from archline.analysis.checks.follower import Block, Follower, Told
 from archline.analysis.checks.sizes import at
 from archline.expr.text import format_expression, format_list
 from archline.expr.values import EvaluationError, evaluate, evaluate_static, holds
-from archline.ir.views import shape_of
+from archline.ir.places import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_rules import TOO_MANY_ITERATIONS

@@ -24,7 +24,7 @@ from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
 from archline.analysis.cost import Cost, cost_of
-from archline.analysis.metrics.eliminate_data import closed_amount
+from archline.analysis.metrics.data import closed_amount
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
 from archline.ir.conditions import OPPOSITE, difference
 from archline.ir.declarations import declared

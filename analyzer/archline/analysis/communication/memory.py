@@ -12,7 +12,7 @@ from archline.analysis.communication.floors import is_nonnegative, rounded_up, u
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import GridRecursions, Level
 from archline.analysis.communication.stretches import iterations_of
-from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
+from archline.analysis.metrics.data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.declarations import declared
 from archline.ir.ranges import Range

@@ -7,11 +7,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.metrics.cost_model import STANDARD
-from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Tally, chosen
-from archline.ir.loops import static_range
-from archline.ir.ranges import Range
+from archline.analysis.metrics.tally import FREE, Step, Tally, chosen
+from archline.ir.ranges import Range, static_range
 from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.model import Module

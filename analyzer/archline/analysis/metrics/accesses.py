@@ -11,9 +11,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.cost_model import CostModel, nest
-from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Tally
+from archline.analysis.metrics.tally import FREE, Step, Tally
 from archline.analysis.regimes import with_regimes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared

@@ -10,9 +10,8 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
-from archline.analysis.metrics.derivation import Step
 from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import Tally
+from archline.analysis.metrics.tally import Step, Tally
 from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
 from archline.expr.tree import substituted
 from archline.ir.amounts import Amount, Known, Unknown

@@ -13,21 +13,28 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.metrics.assumed_data import with_assumed, without_settled
 from archline.analysis.metrics.cost_model import STANDARD, CostModel
-from archline.analysis.metrics.derivation import Step
-from archline.analysis.metrics.eliminate_data import at_sizes, closed_amount
+from archline.analysis.metrics.data import at_sizes, closed_amount, with_assumed, without_settled
 from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
-from archline.analysis.metrics.tally import FREE, Tally, chosen, repeated, unknown
+from archline.analysis.metrics.tally import FREE, Step, Tally, chosen, repeated, unknown
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
 from archline.ir.conditions import behind, holding, knowing, negated, summable
-from archline.ir.data_ranges import anywhere, data_range, extent, extent_range, fork_depth_by_data, int_range
 from archline.ir.declarations import declared
-from archline.ir.loops import serial_path, static_range
 from archline.ir.max_plus import Path
-from archline.ir.ranges import Range, fork_depth
+from archline.ir.ranges import (
+    Range,
+    anywhere,
+    data_range,
+    extent,
+    extent_range,
+    fork_depth,
+    fork_depth_by_data,
+    int_range,
+    serial_path,
+    static_range,
+)
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component

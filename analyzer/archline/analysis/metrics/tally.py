@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, nearer, times, weigh
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, map_known, nearer, times, weigh
 from archline.ir.max_plus import IDLE, Path
 from archline.records import field, record, replace
 
@@ -148,3 +149,29 @@ def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
 def repeated(body: Tally, count: Amount) -> Tally:
     """A serial body a number of times."""
     return body.map(lambda amount: times(amount, count), lambda path: max_plus.repeated(path, count))
+
+
+@record
+class Step:
+    """One statement, what it costs each time it is reached, and the steps inside it.
+
+    `rule` says how its counts come about, `span_rule` how its span does where that differs. Inside a loop that does not
+    ascend in ones, tallies hold the number of the iteration, from 0, under the loop variable's name: `counter` gives
+    that number in terms of the variable itself.
+    """
+
+    span: Span
+    rule: str
+    tally: Tally
+    children: tuple[Step, ...] = ()
+    span_rule: str | None = None
+    counter: tuple[str, Poly] | None = None
+
+    def mapped(self, function: Callable[[Poly], Poly]) -> Step:
+        """The same steps with a function applied to every expression."""
+        return replace(
+            self,
+            tally=self.tally.ended(lambda amount: map_known(amount, function)),
+            children=tuple(child.mapped(function) for child in self.children),
+            counter=None if self.counter is None else (self.counter[0], function(self.counter[1])),
+        )

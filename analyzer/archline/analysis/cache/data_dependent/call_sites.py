@@ -10,7 +10,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.relax import bound_away
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.metrics.accesses import METRIC, WordModel
-from archline.analysis.metrics.eliminate_data import at_sizes, holds
+from archline.analysis.metrics.data import at_sizes, holds
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Unknown, exactly

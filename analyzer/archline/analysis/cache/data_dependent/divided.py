@@ -20,8 +20,8 @@ from archline.analysis.metrics.accesses import METRIC, WordModel
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.streamed_accesses import Rows
 from archline.ir.declarations import declared
+from archline.ir.places import shape_of
 from archline.ir.scope import static_value
-from archline.ir.views import shape_of
 from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.model import Module

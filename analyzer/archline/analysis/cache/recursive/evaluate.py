@@ -26,9 +26,9 @@ from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cost import Reached
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import box_lines, whole
+from archline.ir.places import shape_of
 from archline.ir.recursive import Bodies, Body, at_lines, calls, in_rows, recurses
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
-from archline.ir.views import shape_of
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import record

@@ -19,7 +19,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.footprint.union import Union
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
-from archline.analysis.metrics.eliminate_data import bound_without
+from archline.analysis.metrics.data import bound_without
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.layout import ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension

@@ -14,8 +14,8 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import Resident, classes_of, in_one_row, known
 from archline.analysis.cache.residency.stream import passing
-from archline.ir.data_ranges import rises
 from archline.ir.factored import Product, UnboundedError
+from archline.ir.ranges import rises
 from archline.ir.tree import contiguous_dimension
 
 

@@ -1,14 +1,16 @@
-"""Integers of the data that an `assume` speaks of: symbols from there to the end of their block, with its bounds.
+"""Costs that depend on the data, in sizes: at the end of an algorithm, at calls, and behind an `assume`.
 
+Integers of the data that an `assume` speaks of are symbols from there to the end of their block, with its bounds.
 `assume (c - 1)*b <= 2*w` says little of c alone, and all that is needed of c*b: the costs of a statement are first
 written with c, and each term then takes the bound that suits it. What is known of c does not leave the block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
+from types import UnionType
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
@@ -16,7 +18,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.relax import bound_away
 from archline.analysis.metrics.tally import Tally
-from archline.ir.amounts import Amount, Known, Unknown
+from archline.ir.amounts import Amount, Known, Unknown, map_known
 from archline.ir.conditions import implied
 from archline.ir.max_plus import Path, serial
 from archline.ir.scope import Scope
@@ -143,3 +145,49 @@ def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | 
 def _is_whole(value: Poly) -> bool:
     """Whether nothing is divided by a power."""
     return all(power > 0 for monomial in value.terms for _, power in monomial)
+
+
+_Kinds = type[Atom] | UnionType
+
+
+def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
+    """A callee's amount at the sizes of a call, in what the caller knows."""
+    moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
+    if isinstance(moved, Unknown):
+        return Unknown(moved.reason, moved.span or call.span)
+    # Segments of the caller's arrays stay: the loops around the call sum them.
+    return _without_kinds(a.Data, moved, facts, f"a size of `{call.function}` that only the data gives", call)
+
+
+def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
+    """At the end of an algorithm: in its sizes only, nothing that names its arrays."""
+    if isinstance(amount, Unknown):
+        return amount
+    settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
+    return _without_kinds(a.Data | a.Gap | a.Offset, settled, facts, "values that only the data gives", algorithm)
+
+
+def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
+    """Replace atoms of the given kinds by their least or greatest value."""
+    if isinstance(amount, Unknown):
+        return amount
+    lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)
+    if upper is None:
+        return Unknown(f"it depends on {what}", node.span)
+    if lower is amount.lower and upper is amount.upper:
+        return amount
+    return Known(ZERO if lower is None else facts.positive_part(lower), upper)
+
+
+def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
+    """At least the value, or at most, without atoms of the given kinds; None where no bound is found."""
+
+    def first(value: Poly) -> Atom | None:
+        return min((atom for atom in value.atoms() if holds(kinds, atom)), key=str, default=None)
+
+    return bound_away(value, first, facts, upper)
+
+
+def holds(kinds: _Kinds, atom: Atom) -> bool:
+    """Whether an atom is of some kinds, or one inside it is."""
+    return isinstance(atom, kinds) or any(holds(kinds, each) for part in atom.parts for each in part.atoms())

@@ -1,0 +1,247 @@
+"""Places in a program that is followed: what names mean there, views traced back to arrays, and callees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.ir.declarations import declared
+from archline.ir.monotone import Around, assigned
+from archline.ir.ranges import extent, extent_range, int_range
+from archline.ir.scope import NotStaticError, Scope, static_value
+from archline.ir.tree import Array, Loop, Node, View
+from archline.ir.unsupported import UntracedError
+from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.model import BoundBy, Module
+from archline.records import record
+
+
+@dataclass(eq=False)
+class Views:
+    """The views of a module's algorithms."""
+
+    module: Module
+
+    def view(self, expr: s.Expr, place: Place) -> View:
+        """The view that an expression is."""
+        match expr:
+            case s.Name(id=name):
+                return place.views[name]
+            case s.Element(array=name):
+                return self._sliced(expr, place.views[name], place.scope)
+            case s.Reshape(base=base, shape=shape):
+                return self._reshaped(self.view(base, place), shape, place.scope)
+            case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
+                raise AssertionError(f"not a view: {expr}")
+
+    def _sliced(self, expr: s.Element, base: View, scope: Scope) -> View:
+        starts: list[Poly | None] = list(base.starts)
+        axes: list[tuple[int, Poly]] = []
+        extents: list[Poly] = []
+        exact = base.exact
+        shape = iter(self.module.shapes[expr])
+        for piece, (dimension, step), extent_ in zip(expr.subscripts, base.axes, base.extents, strict=True):
+            begin = piece.lo if isinstance(piece, s.Slice) else piece
+            first = ZERO if begin is None else static(begin, scope)
+            start = starts[dimension]
+            starts[dimension] = None if start is None or first is None else start + step * first
+            if isinstance(piece, s.Slice):
+                own = ONE if piece.step is None else static(piece.step, scope)
+                written = next(shape)
+                length = extent_
+                if piece.lo is not None or piece.hi is not None:
+                    length, exact = self.extent(written, scope), exact and is_exact(written, scope)
+                if own is None:
+                    starts[dimension], own = None, ONE
+                elif piece.step is not None and length is extent_:
+                    length = a.ceil_div(extent_, own)
+                axes.append((dimension, step * own))
+                extents.append(length)
+        return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
+
+    def _reshaped(self, base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
+        ((dimension, step),) = base.axes
+        extents = tuple(self.extent(each, scope) for each in shape)
+        axes: list[tuple[int, Poly]] = []
+        for each in reversed(extents):
+            axes.append((dimension, step))
+            step = step * each
+        exact = base.exact and all(is_exact(each, scope) for each in shape)
+        return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
+
+    def extent(self, expr: s.Expr, scope: Scope) -> Poly:
+        """An extent, or the most that it can be."""
+        try:
+            return extent(expr, scope)
+        except NotStaticError as problem:
+            known = int_range(expr, scope)
+            if known is None:
+                raise UntracedError(f"an extent: {problem.reason}", expr.span) from None
+            return scope.facts.positive_part(known[1])
+
+
+def is_exact(expr: s.Expr, scope: Scope) -> bool:
+    """Whether an extent is known, not only the most that it can be."""
+    try:
+        extent(expr, scope)
+    except NotStaticError:
+        return False
+    return True
+
+
+def static(expr: s.Expr, scope: Scope) -> Poly | None:
+    """The value of an expression; None where the data decides."""
+    try:
+        return static_value(expr, scope)
+    except (NotStaticError, TooComplexError):
+        return None
+
+
+def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
+    """The extents of an array and its layout; None and "" where the type is none of an array."""
+    match type:
+        case s.ArrayType(shape=shape, layout=layout):
+            return shape, layout
+        case s.IndexArrayType(shape=shape):
+            return shape, "rowmajor"
+        case s.OffsetsType(count=count):
+            one = s.Integer(1, span=count.span)
+            return (s.Binary("+", count, one, span=count.span),), "rowmajor"
+        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
+            return None, ""
+
+
+def whole_view(array: Array) -> View:
+    """All of an array."""
+    zeros = tuple(ZERO for _ in array.extents)
+    return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
+
+
+@record(eq=False)
+class Place:
+    """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
+
+    Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0. `integers` are those
+    of the data, which statements may set, whose values are known here. Behind the loop `rested` no integer was set.
+    """
+
+    scope: Scope
+    views: Mapping[str, View]
+    loops: tuple[str, ...] = ()
+    stack: Poly = ZERO
+    algorithm: str = ""
+    depth: int = 0
+    around: tuple[Around, ...] = ()
+    locals: tuple[Array, ...] = ()
+    certain: bool = True
+    when: tuple[Poly, ...] = ()
+    integers: Mapping[str, Poly] = field(default_factory=dict)
+    rested: Around | None = None
+
+    @property
+    def algorithm_top(self) -> bool:
+        """Whether no loop or call lies between here and the algorithm that is followed."""
+        return not self.loops and not self.depth
+
+    @property
+    def always(self) -> bool:
+        """Whether every run comes here, whatever the sizes are."""
+        return self.certain and not self.when and not self.loops
+
+    @property
+    def knowing(self) -> Scope:
+        """What names mean, integers of the data that are known here among them."""
+        return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
+
+    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
+        """In the body of a loop."""
+        around = (*self.around, Around(loop, variable, self.scope.facts, self.integers))
+        loops, certain = (*self.loops, variable), self.certain and certain
+        inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
+        return replace(inner.after(loop), rested=None)
+
+    def after(self, statement: s.Stmt) -> Place:
+        """Behind a statement, or in a loop: integers that it sets are not known."""
+        changed, rested = set(assigned(statement)), self.rested
+        if isinstance(statement, s.Loop | s.While):
+            rested = Around(statement, "", self.scope.facts, self.integers)
+        elif changed:
+            rested = None
+        if rested is self.rested and not self.integers.keys() & changed:
+            return self
+        integers = {name: value for name, value in self.integers.items() if name not in changed}
+        return replace(self, integers=integers, rested=rested)
+
+    def under(self, conditions: tuple[Poly, ...] | None) -> Place:
+        """Where conditions hold; None where more than sizes and loop variables decide."""
+        if conditions is None:
+            return replace(self, certain=False)
+        return replace(self, when=(*self.when, *conditions))
+
+
+@dataclass(eq=False)
+class Callees(Views):
+    """The callees of a module's algorithms; `names` tells how many loops have had each name."""
+
+    names: dict[str, int] = field(default_factory=dict)
+
+    def sized(self, given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """A body under sizes that the data gives: each is the counter of a loop of one iteration."""
+        for loop in reversed(given if body else ()):
+            body = (replace(loop, body=body),)
+        return body
+
+    def callee(self, call: s.Call, target: s.Algorithm, place: Place) -> tuple[Scope, tuple[Loop, ...]]:
+        """What names mean in an algorithm that is called, and the sizes that the data gives."""
+        own, outer = declared(self.module, target), place.scope
+        values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
+        given: list[Loop] = []
+        for name, bound in self.module.bindings[call].items():
+            found = None if bound is None else static(bound, replace(outer, reads_offsets=True))
+            if found is None:
+                facts = given[-1].inside if given else outer.facts
+                given.append(self._given(name, call, target, outer.with_facts(facts)))
+                found = Poly.symbol(given[-1].variable)
+            values[name] = found
+        below = {name: bound.substitute(values) for name, bound in own.below.items()}
+        self._require_constant_offsets(call, target, own, place)
+        segments = {name: self._segments(each, call, values) for name, each in own.segments.items()}
+        facts = given[-1].inside if given else outer.facts
+        return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
+
+    def _given(self, name: str, call: s.Call, target: s.Algorithm, outer: Scope) -> Loop:
+        """A size that the data gives, as a loop of one iteration whose counter it is."""
+        signature = self.module.signatures[target]
+        for binding in signature.sizes:
+            if binding.name == name and binding.by is BoundBy.EXTENT:
+                extent = self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
+                known = extent_range(extent, outer)
+                if known is not None:
+                    variable = self.fresh(name)
+                    least = Poly.constant(signature.at_least.get(name, 1))
+                    # Where no size is allowed there is no call: then nothing may follow from its being there.
+                    most = outer.facts.maximum(known.upper, least)
+                    inside = outer.facts.with_symbol(variable, (known.lower, least), (most,))
+                    return Loop(variable, known.lower, most + 1, ONE, outer.facts, inside, (), call.span)
+        raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
+
+    def _require_constant_offsets(self, call: s.Call, target: s.Algorithm, own: Scope, place: Place) -> None:
+        """Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time."""
+        for parameter, argument in zip(target.parameters, call.arguments, strict=True):
+            known = isinstance(argument, s.Name) and argument.id in place.scope.segments
+            if parameter.name in own.segments and place.loops and not known:
+                raise UntracedError("offsets that may be others in each iteration", argument.span)
+
+    def _segments(self, known: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
+        """What is known of offsets in an algorithm that is called: another array each time."""
+        moved = known.rebuilt(tuple(part.substitute(values) for part in known.parts))
+        return replace(moved, array=f"{known.array} at {call.span}")
+
+    def fresh(self, name: str) -> str:
+        """A name that no other loop has."""
+        self.names[name] = self.names.get(name, 0) + 1
+        return name if self.names[name] == 1 else f"{name}'{self.names[name]}"

@@ -12,7 +12,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
 from archline.analysis.metrics.recursion import Derivation
-from archline.claims.growth_candidates import shapes, written
+from archline.growth.candidates import shapes, written
 from archline.language.loader import load_path, load_text
 from archline.recurrences.exact.halved_sizes import halved_sizes, leveled, levels_of
 from archline.recurrences.exact.transitions import Transition, steps_of

@@ -127,6 +127,23 @@ class Constant:
     def is_rational(self) -> bool:
         return not self.terms
 
+    @property
+    def only_subtracts(self) -> bool:
+        """Whether no term of the combination is positive."""
+        return self.rational <= 0 and all(each < 0 for each in self.terms.values())
+
+    @property
+    def logarithms(self) -> dict[int, fmpq] | None:
+        """It as a sum of multiples of log2(p), by p, of which log2(2) is 1; None where it is none."""
+        found = {2: self.rational} if self.rational else {}
+        for basis, coefficient in self.terms.items():
+            match basis:
+                case ((IrrationalUnit(kind="log2", of=int(prime)), 1),):
+                    found[prime] = coefficient
+                case _:
+                    return None
+        return found
+
     def inverse(self) -> Constant:
         """1 over it. OutOfReachError where it may be zero."""
         if not self.sign():

@@ -13,6 +13,7 @@ from archline.algebra.effort import OutOfBudgetError, search
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Monomial, Poly
+from archline.algebra.reals import OutOfReachError
 from archline.analysis.analyse import derive_metric, derive_unguarded
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
@@ -30,10 +31,10 @@ from archline.claims.growth import (
     without_blocks,
     without_conditions,
 )
-from archline.claims.growth_candidates import Shape, ShapelessError, shapes, without, written
 from archline.claims.growth_cases import GrowthCase, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.expr.text import format_fact
+from archline.growth.candidates import Shape, logarithmic, names_in, rising, shapes, without, written
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import holds
 from archline.ir.conditions import knowing, with_all
@@ -446,16 +447,16 @@ class _Search:
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
                 found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes, minima))
-            except ShapelessError:
+            except OutOfReachError:
                 continue
             if found:
                 yield written(without(list(found), self._covered), self._sizes)
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
-        if not self._facts and not shape.rising <= frozenset[str]().union(*(each.names for each in rest)):
+        if not self._facts and not rising(shape) <= frozenset[str]().union(*map(names_in, rest)):
             # It grows with a size on which the others do not depend.
             return False
-        if not shape.logarithmic and all(each.logarithmic for each in rest):
+        if not logarithmic(shape) and all(map(logarithmic, rest)):
             return False
         return self._everywhere is not None and follows(
             written([shape], self._sizes), written(rest, self._sizes), self._everywhere

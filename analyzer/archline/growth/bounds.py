@@ -11,10 +11,9 @@ from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.dominance_differences import Absorption, DominanceBound, Share, shifted
-from archline.growth.monomials import (
+from archline.growth.lattices import (
     ONE,
     Lattice,
-    Monomial,
     choice,
     exponent,
     exponential,
@@ -23,6 +22,7 @@ from archline.growth.monomials import (
     product,
     size,
 )
+from archline.growth.monomials import Monomial
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.numbers import fmpq
@@ -146,7 +146,7 @@ class Reader:
         return DifferenceStep(key, tuple(term for term, amount in covered.left.items() if amount > 0), covered.shares)
 
     def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
-        factors = dict.fromkeys(factor for term in (*positive, *negative) for factor, _ in term)
+        factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
         least = {factor: self._absorb.least(factor) for factor in factors}
         values = {factor: ZERO_LEAST if bound is None else 1 / bound.factor for factor, bound in least.items()}
         found = shifted(positive, negative, values.__getitem__)
@@ -156,7 +156,7 @@ class Reader:
 
     def _term(self, term: e.Term) -> Envelope:
         result = SINGLE
-        for factor, times in term:
+        for factor, times in term.powers.items():
             result = _multiplied(result, self._raised(self.read(factor.expr), times, factor.key))
         return result
 
@@ -200,7 +200,7 @@ class Reader:
         # b^(c*log2(w) + e*n + d) is w^(c*log2(b)) times (2^n)^(e*log2(b)), times b^d.
         result: Lattice = ONE
         for term, coefficient in e.expand(by).items():
-            if term:
+            if term.powers:
                 base_of = self._power_of_two(e.alone(term), format_expression(by))
                 result = product(result, power(base_of, coefficient * number.log2()))
         return Envelope(result, result)

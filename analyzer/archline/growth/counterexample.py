@@ -16,12 +16,11 @@ from archline.algebra.product_text import quotient_text
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
 from archline.expr import values as evaluate
 from archline.growth import hardy_field
-from archline.growth import normal_form as e
 from archline.growth.balls import digits, exact_text, value_at
 from archline.growth.dominance_differences import DominanceBound
 from archline.growth.hardy_field import Curve, Scale, along, holds
+from archline.growth.lattices import GrowthAtom
 from archline.growth.log_domain import CACHE_NAMES, Domain
-from archline.growth.monomials import GrowthAtom
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq
 from archline.records import record
@@ -204,7 +203,7 @@ def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[s
         if need is None:
             continue
         same = sum(other.because == bound.because for other in bounds)
-        gap = {factor.key: power.rational for factor, power in e.joined(bound.large, e.inverted(bound.small))}
+        gap = {factor.key: power.rational for factor, power in (bound.large / bound.small).powers.items()}
         rows.append([-gap.get(name, fmpq(0)) for name in names])
         limits.append(-(need + _log2_above(same / bound.factor)))
     solution = maximise([fmpq(-1)] * len(names), rows, limits)
@@ -217,7 +216,7 @@ def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
     """Where both sides grow alike, a bound of log2(small/large), which the sizes' constants must make up for."""
     need = fmpq(0)
     scale = hardy_field.FLAT
-    for factor, power in e.joined(bound.small, e.inverted(bound.large)):
+    for factor, power in (bound.small / bound.large).powers.items():
         value = along(factor.expr, curve)
         if not value.terms:
             return None

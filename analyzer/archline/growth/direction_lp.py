@@ -16,8 +16,9 @@ from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
-from archline.growth.monomials import ONE as NO_GROWTH
-from archline.growth.monomials import GrowthAtom, Monomial
+from archline.growth.lattices import ONE as NO_GROWTH
+from archline.growth.lattices import GrowthAtom, Powers
+from archline.growth.monomials import single
 from archline.numbers import ctx, fmpq, fmpz
 from archline.records import field, record
 
@@ -29,11 +30,11 @@ class Inequality:
     `because` says why: the rule and its particulars, for certificates. `uses` is the proof that the rule needs.
     """
 
-    small: Monomial
-    large: Monomial
+    small: Powers
+    large: Powers
     because: Mapping[str, object]
     uses: Product = ()
-    gap: Monomial = field(init=False, repr=False)
+    gap: Powers = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", self.large / self.small)
@@ -46,10 +47,10 @@ Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
 def at_least_one(atom: GrowthAtom) -> Inequality:
     """1 <= atom."""
     rule = "exponential" if atom.exponent else "log" if atom.argument else "size"
-    return Inequality(NO_GROWTH, Monomial({atom: UNITY}), {"rule": rule})
+    return Inequality(NO_GROWTH, single(atom), {"rule": rule})
 
 
-def completed(gap: Monomial, used: Iterable[tuple[Inequality, Constant]]) -> Product | None:
+def completed(gap: Powers, used: Iterable[tuple[Inequality, Constant]]) -> Product | None:
     """The product of `used` and powers of 1 <= atom that proves 1 <= C*gap; None where there is none."""
     pairs = [(each, times) for each, times in used if times]
     rest = gap
@@ -63,7 +64,7 @@ def completed(gap: Monomial, used: Iterable[tuple[Inequality, Constant]]) -> Pro
 ENCLOSURE_BITS = 96
 
 
-Weights: TypeAlias = tuple[tuple[Monomial, Constant], ...]
+Weights: TypeAlias = tuple[tuple[Powers, Constant], ...]
 
 
 @record
@@ -82,7 +83,7 @@ class Direction:
     values: Mapping[GrowthAtom, fmpq]
 
 
-def at_a_glance(left: Sequence[Monomial], right: Sequence[Monomial]) -> Proof | None:
+def at_a_glance(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
     """A proof for one monomial of each side whose quotient has no growing factor."""
     for small in left:
         for large in right:
@@ -95,7 +96,7 @@ def at_a_glance(left: Sequence[Monomial], right: Sequence[Monomial]) -> Proof | 
 
 
 def solve(
-    left: Sequence[Monomial], right: Sequence[Monomial], rows: Sequence[Inequality], bits: int = ENCLOSURE_BITS
+    left: Sequence[Powers], right: Sequence[Powers], rows: Sequence[Inequality], bits: int = ENCLOSURE_BITS
 ) -> Proof | Direction | None:
     """Decide whether the smallest of `left` is at most a constant times the largest of `right`, under the rows.
 
@@ -104,14 +105,16 @@ def solve(
     return _Program(left, right, rows, bits).solve()
 
 
-def order_of_powers(small: Monomial, large: Monomial, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
+def order_of_powers(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
     """A power k and a proof of small <= C*large^k from the rows, as far as their exponents are rational."""
     usable = [row for row in rows if row.gap.is_rational]
     if not (small.is_rational and large.is_rational):
         return None
     atoms = list(dict.fromkeys(atom for each in (small, large, *(row.gap for row in usable)) for atom in each.powers))
-    table = [[-x for x in each.gap.rational_row(atoms)] for each in usable]
-    solution = maximise(small.rational_row(atoms), [*table, large.rational_row(atoms)], [*([ZERO] * len(table)), ONE])
+    table = [[-each.gap.rational(atom) for atom in atoms] for each in usable]
+    solution = maximise(
+        list(map(small.rational, atoms)), [*table, list(map(large.rational, atoms))], [*([ZERO] * len(table)), ONE]
+    )
     if not isinstance(solution, Optimum):
         return None
     *times, power = solution.multipliers
@@ -127,9 +130,7 @@ class _Program:
     monomials of the right and -t_below <= each/a for those of the left. So s > 0 if and only if left exceeds right.
     """
 
-    def __init__(
-        self, left: Sequence[Monomial], right: Sequence[Monomial], rows: Sequence[Inequality], bits: int
-    ) -> None:
+    def __init__(self, left: Sequence[Powers], right: Sequence[Powers], rows: Sequence[Inequality], bits: int) -> None:
         # A base without irrational powers lets weights be irrational.
         self.left, self.right = (sorted(side, key=_irrationals) for side in (left, right))
         self.rows = rows
@@ -166,7 +167,7 @@ class _Program:
             return Direction({atom: solution.point[index] for index, atom in enumerate(self.atoms)})
         return self.proof(solution.multipliers)
 
-    def row(self, monomial: Monomial) -> list[fmpq]:
+    def row(self, monomial: Powers) -> list[fmpq]:
         """The logarithm of a monomial in the unknowns."""
         result = [ZERO] * self.width
         for atom, power in monomial.powers.items():
@@ -224,7 +225,7 @@ class _Program:
         left, right = _with_base(times[:first]), _with_base(times[first:second])
         if left[0].sign() < 0 or right[0].sign() < 0:
             return None
-        gap = Monomial({})
+        gap = NO_GROWTH
         for monomial, weight in zip(self.right, right, strict=True):
             gap = gap * monomial.power(weight)
         for monomial, weight in zip(self.left, left, strict=True):
@@ -235,7 +236,7 @@ class _Program:
         return Proof(_weighted(self.left, left), _weighted(self.right, right), uses)
 
 
-def _irrationals(monomial: Monomial) -> int:
+def _irrationals(monomial: Powers) -> int:
     return sum(not power.is_rational for power in monomial.powers.values())
 
 
@@ -244,7 +245,7 @@ def _with_base(others: Sequence[Constant]) -> list[Constant]:
     return [UNITY - sum(others, Constant(ZERO)), *others]
 
 
-def _weighted(clause: Sequence[Monomial], weights: Sequence[Constant]) -> Weights:
+def _weighted(clause: Sequence[Powers], weights: Sequence[Constant]) -> Weights:
     return tuple((each, weight) for each, weight in zip(clause, weights, strict=True) if weight)
 
 
@@ -280,7 +281,7 @@ class Cone:
         """With the inequalities of a case added."""
         return Cone((*self.base, *more), self.slow)
 
-    def rows(self, monomials: Iterable[Monomial]) -> Rows:
+    def rows(self, monomials: Iterable[Powers]) -> Rows:
         """The inequalities that may matter for a comparison of monomials."""
         atoms = dict.fromkeys(atom for each in monomials for atom in each.powers)
         touched = self._reach(atoms)
@@ -319,7 +320,7 @@ class Cone:
 
     def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
         """log(w) <= C*w^slow where w is at least a constant, log(w) <= C where it is at most one."""
-        argument, own = atom.argument, Monomial({atom: UNITY})
+        argument, own = atom.argument, single(atom)
         assert argument is not None
         large = self._bounded_below(argument)
         if large is not None:
@@ -328,7 +329,7 @@ class Cone:
         small = self._bounded_below(argument.inverse())
         return None if small is None else Inequality(own, NO_GROWTH, {"rule": "log of bounded"}, small.uses)
 
-    def _bounded_below(self, monomial: Monomial) -> Proof | None:
+    def _bounded_below(self, monomial: Powers) -> Proof | None:
         answer = solve([NO_GROWTH], [monomial], self.base)
         return answer if isinstance(answer, Proof) else None
 
@@ -348,7 +349,7 @@ class Cone:
         if known is None:
             return None
         rule = {"rule": "order of logs", "power": str(known[0])}
-        return Inequality(Monomial({small: UNITY}), Monomial({large: UNITY}), rule, known[1])
+        return Inequality(single(small), single(large), rule, known[1])
 
 
 def _add_arguments(atoms: dict[GrowthAtom, None]) -> None:

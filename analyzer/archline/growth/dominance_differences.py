@@ -15,8 +15,9 @@ from math import comb
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.reals import ONE, UNITY, ZERO, Constant, OutOfReachError, exactly
+from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError, exactly
 from archline.growth import normal_form as e
+from archline.growth.monomials import single
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
 from archline.records import field, record
@@ -79,7 +80,7 @@ class Absorption:
 
     def least(self, factor: e.Factor) -> DominanceBound | None:
         """The best bound 1 <= c*factor; None where there is none."""
-        own: e.Term = frozenset(((factor, UNITY),))
+        own = single(factor)
         known = [*self._bounds, *_factor_bounds([factor], self._bounds)]
         if _is_at_least_one(factor.expr):
             known.append(one_below(factor))
@@ -116,10 +117,11 @@ class Absorption:
 
     def _at_most(self, small: e.Term, large: e.Term) -> tuple[fmpq, Product] | None:
         """A factor with small <= factor*large, and its proof."""
-        gap = dict(e.joined(large, e.inverted(small)))
-        own = list(_factor_bounds(dict.fromkeys(factor for term in (small, large) for factor, _ in term), self._bounds))
+        quotient = large / small
+        gap = quotient.powers
+        own = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
-        if not all(power.is_rational for power in gap.values()) or (plain and not self._bounds and not own):
+        if not quotient.is_rational or (plain and not self._bounds and not own):
             uses = self._least_of(gap) if plain else self._by_one_bound(gap)
             return None if uses is None else (_factor_above(uses), uses)
         usable = [*self._gaps, *_rational_gaps(own)]
@@ -183,9 +185,9 @@ def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmp
 def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
     """Of the bounds all of whose powers are rational, what the larger side has more."""
     for bound in bounds:
-        gap = e.joined(bound.large, e.inverted(bound.small))
-        if all(power.is_rational for _, power in gap):
-            yield bound, {factor: power.rational for factor, power in gap}
+        gap = bound.large / bound.small
+        if gap.is_rational:
+            yield bound, {factor: power.rational for factor, power in gap.powers.items()}
 
 
 def one_below(factor: e.Factor) -> DominanceBound:
@@ -195,13 +197,13 @@ def one_below(factor: e.Factor) -> DominanceBound:
             rule = "log" if function == "log2" else "least"
         case _:
             rule = "exponential" if e.is_exponential(factor.expr) else "size"
-    return DominanceBound(e.UNIT_TERM, frozenset(((factor, UNITY),)), ONE, {"rule": rule})
+    return DominanceBound(e.UNIT_TERM, single(factor), ONE, {"rule": rule})
 
 
 def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """What functions say of their values: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x, and so on."""
     for factor in factors:
-        own: e.Term = frozenset(((factor, UNITY),))
+        own = single(factor)
         match factor.expr:
             case s.Call(function="log2", arguments=(s.Name() as inner,)):
                 yield DominanceBound(own, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
@@ -224,7 +226,7 @@ def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[DominanceBound])
 def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """What 2^n is at least: powers of n, and 2^c for n >= c."""
     for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
-        small: e.Term = frozenset((factor, Constant(fmpq(power))) for factor, _ in exponent)
+        small = exponent.power(Constant.of(power))
         yield DominanceBound(small, own, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
     yield DominanceBound(e.UNIT_TERM, own, fmpq(1, 2), {"rule": "exponential"})
     for bound in known:
@@ -250,7 +252,7 @@ def _single(expr: s.Expr) -> tuple[e.Term, fmpq]:
     terms = e.expand(expr)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
-        plain = all(_is_at_least_one(factor.expr) for factor, _ in term)
+        plain = all(_is_at_least_one(factor.expr) for factor in term.powers)
         if coefficient.is_rational and coefficient.rational > 0 and plain:
             return term, coefficient.rational
     return e.UNIT_TERM, ZERO
@@ -350,7 +352,7 @@ def _sum(terms: e.Sum, least: Least, sign: fmpq) -> _Shifted:
     total: _Shifted = {}
     for term, coefficient in terms.items():
         product: _Shifted = {frozenset(): sign * _rational(coefficient)}
-        for factor, power in term:
+        for factor, power in term.powers.items():
             product = _multiplied(product, factor, _whole(power), least(factor))
         for each, value in product.items():
             total[each] = total.get(each, ZERO) + value

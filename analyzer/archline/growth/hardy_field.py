@@ -293,7 +293,7 @@ def _expr_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
         raise OutOfReachError("an exponent that is not constant")
     result = number(fmpq(1))
     for term, coefficient in e.expand(exponent).items():
-        if not term:
+        if not term.powers:
             result = multiplied(result, constant(of.power(coefficient)))
             continue
         match e.alone(term):

@@ -22,16 +22,16 @@ from archline.growth.bounds import DifferenceStep, Envelope, Reader
 from archline.growth.counterexample import Divergence, Point, Refuter, counterexample
 from archline.growth.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
 from archline.growth.dominance_differences import DominanceBound, Share
-from archline.growth.log_domain import Domain, names_of
-from archline.growth.monomials import (
+from archline.growth.lattices import (
     ONE,
     Clause,
     Lattice,
-    Monomial,
+    Powers,
     largest_of_smallest,
     product,
     smallest_of_largest,
 )
+from archline.growth.log_domain import Domain, names_of
 from archline.growth.normal_form import exponents
 from archline.growth.prove import SLOW, Search, Tree, bounds_logs
 from archline.language import syntax as s
@@ -63,8 +63,8 @@ def document(
 
 
 def _bound(tree: Tree) -> Data:
-    left: dict[Monomial, None] = {}
-    right: dict[Monomial, None] = {}
+    left: dict[Powers, None] = {}
+    right: dict[Powers, None] = {}
     waiting = [tree]
     while waiting:
         part = waiting.pop()
@@ -107,7 +107,7 @@ def _use(inequality: Inequality, times: str) -> Data:
 
 
 def _difference(step: DifferenceStep) -> Data:
-    found: Data = {"of": step.of, "keeps": [_term(term) for term in step.left]}
+    found: Data = {"of": step.of, "keeps": [term.document() for term in step.left]}
     if step.share is None:
         return {**found, "covers": [_cover(share) for share in step.shares]}
     # Terms are sets: their order would change from run to run.
@@ -115,22 +115,18 @@ def _difference(step: DifferenceStep) -> Data:
     return {**found, "share": str(step.share), "least": least}
 
 
-def _term(term: e.Term) -> dict[str, str]:
-    return {factor.key: str(power) for factor, power in sorted(term, key=lambda pair: pair[0].key)}
-
-
 def _cover(share: Share) -> Data:
     return {
-        "term": _term(share.term),
+        "term": share.term.document(),
         "amount": str(share.amount),
-        "into": _term(share.into),
+        "into": share.into.document(),
         "factor": str(share.factor),
         "uses": [{**_exact(bound), "times": str(times)} for bound, times in share.uses],
     }
 
 
 def _exact(bound: DominanceBound) -> Data:
-    sides = {"small": _term(bound.small), "large": _term(bound.large)}
+    sides = {"small": bound.small.document(), "large": bound.large.document()}
     return {**sides, "factor": str(bound.factor), "because": dict(bound.because)}
 
 

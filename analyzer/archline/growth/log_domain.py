@@ -12,7 +12,8 @@ from archline.growth import rules
 from archline.growth.bounds import Reader
 from archline.growth.direction_lp import Cone, Inequality
 from archline.growth.dominance_differences import Absorption, DominanceBound
-from archline.growth.monomials import Lattice, largest_of_smallest, size, smallest_of_largest
+from archline.growth.lattices import Lattice, largest_of_smallest, size, smallest_of_largest
+from archline.growth.monomials import single
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.numbers import fmpq
@@ -213,7 +214,7 @@ def _surely_at_least_one(base: s.Expr) -> bool:
 def _never_negative(term: e.Term) -> bool:
     """Whether no factor may be negative: dropping a negative term would turn a bound round."""
     reader = Reader(Absorption([]))
-    return all(isinstance(each.expr, s.Name) or reader.read(each.expr).nonnegative for each, _ in term)
+    return all(isinstance(each.expr, s.Name) or reader.read(each.expr).nonnegative for each in term.powers)
 
 
 def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
@@ -235,7 +236,7 @@ def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
 
 
 def _cache_bound() -> DominanceBound:
-    terms = [frozenset(((e.Factor(name, s.Name(name, span=_NOWHERE)), UNITY),)) for name in ("L", "Z")]
+    terms = [single(e.Factor(name, s.Name(name, span=_NOWHERE))) for name in ("L", "Z")]
     return DominanceBound(terms[0], terms[1], fmpq(1), {"rule": "cache"})
 
 

@@ -1,86 +1,83 @@
-"""Products of sizes and logarithms to constant powers, and lattices of them: max and min of monomials.
+"""Products of powers: of sizes and logarithms in growth orders, of factors of any kind in normal forms.
 
-Up to a constant factor every positive expression of + * / ^ min max log is such a lattice, since a sum lies between
-its largest term and as many times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ min(1/a, 1/b).
+Every growth that is shown is written here, in the language's syntax.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from math import gcd, lcm
+from typing import Any, Generic, Protocol, TypeVar
 
-from archline.algebra.product_text import power_text, quotient_text
-from archline.algebra.reals import UNITY, ZERO, Constant, OutOfReachError
+from archline.algebra.product_text import multiple_text, power_text, quotient_text
+from archline.algebra.reals import NOTHING, UNITY, Constant
 from archline.numbers import fmpq
 from archline.records import record
 
-MAX_LEAVES = 1000
+_TWO = "2^"
 
 
-@record(eq=False, slots=True)
-class GrowthAtom:
-    """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
+class Base(Protocol):
+    """What is raised to powers: hashable, ordered, and `str` writes it."""
 
-    Where 2^n occurs, the size n is the logarithm of it, up to a constant factor: `argument` is 2^n. `exponent` of 2^n
-    is n.
-    """
+    def __hash__(self) -> int: ...
 
-    key: str
-    argument: Monomial | None = None
-    exponent: str | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GrowthAtom) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+    def __lt__(self, other: Any, /) -> bool: ...
 
 
-@record(eq=False, slots=True)
-class Monomial:
-    """A product of atoms to powers that are not zero."""
+B = TypeVar("B", bound=Base)
 
-    powers: Mapping[GrowthAtom, Constant]
+
+@record(eq=False)
+class Monomial(Generic[B]):
+    """A product of bases to powers that are not zero."""
+
+    powers: Mapping[B, Constant]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Monomial) and self.powers == other.powers
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(frozenset(self.powers.items()))
 
-    def __mul__(self, other: Monomial) -> Monomial:
+    def __mul__(self, other: Monomial[B]) -> Monomial[B]:
         if not other.powers:
             return self
         if not self.powers:
             return other
         powers = dict(self.powers)
-        for atom, power in other.powers.items():
-            old = powers.pop(atom, None)
-            total = power if old is None else old + power
+        for base, power in other.powers.items():
+            total = powers.get(base, NOTHING) + power
             if total:
-                powers[atom] = total
+                powers[base] = total
+            else:
+                del powers[base]
         return Monomial(powers)
 
-    def __truediv__(self, other: Monomial) -> Monomial:
+    def __truediv__(self, other: Monomial[B]) -> Monomial[B]:
         return self * other.inverse()
 
-    def inverse(self) -> Monomial:
-        return Monomial({atom: -power for atom, power in self.powers.items()})
+    def inverse(self) -> Monomial[B]:
+        return Monomial({base: -power for base, power in self.powers.items()})
 
-    def power(self, exponent: Constant) -> Monomial:
+    def power(self, exponent: Constant) -> Monomial[B]:
         if exponent == UNITY:
             return self
-        return Monomial({atom: new for atom, power in self.powers.items() if (new := power * exponent)})
+        return Monomial({base: new for base, power in self.powers.items() if (new := power * exponent)})
 
     @property
     def never_grows(self) -> bool:
-        """Whether no power is positive, so that it is at most 1."""
+        """Whether no power is positive, so that it is at most 1 where no base is less."""
         return all(power.sign() <= 0 for power in self.powers.values())
 
     @property
     def never_shrinks(self) -> bool:
-        """Whether no power is negative, so that it is at least 1."""
+        """Whether no power is negative, so that it is at least 1 where all bases are."""
         return all(power.sign() >= 0 for power in self.powers.values())
 
     @property
@@ -88,173 +85,41 @@ class Monomial:
         """Whether all powers are rational."""
         return all(power.is_rational for power in self.powers.values())
 
-    def rational_row(self, atoms: Sequence[GrowthAtom]) -> list[fmpq]:
-        """The powers of these atoms, all of which are rational."""
-        return [self.powers[atom].rational if atom in self.powers else ZERO for atom in atoms]
+    def rational(self, base: B) -> fmpq:
+        """The power of a base, where that is rational."""
+        return self.powers.get(base, NOTHING).rational
 
     def document(self) -> dict[str, str]:
-        """For certificates: each atom with its power, in the language's syntax."""
-        return {atom.key: str(power) for atom, power in sorted(self.powers.items(), key=lambda pair: pair[0].key)}
+        """For certificates: each base with its power, in the language's syntax."""
+        return {str(base): str(power) for base, power in sorted(self.powers.items(), key=lambda pair: str(pair[0]))}
 
     def __str__(self) -> str:
-        """In the language's syntax."""
-        ordered = sorted(self.powers.items(), key=lambda pair: (pair[0].argument is not None, pair[0].key))
-        above = [_power_text(atom, power) for atom, power in ordered if power.sign() > 0]
-        below = [_power_text(atom, -power) for atom, power in ordered if power.sign() < 0]
+        return self.text()
+
+    def text(self, rank: Callable[[B], Any] | None = None) -> str:
+        """In the language's syntax, the bases by their rank, or else in their own order."""
+        ordered = sorted(self.powers, key=rank)
+        above = [_power(str(base), self.powers[base]) for base in ordered if not self.powers[base].only_subtracts]
+        below = [_power(str(base), -self.powers[base]) for base in ordered if self.powers[base].only_subtracts]
         return quotient_text(above, below)
 
 
-def _power_text(atom: GrowthAtom, power: Constant) -> str:
-    base = f"({atom.key})" if atom.exponent and power != UNITY else atom.key
-    return power_text(base, str(power))
+def single(base: B) -> Monomial[B]:
+    """A base to the power 1."""
+    return Monomial({base: UNITY})
 
 
-ONE = Monomial({})
-
-
-def size(name: str) -> Monomial:
-    """A size to the power 1."""
-    return Monomial({GrowthAtom(name): UNITY})
-
-
-def exponential(name: str) -> Monomial:
-    """2^size."""
-    return Monomial({GrowthAtom(f"2^{name}", exponent=name): UNITY})
-
-
-def exponent(name: str) -> Monomial:
-    """A size that is the logarithm of 2^size."""
-    return Monomial({GrowthAtom(name, exponential(name)): UNITY})
-
-
-def log_of(atom: GrowthAtom) -> GrowthAtom:
-    """The logarithm of an atom, up to a constant factor."""
-    argument = Monomial({atom: UNITY})
-    return GrowthAtom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
-
-
-@record(slots=True)
-class Extremum:
-    """The largest or the smallest of its parts, two or more."""
-
-    op: Literal["max", "min"]
-    parts: tuple[Lattice, ...]
-
-
-@record(slots=True)
-class Product:
-    """Maxima times minima, two or more, not multiplied out, so that both forms as clauses stay short."""
-
-    parts: tuple[Extremum, ...]
-
-
-Lattice: TypeAlias = Monomial | Extremum | Product
-
-
-def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
-    """The largest or smallest of one part or more; parts of the same kind are taken apart."""
-    flat: dict[Lattice, None] = {}
-    for part in parts:
-        if isinstance(part, Extremum) and part.op == op:
-            flat.update(dict.fromkeys(part.parts))
-        else:
-            flat[part] = None
-    if len(flat) > MAX_LEAVES:
-        raise OutOfReachError("the expression has too many terms")
-    return next(iter(flat)) if len(flat) == 1 else Extremum(op, tuple(flat))
-
-
-def product(left: Lattice, right: Lattice) -> Lattice:
-    """left*right."""
-    match left, right:
-        case Monomial(), Monomial():
-            return left * right
-        case Product(), Product():
-            return Product((*left.parts, *right.parts))
-        case Product(), Extremum():
-            return Product((*left.parts, right))
-        case Extremum(), Extremum() if left.op != right.op:
-            return Product((left, right))
-        case Extremum(), Monomial() | Extremum():
-            return choice(left.op, [product(part, right) for part in left.parts])
-        case Product(parts=(first, *others)), Monomial():
-            return Product((Extremum(first.op, tuple(product(part, right) for part in first.parts)), *others))
-        case _:
-            return product(right, left)
-
-
-def power(base: Lattice, exponent: Constant) -> Lattice:
-    """base^exponent."""
-    if isinstance(base, Monomial):
-        return base.power(exponent)
-    sign = exponent.sign()
-    if not sign:
-        return ONE
-    if isinstance(base, Product):
-        raised: list[Lattice] = [power(part, exponent) for part in base.parts]
-        return reduce(product, raised)
-    op: Literal["max", "min"] = base.op if sign > 0 else ("min" if base.op == "max" else "max")
-    return choice(op, [power(part, exponent) for part in base.parts])
-
-
-def log(argument: Lattice) -> Lattice:
-    """log2(2 + argument), up to a constant factor: that of a product of sizes is the largest of theirs."""
-    if isinstance(argument, Product):
-        opened, *others = argument.parts
-        rest = others[0] if len(others) == 1 else Product(tuple(others))
-        return choice(opened.op, [log(product(part, rest)) for part in opened.parts])
-    if isinstance(argument, Extremum):
-        return choice(argument.op, [log(part) for part in argument.parts])
-    if argument.never_grows:
-        return ONE
-    if argument.never_shrinks:
-        return choice("max", [Monomial({log_of(atom): UNITY}) for atom in argument.powers])
-    first = min(argument.powers, key=lambda atom: atom.key)
-    scale = argument.powers[first]
-    scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())
-    return Monomial({GrowthAtom(f"log2({scaled})", scaled): UNITY})
-
-
-Clause: TypeAlias = frozenset[Monomial]
-
-
-def largest_of_smallest(value: Lattice) -> list[Clause]:
-    """The lattice as the largest of several clauses, each the smallest of its monomials."""
-    return _clauses(value, "max")
-
-
-def smallest_of_largest(value: Lattice) -> list[Clause]:
-    """The lattice as the smallest of several clauses, each the largest of its monomials."""
-    return _clauses(value, "min")
-
-
-def _clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
-    if isinstance(value, Monomial):
-        return [frozenset((value,))]
-    if isinstance(value, Product):
-        return reduce(_clause_products, [_clauses(part, outer) for part in value.parts])
-    parts = [_clauses(part, outer) for part in value.parts]
-    if value.op == outer:
-        return _without_covered([clause for part in parts for clause in part])
-    found: list[Clause] = [frozenset()]
-    for part in parts:
-        found = _without_covered([old | new for old in found for new in part])
-        if len(found) > MAX_LEAVES:
-            raise OutOfReachError("the expression has too many cases")
-    return found
-
-
-def _clause_products(left: list[Clause], right: list[Clause]) -> list[Clause]:
-    """The clauses of a product: the smallest of a clause times the smallest of another, and so for the largest."""
-    if len(left) * len(right) > MAX_LEAVES:
-        raise OutOfReachError("the expression has too many cases")
-    return _without_covered([frozenset(a * b for a in first for b in second) for first in left for second in right])
-
-
-def _without_covered(clauses: list[Clause]) -> list[Clause]:
-    """Without the clauses that contain another: that one decides in their place."""
-    kept: list[Clause] = []
-    for clause in sorted(dict.fromkeys(clauses), key=len):
-        if not (len(clause) > 1 and any(other <= clause for other in kept)):
-            kept.append(clause)
-    return kept
+def _power(base: str, power: Constant) -> str:
+    if not base.startswith(_TWO) or power == UNITY:
+        return power_text(base, str(power))
+    logarithms = power.logarithms
+    if logarithms is None:
+        return power_text(f"({base})", str(power))
+    # 2^(c*n*log2(p) + ...) as a number to a multiple of n.
+    shares = logarithms.values()
+    share = fmpq(gcd(*(int(each.p) for each in shares)), lcm(*(int(each.q) for each in shares)))
+    number = fmpq(1)
+    for prime, each in logarithms.items():
+        number *= fmpq(prime) ** int((each / share).p)
+    text = str(number) if number.q == 1 else f"({number})"
+    return power_text(text, multiple_text(share, base.removeprefix(_TWO)))

@@ -6,17 +6,17 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from archline.algebra.reals import LOG_2, UNITY, Constant, OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth import rules
+from archline.growth.monomials import Monomial, single
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.numbers import fmpq
 from archline.records import record
 
-T = TypeVar("T")
 MAX_TERMS = 300
 MAX_WHOLE_POWER = 8
 MAX_EXPONENT_DIGITS = 4
@@ -38,12 +38,17 @@ class Factor:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __lt__(self, other: Factor) -> bool:
+        return self.key < other.key
 
-Term: TypeAlias = frozenset[tuple[Factor, Constant]]
-"""Factors, each with the power it is raised to."""
+    def __str__(self) -> str:
+        return self.key
+
+
+Term: TypeAlias = Monomial[Factor]
 Sum: TypeAlias = Mapping[Term, Constant]
 """The coefficient of each term; none is zero."""
-UNIT_TERM: Term = frozenset()
+UNIT_TERM: Term = Monomial({})
 
 
 def constant(expr: s.Expr) -> Constant | None:
@@ -141,13 +146,13 @@ def has_minus(expr: s.Expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def _factor(key: str, expr: s.Expr) -> Term:
-    return frozenset(((Factor(key, expr), UNITY),))
+    return single(Factor(key, expr))
 
 
 def alone(term: Term) -> s.Expr | None:
     """The expression of a factor that is the whole term."""
-    if len(term) == 1:
-        ((factor, power),) = term
+    if len(term.powers) == 1:
+        ((factor, power),) = term.powers.items()
         if power == UNITY:
             return factor.expr
     return None
@@ -208,12 +213,12 @@ def _exponential(base: Constant, exponent: Sum, expr: s.Expr) -> Sum:
     coefficient, term = UNITY, UNIT_TERM
     for each, times in exponent.items():
         name = alone(each)
-        if not each:
+        if not each.powers:
             coefficient = base.power(times)
         elif isinstance(name, s.Name):
             two = s.Binary("^", s.Integer(2, span=expr.span), name, span=expr.span)
             power = times * base.log2()
-            term = joined(term, frozenset(((Factor(format_expression(two), two), power),)) if power else UNIT_TERM)
+            term = term * single(Factor(format_expression(two), two)).power(power)
         else:
             return {_factor(format_expression(expr), expr): UNITY}
     return {term: coefficient}
@@ -228,15 +233,14 @@ def _raised(base: s.Expr, exponent: Constant) -> Sum:
         ((term, coefficient),) = terms.items()
         whole = exponent.is_rational and exponent.rational.q == 1
         # The square root of the square of what may be negative is not itself.
-        if whole or (coefficient.sign() > 0 and all(_surely_positive(factor.expr) for factor, _ in term)):
-            powers = frozenset((factor, power * exponent) for factor, power in term)
-            return {powers: coefficient.power(exponent)}
+        if whole or (coefficient.sign() > 0 and all(_surely_positive(factor.expr) for factor in term.powers)):
+            return {term.power(exponent): coefficient.power(exponent)}
     if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
         result = terms
         for _ in range(int(exponent.rational.p) - 1):
             result = _multiplied(result, terms)
         return result
-    return {frozenset(((Factor(format_expression(base), base), exponent),)): UNITY}
+    return {single(Factor(format_expression(base), base)).power(exponent): UNITY}
 
 
 def _surely_positive(expr: s.Expr) -> bool:
@@ -261,8 +265,8 @@ def added(left: Sum, right: Sum) -> Sum:
     return result
 
 
-def _add(terms: dict[T, Constant], term: T, coefficient: Constant) -> None:
-    """Add to what there is of a term, or a factor, which moves to the end."""
+def _add(terms: dict[Term, Constant], term: Term, coefficient: Constant) -> None:
+    """Add to what there is of a term, which moves to the end."""
     old = terms.pop(term, None)
     total = coefficient if old is None else old + coefficient
     if total:
@@ -280,16 +284,8 @@ def _multiplied(left: Sum, right: Sum) -> Sum:
     result: dict[Term, Constant] = {}
     for first, a in left.items():
         for second, b in right.items():
-            _add(result, joined(first, second), a * b)
+            _add(result, first * second, a * b)
     return result
-
-
-def joined(left: Term, right: Term) -> Term:
-    """The product of two terms."""
-    powers = dict(left)
-    for factor, power in right:
-        _add(powers, factor, power)
-    return frozenset(powers.items())
 
 
 def multiple(f: s.Expr, g: s.Expr) -> Constant | None:
@@ -300,8 +296,3 @@ def multiple(f: s.Expr, g: s.Expr) -> Constant | None:
     term = next(iter(other))
     times = one[term] * other[term].power(Constant(fmpq(-1)))
     return times if times.sign() > 0 and one == scaled(other, times) else None
-
-
-def inverted(term: Term) -> Term:
-    """1 over a term."""
-    return frozenset((factor, -power) for factor, power in term)

@@ -24,16 +24,16 @@ from archline.growth.direction_lp import (
     at_a_glance,
     solve,
 )
+from archline.growth.lattices import ONE as NO_GROWTH
+from archline.growth.lattices import Clause, GrowthAtom, Powers
 from archline.growth.log_domain import Alternatives, Domain
-from archline.growth.monomials import ONE as NO_GROWTH
-from archline.growth.monomials import Clause, GrowthAtom, Monomial
 from archline.numbers import fmpq
 from archline.records import record
 
 PRECISION = 400
 
 
-def value_of(monomial: Monomial, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
+def value_of(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
     """The logarithm of a monomial in a direction, near enough for a proposal."""
     total = ZERO
     for atom, power in monomial.powers.items():
@@ -116,7 +116,7 @@ class Search:
                 proofs[index] = proof
         return [proof for proof in proofs if proof is not None]
 
-    def _decide(self, left: Sequence[Monomial], right: Sequence[Monomial], cone: Cone, depth: int) -> Tree | None:
+    def _decide(self, left: Sequence[Powers], right: Sequence[Powers], cone: Cone, depth: int) -> Tree | None:
         """A proof in a case, or a counterexample, or neither."""
         self._left -= 1
         if self._left < 0:
@@ -138,8 +138,8 @@ class Search:
 
     def _by_cases(
         self,
-        left: Sequence[Monomial],
-        right: Sequence[Monomial],
+        left: Sequence[Powers],
+        right: Sequence[Powers],
         cone: Cone,
         depth: int,
         document: Mapping[str, object],
@@ -173,15 +173,15 @@ def bounds_logs(tree: Tree) -> bool:
     return any(inequality.because["rule"] == "log below power" for inequality, _ in tree.uses)
 
 
-def _ordered(clause: Clause) -> list[Monomial]:
+def _ordered(clause: Clause) -> list[Powers]:
     return sorted(clause, key=str) if len(clause) > 1 else list(clause)
 
 
-def _assumed(small: Monomial, large: Monomial, depth: int) -> Inequality:
+def _assumed(small: Powers, large: Powers, depth: int) -> Inequality:
     return Inequality(small, large, {"rule": "case", "depth": depth})
 
 
-def _comparison(left: Monomial, right: Monomial, depth: int) -> _Split:
+def _comparison(left: Powers, right: Powers, depth: int) -> _Split:
     """Left <= right, or right <= left."""
     document = {"rule": "compare", "left": left.document(), "right": right.document()}
     return document, ((_assumed(left, right, depth),), (_assumed(right, left, depth),))
@@ -198,7 +198,7 @@ def _log_orders(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> It
         yield _comparison(small, large.power(Constant(power)), depth)
 
 
-def _disordered(rows: Rows, values: Mapping[GrowthAtom, fmpq]) -> list[tuple[fmpq, Monomial, Monomial]]:
+def _disordered(rows: Rows, values: Mapping[GrowthAtom, fmpq]) -> list[tuple[fmpq, Powers, Powers]]:
     """Powers k and monomials v <= w^k in the direction, that has log(v) above log(w)."""
     found = []
     for small in rows.logs:

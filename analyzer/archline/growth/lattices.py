@@ -1,0 +1,194 @@
+"""Products of sizes and logarithms to constant powers, and lattices of them: max and min of monomials.
+
+Up to a constant factor every positive expression of + * / ^ min max log is such a lattice, since a sum lies between
+its largest term and as many times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ min(1/a, 1/b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Literal, TypeAlias
+
+from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.growth.monomials import Monomial, single
+from archline.records import record
+
+MAX_LEAVES = 1000
+
+
+@record(eq=False, slots=True)
+class GrowthAtom:
+    """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
+
+    Where 2^n occurs, the size n is the logarithm of it, up to a constant factor: `argument` is 2^n. `exponent` of 2^n
+    is n.
+    """
+
+    key: str
+    argument: Powers | None = None
+    exponent: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrowthAtom) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __lt__(self, other: GrowthAtom) -> bool:
+        return (self.argument is not None, self.key) < (other.argument is not None, other.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+Powers: TypeAlias = Monomial[GrowthAtom]
+ONE: Powers = Monomial({})
+
+
+def size(name: str) -> Powers:
+    """A size to the power 1."""
+    return single(GrowthAtom(name))
+
+
+def exponential(name: str) -> Powers:
+    """2^size."""
+    return Monomial({GrowthAtom(f"2^{name}", exponent=name): UNITY})
+
+
+def exponent(name: str) -> Powers:
+    """A size that is the logarithm of 2^size."""
+    return single(GrowthAtom(name, exponential(name)))
+
+
+def log_of(atom: GrowthAtom) -> GrowthAtom:
+    """The logarithm of an atom, up to a constant factor."""
+    argument = single(atom)
+    return GrowthAtom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
+
+
+@record(slots=True)
+class Extremum:
+    """The largest or the smallest of its parts, two or more."""
+
+    op: Literal["max", "min"]
+    parts: tuple[Lattice, ...]
+
+
+@record(slots=True)
+class Product:
+    """Maxima times minima, two or more, not multiplied out, so that both forms as clauses stay short."""
+
+    parts: tuple[Extremum, ...]
+
+
+Lattice: TypeAlias = Powers | Extremum | Product
+
+
+def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
+    """The largest or smallest of one part or more; parts of the same kind are taken apart."""
+    flat: dict[Lattice, None] = {}
+    for part in parts:
+        if isinstance(part, Extremum) and part.op == op:
+            flat.update(dict.fromkeys(part.parts))
+        else:
+            flat[part] = None
+    if len(flat) > MAX_LEAVES:
+        raise OutOfReachError("the expression has too many terms")
+    return next(iter(flat)) if len(flat) == 1 else Extremum(op, tuple(flat))
+
+
+def product(left: Lattice, right: Lattice) -> Lattice:
+    """left*right."""
+    match left, right:
+        case Monomial(), Monomial():
+            return left * right
+        case Product(), Product():
+            return Product((*left.parts, *right.parts))
+        case Product(), Extremum():
+            return Product((*left.parts, right))
+        case Extremum(), Extremum() if left.op != right.op:
+            return Product((left, right))
+        case Extremum(), Monomial() | Extremum():
+            return choice(left.op, [product(part, right) for part in left.parts])
+        case Product(parts=(first, *others)), Monomial():
+            return Product((Extremum(first.op, tuple(product(part, right) for part in first.parts)), *others))
+        case _:
+            return product(right, left)
+
+
+def power(base: Lattice, exponent: Constant) -> Lattice:
+    """base^exponent."""
+    if isinstance(base, Monomial):
+        return base.power(exponent)
+    sign = exponent.sign()
+    if not sign:
+        return ONE
+    if isinstance(base, Product):
+        raised: list[Lattice] = [power(part, exponent) for part in base.parts]
+        return reduce(product, raised)
+    op: Literal["max", "min"] = base.op if sign > 0 else ("min" if base.op == "max" else "max")
+    return choice(op, [power(part, exponent) for part in base.parts])
+
+
+def log(argument: Lattice) -> Lattice:
+    """log2(2 + argument), up to a constant factor: that of a product of sizes is the largest of theirs."""
+    if isinstance(argument, Product):
+        opened, *others = argument.parts
+        rest = others[0] if len(others) == 1 else Product(tuple(others))
+        return choice(opened.op, [log(product(part, rest)) for part in opened.parts])
+    if isinstance(argument, Extremum):
+        return choice(argument.op, [log(part) for part in argument.parts])
+    if argument.never_grows:
+        return ONE
+    if argument.never_shrinks:
+        return choice("max", [single(log_of(atom)) for atom in argument.powers])
+    first = min(argument.powers, key=lambda atom: atom.key)
+    scale = argument.powers[first]
+    scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())
+    return Monomial({GrowthAtom(f"log2({scaled})", scaled): UNITY})
+
+
+Clause: TypeAlias = frozenset[Powers]
+
+
+def largest_of_smallest(value: Lattice) -> list[Clause]:
+    """The lattice as the largest of several clauses, each the smallest of its monomials."""
+    return _clauses(value, "max")
+
+
+def smallest_of_largest(value: Lattice) -> list[Clause]:
+    """The lattice as the smallest of several clauses, each the largest of its monomials."""
+    return _clauses(value, "min")
+
+
+def _clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
+    if isinstance(value, Monomial):
+        return [frozenset((value,))]
+    if isinstance(value, Product):
+        return reduce(_clause_products, [_clauses(part, outer) for part in value.parts])
+    parts = [_clauses(part, outer) for part in value.parts]
+    if value.op == outer:
+        return _without_covered([clause for part in parts for clause in part])
+    found: list[Clause] = [frozenset()]
+    for part in parts:
+        found = _without_covered([old | new for old in found for new in part])
+        if len(found) > MAX_LEAVES:
+            raise OutOfReachError("the expression has too many cases")
+    return found
+
+
+def _clause_products(left: list[Clause], right: list[Clause]) -> list[Clause]:
+    """The clauses of a product: the smallest of a clause times the smallest of another, and so for the largest."""
+    if len(left) * len(right) > MAX_LEAVES:
+        raise OutOfReachError("the expression has too many cases")
+    return _without_covered([frozenset(a * b for a in first for b in second) for first in left for second in right])
+
+
+def _without_covered(clauses: list[Clause]) -> list[Clause]:
+    """Without the clauses that contain another: that one decides in their place."""
+    kept: list[Clause] = []
+    for clause in sorted(dict.fromkeys(clauses), key=len):
+        if not (len(clause) > 1 and any(other <= clause for other in kept)):
+            kept.append(clause)
+    return kept

@@ -33,7 +33,7 @@ NAMES = ("n", "g", "c")
     ],
 )
 def test_growth_has_one_quotient_and_short_exponents(powers: dict[str, dict[int, fmpq]], text: str) -> None:
-    assert _shape(powers).text(NAMES.index) == text
+    assert written([_shape(powers)], NAMES) == text
 
 
 def test_sums_of_nothing_and_of_what_is_negative() -> None:

@@ -168,6 +168,8 @@ class Constant:
 
     def power(self, exponent: Constant) -> Constant:
         """It, positive, to the power."""
+        if self == UNITY:
+            return self
         if exponent.is_rational and exponent.rational.q == 1:
             return self._whole_power(int(exponent.rational.p))
         if self.sign() <= 0:
@@ -247,6 +249,15 @@ class Constant:
     def _all_terms(self) -> list[tuple[Basis, fmpq]]:
         own = [((), self.rational)] if self.rational else []
         return [*own, *sorted(self.terms.items(), key=lambda pair: basis_text(pair[0]))]
+
+    def factors(self) -> tuple[fmpq, str]:
+        """Of what is not 0, a rational factor, and the rest in the language's syntax; no text for 1."""
+        match self._all_terms():
+            case [(basis, coefficient)]:
+                text = basis_text(basis) if basis else ""
+                return coefficient, f"({text})" if "/" in text else text
+            case _:
+                return ONE, f"({self})"
 
     def __str__(self) -> str:
         """In the language's syntax: log2(6) for 1 + log2(3)."""

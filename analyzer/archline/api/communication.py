@@ -8,13 +8,13 @@ from functools import cached_property
 from math import floor
 
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.algebra.power_sums import simplified
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound, communication_bounds
 from archline.claims.communication_nearness import Nearness, nearness
 from archline.claims.communication_problems import PROBLEM, SolvedProblem, named_problem, problem_of
 from archline.execution.results import Counts
 from archline.expr.text import format_expression
+from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import error
@@ -141,7 +141,7 @@ def _bound(bound: LowerBound, value: Ends | None, near: Nearness) -> BoundView:
 def _letters(bounds: CommunicationBounds) -> list[str]:
     """What the letters of the bounds are, in the sizes of the algorithm."""
     processors = processors_of(bounds.algorithm)
-    found = [] if processors is None else [f"P = {format_expression(simplified(processors))}"]
+    found = [] if processors is None else [f"P = {sum_text(multiplied_out(processors))}"]
     exact = any(each.needs_memory and each.held is not None for each in bounds.bounds)
     if bounds.registers and exact:
         found.append(f"{bounds.letter} = memory + {bounds.registers}, of registers")

@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, reduce
 
-from archline.algebra.power_sums import simplified
 from archline.claims.communication_problems import SolvedProblem, Texts
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import Enclosure, EvaluationError, evaluate
 from archline.expr.values import holds as fact_holds
+from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
 from archline.language.model import Module
@@ -218,7 +218,7 @@ class _Reader:
     def bound(self, lead: str, whole: s.Expr) -> str:
         """A bound for people: multiplied out where there is one size, else as its theorem has it."""
         if self.solved.equal or self.cores is not None:
-            return format_expression(simplified(substituted(whole, {MEMORY: _memory(self.letter)})))
+            return sum_text(multiplied_out(substituted(whole, {MEMORY: _memory(self.letter)})))
         found = parse_expression(f"{lead} - ({self.solved.problem['data']})/P")
         return format_expression(substituted(found, {**self.solved.sizes, **self._shown}))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from math import floor
 
 from archline.algebra.polynomial import Poly
-from archline.algebra.power_sums import PowerProduct, power_sum, product_text
+from archline.algebra.reals import Constant, OutOfReachError
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth
@@ -15,6 +14,7 @@ from archline.expr.tree import substituted
 from archline.growth.is_big_o import proves
 from archline.growth.leading_terms import leading
 from archline.growth.log_domain import Domain
+from archline.growth.normal_form import Sum, Term, multiplied_out
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -84,14 +84,25 @@ def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     placed = None if whole is None else _placed(costs, bounds, whole, costs["memory"].upper)
     if placed is None:
         return False
-    ours, theirs = ({frozenset(each.powers.items()): each.coefficient for each in power_sum(expr)}
-                    for expr in (parse_expression(costs.text(words)), placed))  # fmt: skip
-    return ours == theirs
+    ours = _sum(parse_expression(costs.text(words)))
+    return ours is not None and ours == _sum(placed)
 
 
-def _only(expr: s.Expr | None) -> PowerProduct | None:
-    terms = () if expr is None else power_sum(expr)
-    return terms[0] if len(terms) == 1 and all(name.isidentifier() for name in terms[0].names) else None
+def _sum(expr: s.Expr | None) -> Sum | None:
+    """The terms of an expression; None where it has no such form."""
+    try:
+        return None if expr is None else multiplied_out(expr)
+    except OutOfReachError:
+        return None
+
+
+def _only(expr: s.Expr | None) -> tuple[Term, Constant] | None:
+    """The only term of an expression, a product of powers of names, and its coefficient."""
+    match list((_sum(expr) or {}).items()):
+        case [(term, coefficient)] if all(isinstance(factor.expr, s.Name) for factor in term.powers):
+            return term, coefficient
+        case _:
+            return None
 
 
 def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
@@ -101,11 +112,11 @@ def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memor
     held = _only(_placed(costs, bounds, bound.held, memory.upper))
     if lead is None or held is None:
         return ""
-    over = lead * held.power(Fraction(-1))
-    match list(over.names.items()):
-        case [(name, power)] if power > 0:
-            most = floor(over.number ** (-1 / float(power)) + 1e-9)
-            return f"{name} <= {most}" if most >= 1 and over.number < 1 else ""
+    number = _float(lead[1] / held[1])
+    match list((lead[0] / held[0]).powers.items()):
+        case [(name, power)] if power.sign() > 0:
+            most = floor(number ** (-1 / _float(power)) + 1e-9)
+            return f"{name} <= {most}" if most >= 1 and number < 1 else ""
         case _:
             return ""
 
@@ -117,24 +128,27 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     held_memory = None if memory.upper is None else leading(memory.upper)
     lead = _only(_placed(costs, bounds, bound.cases[0].lead, held_memory))
     assert bound.held is not None
-    held = _placed(costs, bounds, bound.held, held_memory)
+    held = _sum(_placed(costs, bounds, bound.held, held_memory))
     top = None if above is None else _only(parse_expression(costs.text(above)))
     if lead is None or held is None or top is None:
         return None
-    inverse = lead.power(Fraction(-1))
-    if not all(_vanishes(each * inverse) for each in power_sum(held)):
+    if not all(_vanishes(each / lead[0]) for each in held):
         return None
-    ratio = top * inverse
-    if any(power < 0 for power in ratio.names.values()):
+    ratio = top[0] / lead[0]
+    if not ratio.never_shrinks:
         # It depends on how the sizes grow together.
         return None
-    number = f"{ratio.number:.3g}"
-    rest = product_text(PowerProduct(Fraction(1), ratio.names))
-    return number if not ratio.names else f"{number}*{rest}"
+    number = f"{_float(top[1] / lead[1]):.3g}"
+    return f"{number}*{ratio.text()}" if ratio.powers else number
 
 
-def _vanishes(ratio: PowerProduct) -> bool:
-    return bool(ratio.names) and all(name.isidentifier() and power < 0 for name, power in ratio.names.items())
+def _vanishes(ratio: Term) -> bool:
+    only_sizes = all(isinstance(factor.expr, s.Name) for factor in ratio.powers)
+    return bool(ratio.powers) and only_sizes and ratio.never_grows
+
+
+def _float(value: Constant) -> float:
+    return float(value.enclosure())
 
 
 def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:

@@ -8,23 +8,26 @@ sizes: Demmel, Gearhart, Lipshitz and Schwartz (IPDPS 2013), section III. Beyond
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import reduce
+from operator import mul
 
+from archline.algebra.reals import NOTHING, OutOfReachError
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
+from archline.growth.candidates import ONE as ONE_SHAPE
+from archline.growth.candidates import Shape
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
+from archline.growth.monomials import single
 from archline.growth.simplify import (
     ONE,
     ZERO,
-    Powers,
     added_terms,
     monomial,
-    of_powers,
+    plus,
     reduced,
     reduced_sum,
 )
@@ -96,19 +99,21 @@ class Subject:
 
 def at_fixed_memory(subject: Subject, on: Applied) -> FixedMemory:
     """The energy of an algorithm on a machine where M is the memory of a processor, in P."""
-    values = _solved(subject)
-    if isinstance(values, str):
-        return unknown(values)
-    exprs = {name: parse_expression(of_powers(each)) for name, each in values.items()}
-    facts = tuple(_compared(subject.facts, exprs))
-    bounds = {
-        name: FormulaBounds(substituted(each.lower, exprs), substituted(each.upper, exprs))
-        for name, each in subject.bounds.items()
-    }
     try:
-        return _decided(subject, on, bounds, facts, {name: of_powers(each) for name, each in values.items()})
+        values = _solved(subject)
+        if isinstance(values, str):
+            return unknown(values)
+        exprs = {name: parse_expression(each.text()) for name, each in values.items()}
+        facts = tuple(_compared(subject.facts, exprs))
+        bounds = {
+            name: FormulaBounds(substituted(each.lower, exprs), substituted(each.upper, exprs))
+            for name, each in subject.bounds.items()
+        }
+        return _decided(subject, on, bounds, facts, {name: each.text() for name, each in values.items()})
     except ArchlineError as problem:
         return unknown(problem.diagnostics[0].message)
+    except OutOfReachError as problem:
+        return unknown(str(problem))
 
 
 def _decided(
@@ -121,7 +126,7 @@ def _decided(
         TermGrowth(name, _short(each.upper, domain)) for name, each in terms.items() if not _is_zero(each.upper)
     )
     least, most = _limits(facts)
-    limits = tuple(map(of_powers, least)), tuple(map(of_powers, most))
+    limits = tuple(each.text() for each in least), tuple(each.text() for each in most)
     known = FixedMemory(sizes, subject.more, *limits, None, shown)
     found = _growth(whole, domain)
     if found is None:
@@ -136,64 +141,47 @@ def _is_zero(expr: s.Expr) -> bool:
 
 
 # The sizes of the grid in P and M
-def _solved(subject: Subject) -> dict[str, Powers] | str:
+def _solved(subject: Subject) -> dict[str, Shape] | str:
     """The sizes that the extents of the grid are made of as products of powers of P, M and the other sizes."""
     extents = [monomial(each) for each in subject.extents]
     memory = _leading(subject.bounds["memory"], subject.facts)
     if memory is None:
         return "the memory of a processor is not known to grow like a product of sizes"
-    product: Powers = {}
-    for each in extents:
-        if each is None:
-            return "an extent of the grid is no product of sizes"
-        product = {name: product.get(name, Fraction(0)) + each.get(name, Fraction(0)) for name in {**product, **each}}
-    own = sorted({name for each in extents if each is not None for name in each} - {PROCESSORS})
-    equations = [{**_negative(memory), MEMORY: Fraction(1)}]
-    if not any(each is not None and PROCESSORS in each for each in extents):
-        equations.append({**_negative(product), PROCESSORS: Fraction(1)})
+    known = [each for each in extents if each is not None]
+    if len(known) < len(extents):
+        return "an extent of the grid is no product of sizes"
+    own = sorted({name for each in known for name in each.powers} - {PROCESSORS})
+    equations = [single(MEMORY) / memory]
+    if not any(PROCESSORS in each.powers for each in known):
+        equations.append(reduce(mul, known, ONE_SHAPE).inverse() * single(PROCESSORS))
     solved = _solve(own, equations)
     if solved is None:
         return "no size of the grid ties more memory of a processor to more processors"
     return solved
 
 
-def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Powers | None:
+def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
     domain = Domain(facts)
     for powers in added_terms(memory.lower):
-        expr = parse_expression(of_powers(powers))
+        expr = parse_expression(powers.text())
         if _proved(memory.upper, expr, domain) and _proved(expr, memory.lower, domain):
             return powers
     return None
 
 
-def _negative(powers: Powers) -> Powers:
-    return {name: -power for name, power in powers.items()}
-
-
-def _solve(unknowns: Sequence[str], equations: Sequence[Powers]) -> dict[str, Powers] | None:
-    """Each unknown as a product of powers of the other names, where a product of powers is 1 for each equation."""
+def _solve(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Shape] | None:
+    """Each unknown as a product of powers of the other names, where each of the equations' products is 1."""
     if len(unknowns) != len(equations):
         return None
-    rows = [dict(each) for each in equations]
+    rows = list(equations)
     for index, name in enumerate(unknowns):
-        pivot = next((each for each in range(index, len(rows)) if rows[each].get(name)), None)
+        pivot = next((each for each in range(index, len(rows)) if name in rows[each].powers), None)
         if pivot is None:
             return None
         rows[index], rows[pivot] = rows[pivot], rows[index]
-        scale = rows[index][name]
-        rows[index] = {each: power / scale for each, power in rows[index].items()}
-        for other in range(len(rows)):
-            factor = rows[other].get(name, Fraction(0))
-            if other != index and factor:
-                both = dict.fromkeys((*rows[other], *rows[index]))
-                rows[other] = {
-                    each: rows[other].get(each, Fraction(0)) - factor * rows[index].get(each, Fraction(0))
-                    for each in both
-                }
-    return {
-        name: {each: -power for each, power in rows[index].items() if each != name and power}
-        for index, name in enumerate(unknowns)
-    }
+        own = rows[index].power(rows[index].powers[name].inverse())
+        rows = [own if each is rows[index] else each / own.power(each.powers.get(name, NOTHING)) for each in rows]
+    return {name: single(name) / row for name, row in zip(unknowns, rows, strict=True)}
 
 
 # Facts about P and M
@@ -205,10 +193,10 @@ def _compared(facts: Sequence[s.Fact], values: Mapping[str, s.Expr]) -> Iterator
             yield s.Binary(fact.op, left, right, span=fact.span)
 
 
-def _limits(facts: Sequence[s.Fact]) -> tuple[list[Powers], list[Powers]]:
+def _limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     """What bounds M from below and from above, up to constants, in terms of P."""
-    least: list[Powers] = []
-    most: list[Powers] = []
+    least: list[Shape] = []
+    most: list[Shape] = []
     for fact in facts:
         found = _limit(fact)
         if found is not None:
@@ -219,19 +207,19 @@ def _limits(facts: Sequence[s.Fact]) -> tuple[list[Powers], list[Powers]]:
     return least, most
 
 
-def _limit(fact: s.Fact) -> tuple[bool, Powers] | None:
+def _limit(fact: s.Fact) -> tuple[bool, Shape] | None:
     """Whether a fact bounds M from above, and what by; None where it is not about M and P."""
     assert isinstance(fact, s.Binary)
     left, right = (monomial(each) for each in (fact.left, fact.right))
     if left is None or right is None or fact.op == "==":
         return None
     small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
-    # small <= large: M^power times the rest is 1 at least.
-    powers = {name: large.get(name, Fraction(0)) - small.get(name, Fraction(0)) for name in {**small, **large}}
-    power = powers.pop(MEMORY, Fraction(0))
-    if not power or not powers.get(PROCESSORS):
+    # M^power times the rest is 1 at least.
+    ratio = large / small
+    power = ratio.powers.get(MEMORY, NOTHING)
+    if not power or PROCESSORS not in ratio.powers:
         return None
-    return power < 0, {name: -each / power for name, each in powers.items() if each}
+    return power.sign() < 0, single(MEMORY) / ratio.power(power.inverse())
 
 
 # Growth
@@ -248,8 +236,8 @@ def _ends(on: Applied, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]
 
 def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
     """An expression without P that the energy is proved to be Theta of."""
-    free = [each for each in added_terms(energy.lower) if PROCESSORS not in each]
-    candidate = None if not free else reduced_sum(parse_expression(" + ".join(map(of_powers, free))), domain)
+    free = [each for each in added_terms(energy.lower) if PROCESSORS not in each.powers]
+    candidate = None if not free else reduced_sum(parse_expression(" + ".join(each.text() for each in free)), domain)
     if candidate is None:
         return None
     above, below = is_O(energy.upper, candidate, domain), is_O(candidate, energy.lower, domain)
@@ -260,37 +248,40 @@ def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[P
 
 def _short(expr: s.Expr, domain: Domain) -> str | None:
     """What an upper bound is O of, in short: one of its terms, or the sum of those that no others dominate."""
-    terms = [parse_expression(of_powers(each)) for each in added_terms(expr)]
+    terms = [parse_expression(each.text()) for each in added_terms(expr)]
     for each in terms:
         if _proved(expr, each, domain):
             return format_expression(each)
-    found = None if not terms else reduced_sum(reduce(_plus, terms), domain)
+    found = None if not terms else reduced_sum(reduce(plus, terms), domain)
     return None if found is None or not _proved(expr, found, domain) else format_expression(found)
 
 
-def _plus(left: s.Expr, right: s.Expr) -> s.Expr:
-    return s.Binary("+", left, right, span=left.span)
-
-
 def _beyond(
-    end: Powers, on: Applied, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
+    end: Shape, on: Applied, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[Beyond]:
     """The terms of the energy that are known to grow with P where M is as large as the sizes allow."""
-    values = {MEMORY: parse_expression(of_powers(end))}
+    values = {MEMORY: parse_expression(end.text())}
     # What bounds M from above is met up to a constant.
     others = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
     domain = Domain(tuple(_compared(others, values)))
     for name in on.model.energy:
         lower = substituted(terms[name].lower, values)
-        parts = [(powers, parse_expression(of_powers(powers))) for powers in added_terms(lower)]
-        steady = [each for powers, each in parts if powers.get(PROCESSORS, Fraction(0)) <= 0]
+        parts = [(powers, parse_expression(powers.text())) for powers in added_terms(lower)]
+        steady = [each for powers, each in parts if not _rises(powers)]
         for powers, each in parts:
             # What grows below a term that does not is not seen.
-            if powers.get(PROCESSORS, Fraction(0)) <= 0 or (steady and _proved(each, reduce(_plus, steady), domain)):
+            if powers.powers.get(PROCESSORS, NOTHING).sign() <= 0 or (
+                steady and _proved(each, reduce(plus, steady), domain)
+            ):
                 continue
             proof = is_O(each, lower, domain)
             if isinstance(proof, Proved):
-                yield Beyond(of_powers(end), name, of_powers(powers), proof)
+                yield Beyond(end.text(), name, powers.text(), proof)
+
+
+def _rises(shape: Shape) -> bool:
+    """Whether it grows with P."""
+    return shape.powers.get(PROCESSORS, NOTHING).sign() > 0
 
 
 def _proved(f: s.Expr, g: s.Expr, domain: Domain) -> bool:

@@ -64,7 +64,7 @@ def written(shapes: Iterable[Shape], order: Sequence[str]) -> str:
         sizes = sorted(map(rank, shape.powers))
         return not sizes, -degree(shape), sizes
 
-    return " + ".join(each.text(rank) for each in sorted(shapes, key=key))
+    return " + ".join(each.text(sorted(each.powers, key=rank)) for each in sorted(shapes, key=key))
 
 
 def degree(shape: Shape) -> float:
@@ -143,7 +143,7 @@ class _Reader:
         if not all(part.powers for part in parts):
             return ONE
         rank = _rank(self.order)
-        texts = sorted((part.text(rank) for part in parts), key=rank)
+        texts = sorted((part.text(sorted(part.powers, key=rank)) for part in parts), key=rank)
         return single(f"min({', '.join(texts)})")
 
     def _logarithm(self, argument: Poly) -> Shape:

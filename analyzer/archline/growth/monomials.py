@@ -5,7 +5,7 @@ Every growth that is shown is written here, in the language's syntax.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import gcd, lcm
 from typing import Any, Generic, Protocol, TypeVar
@@ -94,13 +94,20 @@ class Monomial(Generic[B]):
         return {str(base): str(power) for base, power in sorted(self.powers.items(), key=lambda pair: str(pair[0]))}
 
     def __str__(self) -> str:
-        return self.text()
+        return self.text(sorted(self.powers))
 
-    def text(self, rank: Callable[[B], Any] | None = None) -> str:
-        """In the language's syntax, the bases by their rank, or else in their own order."""
-        ordered = sorted(self.powers, key=rank)
-        above = [_power(str(base), self.powers[base]) for base in ordered if not self.powers[base].only_subtracts]
-        below = [_power(str(base), -self.powers[base]) for base in ordered if self.powers[base].only_subtracts]
+    def text(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> str:
+        """A multiple in the language's syntax, its bases in an order or as they come: `2*n^3/(P*sqrt(M))`."""
+        bases = list(self.powers if order is None else order)
+        above = [_power(str(base), self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
+        below = [_power(str(base), -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
+        rational, rest = coefficient.factors()
+        if rest:
+            above.insert(0, rest)
+        if rational.p != 1:
+            above.insert(0, str(rational.p))
+        if rational.q != 1:
+            below.insert(0, str(rational.q))
         return quotient_text(above, below)
 
 

@@ -8,8 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from archline.algebra.reals import LOG_2, UNITY, Constant, OutOfReachError
+from archline.algebra.product_text import difference_text
+from archline.algebra.reals import LOG_2, NOTHING, UNITY, Constant, OutOfReachError
 from archline.expr.text import format_expression
+from archline.expr.tree import rewritten, same
 from archline.growth import rules
 from archline.growth.monomials import Monomial, single
 from archline.language import syntax as s
@@ -208,6 +210,19 @@ def expand(expr: s.Expr) -> Sum:
     return {_factor(format_expression(expr), expr): UNITY}
 
 
+def multiplied_out(expr: s.Expr) -> Sum:
+    """The expression as a sum of terms, where the largest and the smallest of equal arguments is one of them."""
+    return expand(rewritten(expr, _of_equal))
+
+
+def _of_equal(expr: s.Expr) -> s.Expr | None:
+    match expr:
+        case s.Call(function="max" | "min", arguments=(first, *rest)) if all(same(first, each) for each in rest):
+            return rewritten(first, _of_equal)
+        case _:
+            return None
+
+
 def _exponential(base: Constant, exponent: Sum, expr: s.Expr) -> Sum:
     """b^(c*n + d) as b^d times the power c*log2(b) of 2^n; a factor of its own where the exponent is no such sum."""
     coefficient, term = UNITY, UNIT_TERM
@@ -266,11 +281,18 @@ def added(left: Sum, right: Sum) -> Sum:
 
 
 def _add(terms: dict[Term, Constant], term: Term, coefficient: Constant) -> None:
-    """Add to what there is of a term, which moves to the end."""
-    old = terms.pop(term, None)
-    total = coefficient if old is None else old + coefficient
+    total = terms.get(term, NOTHING) + coefficient
     if total:
         terms[term] = total
+    else:
+        del terms[term]
+
+
+def sum_text(terms: Sum) -> str:
+    """A sum in the language's syntax, what is subtracted last: `2*n^3/(P*sqrt(M)) - 3*n^2/P`."""
+    signs = {term: coefficient.sign() for term, coefficient in terms.items()}
+    parts = ((signs[each] < 0, each.text(coefficient=one.scaled(signs[each]))) for each, one in terms.items())
+    return difference_text(parts) or "0"
 
 
 def scaled(value: Sum, factor: Constant) -> Sum:

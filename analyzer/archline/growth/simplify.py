@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
-from itertools import product
-from typing import TypeAlias
+from functools import reduce
 
-from archline.algebra.product_text import power_text, quotient_text
+from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
+from archline.growth import normal_form as e
+from archline.growth.candidates import Shape
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
+from archline.growth.monomials import Monomial
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 
 ONE, ZERO = parse_expression("1"), parse_expression("0")
 MAX_TERMS = 12
-Powers: TypeAlias = dict[str, Fraction]
-"""A product of powers of names, and of logarithms by their text."""
 
 
 def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
@@ -28,7 +26,7 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     found = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
-    texts = list(dict.fromkeys(of_powers(each) for each in found if each is not None))
+    texts = list(dict.fromkeys(each.text() for each in found if each is not None))
     if None in found or not 0 < len(texts) <= MAX_TERMS:
         return None
     exprs = [parse_expression(text) for text in texts]
@@ -50,41 +48,52 @@ def _is_share(expr: s.Expr) -> bool:
     )
 
 
-def _terms(expr: s.Expr) -> list[Powers | None]:
+def _terms(expr: s.Expr) -> list[Shape | None]:
     """The monomials that are added in a sum, multiplied out, a max as good as one; None for all else."""
+    try:
+        found = e.expand(rewritten(expr, _summed))
+    except OutOfReachError:
+        return [None]
+    return [_shape(term) if coefficient.sign() > 0 else None for term, coefficient in found.items()]
+
+
+def _summed(expr: s.Expr) -> s.Expr | None:
+    """A sum for a max, and a logarithm for one that is rounded up, which grows no faster."""
     match expr:
-        case s.Binary(op="+", left=left, right=right):
-            return [*_terms(left), *_terms(right)]
-        case s.Binary(op="-", left=left):
-            return [*_terms(left), None]
         case s.Call(function="max", arguments=arguments):
-            return [term for each in arguments for term in _terms(each)]
-        case s.Binary(op="*", left=left, right=right):
-            return _products(_terms(left), _terms(right), 1)
-        case s.Binary(op="/", left=left, right=right):
-            return _products(_terms(left), [monomial(right)], -1)
+            return reduce(plus, [rewritten(each, _summed) for each in arguments])
+        case s.Call(function="ceil", arguments=(s.Call(function="log2") as level,)):
+            return level
+        case s.Call(function="log2"):
+            return expr
         case _:
-            return [monomial(expr)]
+            return None
 
 
-def _products(left: list[Powers | None], right: list[Powers | None], sign: int) -> list[Powers | None]:
-    """Each times, or over, each, none twice; None where one of both is."""
-    found: list[Powers | None] = []
-    for a, b in product(left, right):
-        each = None if a is None or b is None else _times(a, b, sign)
-        if each not in found:
-            found.append(each)
-    return found
+def _shape(term: e.Term) -> Shape | None:
+    """A term in names and logarithms by their text; None for one with other factors."""
+    plain = all(isinstance(each.expr, s.Name) or _is_logarithm(each.expr) for each in term.powers)
+    return Monomial({factor.key: power for factor, power in term.powers.items()}) if plain else None
 
 
-def added_terms(expr: s.Expr) -> list[Powers]:
+def _is_logarithm(expr: s.Expr) -> bool:
+    return isinstance(expr, s.Call) and expr.function == "log2"
+
+
+def plus(left: s.Expr, right: s.Expr) -> s.Expr:
+    """Left + right."""
+    return s.Binary("+", left, right, span=left.span)
+
+
+def added_terms(expr: s.Expr) -> list[Shape]:
     """The monomials that are added in a sum, multiplied out; what is subtracted, or is none, is left out."""
     return [each for each in _terms(expr) if each is not None]
 
 
-def _times(one: Powers, other: Powers, sign: int) -> Powers:
-    powers = {name: one.get(name, Fraction(0)) + sign * other.get(name, Fraction(0)) for name in {**one, **other}}
-    return {name: power for name, power in powers.items() if power}
+def monomial(expr: s.Expr) -> Shape | None:
+    """A product of powers of names and logarithms, without its coefficient; None for another expression."""
+    found = _terms(expr)
+    return found[0] if len(found) == 1 else None
 
 
 def quotient(f: s.Expr, g: s.Expr) -> str:
@@ -94,51 +103,7 @@ def quotient(f: s.Expr, g: s.Expr) -> str:
     top, bottom = monomial(f), monomial(g)
     if top is None or bottom is None:
         return format_expression(s.Binary("/", f, g, span=f.span))
-    return of_powers(_times(top, bottom, -1))
-
-
-def of_powers(powers: Mapping[str, Fraction]) -> str:
-    """A product of powers as text."""
-    above = [power_text(name, str(each)) for name, each in powers.items() if each > 0]
-    below = [power_text(name, str(-each)) for name, each in powers.items() if each < 0]
-    return quotient_text(above, below)
-
-
-def monomial(expr: s.Expr) -> Powers | None:
-    """The powers of a product of names (and of logarithms, by their text); None for another expression."""
-    match expr:
-        case s.Integer(value=value) if value > 0:
-            return {}
-        case s.Name(id=name):
-            return {name: Fraction(1)}
-        case s.Call(function="log2"):
-            return {format_expression(expr): Fraction(1)}
-        case s.Call(function="ceil", arguments=(s.Call(function="log2") as level,)):
-            # Rounded up it grows no faster.
-            return {format_expression(level): Fraction(1)}
-        case s.Call(function="sqrt", arguments=(argument,)):
-            inner = monomial(argument)
-            return None if inner is None else {name: power / 2 for name, power in inner.items()}
-        case s.Binary(op="*" | "/" as op, left=left, right=right):
-            first, second = monomial(left), monomial(right)
-            if first is None or second is None:
-                return None
-            return _times(first, second, 1 if op == "*" else -1)
-        case s.Binary(op="^", left=left, right=right):
-            inner, power = monomial(left), _rational(right)
-            return None if inner is None or power is None else {name: each * power for name, each in inner.items()}
-        case _:
-            return None
-
-
-def _rational(expr: s.Expr) -> Fraction | None:
-    match expr:
-        case s.Integer(value=value):
-            return Fraction(value)
-        case s.Binary(op="/", left=s.Integer(value=above), right=s.Integer(value=below)) if below:
-            return Fraction(above, below)
-        case _:
-            return None
+    return (top / bottom).text()
 
 
 def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:

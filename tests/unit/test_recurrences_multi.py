@@ -249,7 +249,6 @@ def test_a_fact_that_touches_the_leaves_leaves_them_a_regime() -> None:
         ("Q(n) = 1 when n <= Z; 2*Q(n/2) + n - 1", "the subtraction of 1"),
         ("Q(n) = 1 when n <= Z; Q(n - 1) + n", "the size n becomes n - 1"),
         ("Q(n, m) = 1 when n*m <= Z; 2*Q(m, n/2) + 1", "the size n becomes m"),
-        ("Q(n) = 1 when n <= Z; 101*Q(n/2) + 1", "the logarithm of 101"),
         ("Q(n, m) = 1 when n*m <= Z; Q(n/2, m) + Q(n, m/2) + 1", "different sizes in one case"),
         ("Q(n, m) = 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2)", "nothing cuts it off"),
         ("Q(n, m) = 1 when n <= Z; 2*Q(n, m/2)", "nothing cuts it off"),
@@ -262,13 +261,22 @@ def test_a_fact_that_touches_the_leaves_leaves_them_a_regime() -> None:
         ("Q(n) = 1 when n <= Z; 2*Q(n/2) + 2^n", "the exponent n"),
         ("Q(n) = 1 when n <= Z; 2*Q(n/2) + floor(n)", "floor(n)"),
         ("Q(n) = 1 when n <= Z; 2*Q(n) + n", "at the same sizes"),
-        ("Q(n) = 1 when n <= Z; Q(n/2) + Q(n/4) + 1", "a power that has no closed form"),
+        ("W(P) = 1 when P <= 1; W(P/2) + W(P/4) + b^2", "a power that has no closed form"),
         ("Q(n) = 1 when n <= Z; 2*R(n/2); R(n) = Q(n/2)", "several functions"),
         ("Q(n) = n", "no case calls the function"),
     ],
 )
 def test_what_is_out_of_reach_is_named(text: str, reason: str) -> None:
     assert reason in refused(text)
+
+
+def test_powers_without_closed_form_are_known_between_bounds() -> None:
+    answer = solved("Q(n) = 1 when n <= Z; Q(n/2) + Q(n/4) + 1")
+    # The golden ratio's logarithm is 0.6942419136306...
+    assert answer.growth == "1 + n^0.694241914/Z^0.694241914"
+    assert answer.between == ("1 + n^0.694241913/Z^0.694241913", "1 + n^0.694241915/Z^0.694241915")
+    # Below any power that calls alone have, nothing of them is left.
+    assert solved("Q(n) = n when n <= Z; Q(n/2) + Q(n/4) + n").between is None
 
 
 def test_growth_that_jumps_inside_the_recursion_is_refused() -> None:

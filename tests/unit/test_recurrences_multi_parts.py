@@ -24,13 +24,12 @@ from archline.recurrences.asymptotic.logspace.cones import (
     logarithm,
     orthant,
     rational,
-    reciprocal,
     sign,
     whole,
 )
 from archline.recurrences.asymptotic.logspace.paths import paths, pieces
 from archline.recurrences.asymptotic.logspace.solve import GrowthRegime, check, regimes
-from archline.recurrences.asymptotic.logspace.system import exponents, read_system
+from archline.recurrences.asymptotic.logspace.system import read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
 from archline.recurrences.asymptotic.read import parse_recurrence
 
@@ -154,7 +153,7 @@ def test_arithmetic_of_numbers_is_that_of_their_values(a: Number, b: Number, c: 
         assert approximate(quotient) == pytest.approx((values[0] + values[3]) / expected, rel=1e-6, abs=1e-9)
         assert floating(str(quotient)) == pytest.approx((values[0] + values[3]) / expected, rel=1e-6, abs=1e-9)
         assert quotient * found == a + d
-        assert reciprocal(reciprocal(found)) == found
+        assert fmpq(1) / (fmpq(1) / found) == found
         assert hash(quotient * found) == hash(a + d)
 
 
@@ -163,7 +162,7 @@ def test_arithmetic_of_numbers_is_that_of_their_values(a: Number, b: Number, c: 
     [
         (logarithm(fmpq(6), fmpq(2)), "1 + log2(3)"), (logarithm(fmpq(4, 3), fmpq(2)), "2 - log2(3)"), (logarithm(fmpq(5), fmpq(3)), "log2(5)/log2(3)"),
         (logarithm(fmpq(9), fmpq(4)), "log2(3)"), (logarithm(fmpq(27), fmpq(4)), "3*log2(3)/2"), (logarithm(fmpq(5), fmpq(3)) / 2, "log2(5)/2/log2(3)"),
-        (logarithm(fmpq(5), fmpq(6)), "log2(5)/(log2(3) + 1)"), (-logarithm(fmpq(3), fmpq(2)), "-log2(3)"), (reciprocal(logarithm(fmpq(3), fmpq(2))), "1/log2(3)"),
+        (logarithm(fmpq(5), fmpq(6)), "log2(5)/(log2(3) + 1)"), (-logarithm(fmpq(3), fmpq(2)), "-log2(3)"), (fmpq(1) / logarithm(fmpq(3), fmpq(2)), "1/log2(3)"),
         (logarithm(fmpq(3), fmpq(2)) * logarithm(fmpq(3), fmpq(2)), "log2(3)^2"), (logarithm(fmpq(3), fmpq(5)) - fmpq(1, 2), "(log2(3) - log2(5)/2)/log2(5)"),
         (fmpq(1, 3) - logarithm(fmpq(3), fmpq(2)) / 2, "1/3 - log2(3)/2"), (logarithm(fmpq(3, 25), fmpq(2)), "log2(3) - 2*log2(5)"),
     ],
@@ -176,36 +175,12 @@ def test_numbers_in_words(number: Number, text: str) -> None:
 
 
 def test_numbers_out_of_reach() -> None:
-    with pytest.raises(OutOfReachError, match="primes above 97"):
-        logarithm(fmpq(101), fmpq(2))
     with pytest.raises(OutOfReachError, match="too large"):
         logarithm(fmpq((1 << 97) + 1), fmpq(2))
     assert str(logarithm(fmpq(97), fmpq(2))) == "log2(97)"
     with pytest.raises(OutOfReachError, match="irrational"):
         rational(logarithm(fmpq(3), fmpq(2)))
     assert rational(logarithm(fmpq(8), fmpq(2))) == 3
-
-
-@pytest.mark.parametrize(
-    ("branches", "power"),
-    [
-        ({2: 7}, "log2(7)"),
-        ({3: 1, fmpq(3, 2): 1}, "1"),
-        ({4: 2, 2: 1}, "1"),
-        ({4: 1, 2: 5}, None),
-        ({4: 6, 2: 1}, "log2(3)"),  # 6*x^2 + x = 1 at x = 1/3
-        ({3: fmpq(1, 3), fmpq(3, 2): fmpq(2, 3)}, "0"),
-    ],
-)
-def test_the_power_by_which_nodes_multiply(branches: dict[fmpq, fmpq], power: str | None) -> None:
-    low, high = exponents({fmpq(factor): fmpq(count) for factor, count in branches.items()})
-    if power is not None:
-        assert (str(low), str(high)) == (power, power)
-    else:
-        for p, sense in ((approximate(low), 1), (approximate(high), -1)):
-            total = sum(approximate(fmpq(c)) * approximate(fmpq(f)) ** -p for f, c in branches.items())
-            assert sense * (total - 1) > -1e-12
-        assert 0 < approximate(high) - approximate(low) < 1e-8
 
 
 # Terms on cones.

@@ -8,12 +8,12 @@ constants that are written differently cannot be compared, `OutOfReachError` is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeAlias
 
 from archline.algebra.product_text import difference_text, multiple_text, quotient_text
-from archline.numbers import arb, ctx, fmpq, fmpz, primes
+from archline.numbers import arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz, primes
 from archline.records import field, record
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -84,21 +84,21 @@ class Constant:
 
     def __hash__(self) -> int:
         # Rationals of flint take a detour for their own hash.
-        return hash((int(self.rational.p), int(self.rational.q), *self.terms))
+        return hash((int(self.rational.p), int(self.rational.q), frozenset(self.terms)))
 
     def __bool__(self) -> bool:
         """Whether it is anything but the zero combination."""
         return bool(self.terms) or bool(self.rational)
 
     def __add__(self, other: Constant) -> Constant:
-        if not other.terms:
-            return Constant(self.rational + other.rational, self.terms)
+        if not other.terms and not self.terms:
+            return Constant(self.rational + other.rational)
         terms = dict(self.terms)
         for basis, coefficient in other.terms.items():
             total = terms.pop(basis, ZERO) + coefficient
             if total:
                 terms[basis] = total
-        return Constant(self.rational + other.rational, terms)
+        return _in_lowest_terms(Constant(self.rational + other.rational, terms))
 
     def __neg__(self) -> Constant:
         if not self.terms:
@@ -115,7 +115,7 @@ class Constant:
         for left, a in self._all_terms():
             for right, b in other._all_terms():
                 total = total + _product(left, right, a * b)
-        return total
+        return _in_lowest_terms(total)
 
     def __truediv__(self, other: Constant) -> Constant:
         return self * other.inverse()
@@ -152,10 +152,8 @@ class Constant:
         if len(pairs) > 1:
             # A sum is a unit of its own, scaled so that multiples of one sum share it.
             leading = pairs[-1][1]
-            whole = self.scaled(1 / leading)
-            of = whole.exp2()
-            key = f"({whole})" if of is None else f"log2({of})"
-            return Constant(ZERO, {((IrrationalUnit(key, "sum", whole), -1),): 1 / leading})
+            unit = _sum_unit(self.scaled(1 / leading))
+            return _in_lowest_terms(Constant(ZERO, {((unit, -1),): 1 / leading}))
         ((basis, coefficient),) = pairs
         result = Constant(1 / coefficient)
         for unit, power in basis:
@@ -273,6 +271,8 @@ NOTHING, UNITY = Constant(ZERO), Constant(ONE)
 
 def enclosed(text: str, enclose: Callable[[], arb]) -> Constant:
     """A constant by its text, such as its leading digits, and a rule that encloses it at flint's current precision."""
+    if text.startswith("-"):
+        return -enclosed(text[1:], lambda: -enclose())
     return Constant(ZERO, {((IrrationalUnit(text, "enclosed", enclose=enclose), 1),): ONE})
 
 
@@ -368,3 +368,67 @@ def _product(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
     if not basis:
         return Constant(coefficient)
     return Constant(ZERO, {tuple(sorted(basis, key=lambda pair: pair[0].key)): coefficient})
+
+
+def _sum_unit(whole: Constant) -> IrrationalUnit:
+    of = whole.exp2()
+    return IrrationalUnit(f"({whole})" if of is None else f"log2({of})", "sum", whole)
+
+
+Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]
+"""Polynomials in the units that are no sums."""
+
+
+def _in_lowest_terms(value: Constant) -> Constant:
+    """Where sums are divided by, one quotient of polynomials in the other units, without what divides both."""
+    units = dict.fromkeys(_units(value))
+    if not any(unit.kind == "sum" for unit in units):
+        return value
+    plain = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
+    names = [f"x{index}" for index in range(len(plain))]
+    variables = dict(zip(plain, fmpq_mpoly_ctx.get(names, "lex").gens(), strict=True))
+    top, bottom = _quotient(value, variables)
+    common = top.gcd(bottom)
+    scale = (bottom / common).leading_coefficient()
+    above, below = (list((each / common / scale).terms()) for each in (top, bottom))
+    least = [min(powers[index] for powers, _ in below) for index in range(len(plain))]
+
+    def sum_of(terms: Iterable[tuple[tuple[int, ...], fmpq]], lower: Sequence[int]) -> Constant:
+        found: dict[Basis, fmpq] = {}
+        for powers, coefficient in terms:
+            pairs = zip(plain, powers, lower, strict=True)
+            basis = tuple((unit, int(power - less)) for unit, power, less in pairs if power != less)
+            found[basis] = coefficient
+        return Constant(found.pop((), ZERO), found)
+
+    result = sum_of(above, least)
+    if len(below) == 1:
+        return result
+    unit = _sum_unit(sum_of(below, least))
+    terms = {
+        tuple(sorted((*basis, (unit, -1)), key=lambda pair: pair[0].key)): coefficient
+        for basis, coefficient in (*result.terms.items(), *([((), result.rational)] if result.rational else []))
+    }
+    return Constant(ZERO, terms)
+
+
+def _units(value: Constant) -> Iterator[IrrationalUnit]:
+    """The units in it, and in sums that it divides by."""
+    for basis in value.terms:
+        for unit, _ in basis:
+            yield unit
+            if unit.kind == "sum" and isinstance(unit.of, Constant):
+                yield from _units(unit.of)
+
+
+def _quotient(value: Constant, variables: Mapping[IrrationalUnit, fmpq_mpoly]) -> Quotient:
+    one = next(iter(variables.values())) ** 0
+    top, bottom = one * value.rational, one
+    for basis, coefficient in value.terms.items():
+        above, below = one * coefficient, one
+        for unit, power in basis:
+            inner = _quotient(unit.of, variables) if isinstance(unit.of, Constant) else (variables[unit], one)
+            high, low = inner if power > 0 else inner[::-1]
+            above, below = above * high ** abs(power), below * low ** abs(power)
+        top, bottom = top * below + above * bottom, bottom * below
+    return top, bottom

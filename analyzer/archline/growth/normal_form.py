@@ -74,6 +74,8 @@ def constant(expr: s.Expr) -> Constant | None:
         case s.Call(function=function, arguments=arguments) if function in FUNCTIONS and arguments:
             values = [constant(each) for each in arguments]
             return None if None in values else _call(function, [each for each in values if each is not None])
+        case s.Call(function="exp", arguments=(inner,)) if constant(inner) is not None:
+            raise OutOfReachError("`exp` of a constant")
         case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
             raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
 

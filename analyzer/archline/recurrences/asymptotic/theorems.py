@@ -32,7 +32,7 @@ Terms = tuple[Term, ...]
 _DENOMINATORS = 12
 _DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
-_DIGITS = re.compile(r"-?\d+\.\d+")
+DIGITS = re.compile(r"\d+\.\d+")
 
 
 @record
@@ -149,7 +149,7 @@ def _rounded(value: Constant, upper: bool) -> Constant:
     total = Constant(value.rational)
     for basis, coefficient in value.terms.items():
         (unit, _), *others = basis
-        if not others and _DIGITS.fullmatch(unit.key):
+        if not others and DIGITS.fullmatch(unit.key):
             digits = around(unit.key)[upper == (coefficient > 0)]
             basis = ((replace(unit, key=digits), 1),)
         total = total + Constant(fmpq(0), {basis: coefficient})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 
 from archline.algebra.reals import NOTHING, Constant, OutOfReachError, enclosed, sign_of
@@ -13,6 +12,7 @@ from archline.recurrences.asymptotic.normal_form import Bases, Branches, Weighte
 from archline.recurrences.asymptotic.terms import Term, leading, log_ratio, order, power, power_of, primitive
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
+    DIGITS,
     Grown,
     around,
     bisected,
@@ -180,7 +180,6 @@ def by_steps(branches: Branches, bases: Bases) -> tuple[Grown, fmpq]:
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
 _CONSTANT = Term(fmpq(1))
-_DIGITS = re.compile(r"\d+\.\d+")
 
 
 @record
@@ -322,7 +321,7 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     base, _ = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
     growth = _times(terms, size, stride, base)
     between = None
-    if _DIGITS.fullmatch(base):
+    if DIGITS.fullmatch(base):
         lower, upper = (_times(terms, size, stride, each) for each in around(base))
         between = lower, upper
     lines = (*stated, *step_lines(branches, found, stride, size, base))

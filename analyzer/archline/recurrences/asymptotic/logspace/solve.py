@@ -38,6 +38,7 @@ from archline.recurrences.asymptotic.logspace.paths import (
 from archline.recurrences.asymptotic.logspace.system import LogInequality, System, negated, read_system
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 from archline.recurrences.asymptotic.problem import Answer, Definition, EquationCase, Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.theorems import DIGITS, around
 
 
 @record
@@ -416,11 +417,14 @@ def solve_multi(problem: Recurrence) -> Answer:
         system = read_system(problem)
         found = _pieces(system)
         parts = regimes(system, found)
-        steps = _bounded(problem, system, parts) if system.enclosed else tuple(_Teller(system, found, parts).lines())
+        steps = tuple(_Teller(system, found, parts).lines())
         count = check(problem, system, parts, found)
+        answer = _solved(system, parts, steps, count)
+        if answer.regimes and answer.between:
+            raise OutOfReachError("the nodes multiply by a power that has no closed form, and the growth jumps")
     except OutOfReachError as problem_:
         return Refused(str(problem_))
-    return _solved(system, parts, steps, count)
+    return answer
 
 
 def _pieces(system: System) -> list[PathCosts]:
@@ -430,29 +434,29 @@ def _pieces(system: System) -> list[PathCosts]:
     return found
 
 
-def _bounded(problem: Recurrence, system: System, parts: list[GrowthRegime]) -> tuple[str, ...]:
-    """The steps where some number of nodes is known between bounds only: all costs rise with it."""
-    above = read_system(problem, above=True)
-    if regimes(above, _pieces(above)) != parts:
-        calls = system.enclosed[0][0]
-        raise OutOfReachError(f"the nodes of {calls} grow by a power that has no closed form, and the growth shows it")
-    lines = [
-        f"{calls}: the nodes multiply by a power of the sizes' ratio that has no closed form, {approximate(low):.6f}..."
-        for calls, low, _ in system.enclosed
-    ]
-    return (*lines, "With a bound below it and one above it the growth is the same, and it rises with the nodes.")
-
-
 def _solved(system: System, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> Solved:
     printer = Printer(system.names.all)
     checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
     shown = tuple((_condition(system, part, parts), printer.formula(part.formula)) for part in parts)
+    growth = printer.formula(parts[-1].formula)
     return Solved(
-        growth=printer.formula(parts[-1].formula),
+        growth=growth,
         method=METHOD,
         steps=(*steps, checked),
         regimes=shown if len(parts) > 1 else (),
+        between=_between(growth, system),
     )
+
+
+def _between(growth: str, system: System) -> tuple[str, str] | None:
+    """The growth with less and with more nodes, where they multiply by a power that is known to nine digits."""
+    low = high = growth
+    for step in (rule.step for rule in system.rules if rule.step is not None):
+        digits = str(step.nodes).removeprefix("-")
+        if DIGITS.fullmatch(digits):
+            less, more = around(digits) if sign(step.nodes) > 0 else around(digits)[::-1]
+            low, high = low.replace(digits, less), high.replace(digits, more)
+    return None if low == high else (low, high)
 
 
 def _condition(system: System, part: GrowthRegime, parts: list[GrowthRegime]) -> str:

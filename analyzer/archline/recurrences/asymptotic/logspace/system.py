@@ -206,12 +206,6 @@ def _joined(condition: s.Fact | None, other: s.Expr) -> s.Fact:
     return s.Binary("and", condition, other, span=other.span)
 
 
-RESOLUTION = 1 << 30
-"""An exponent that has no closed form lies between two multiples of 1/RESOLUTION."""
-Enclosed: TypeAlias = tuple[str, Number, Number]
-"""Calls, and two numbers between which lies the power by which their nodes multiply."""
-
-
 @record
 class SelfCalls:
     """A case that calls itself.
@@ -248,17 +242,13 @@ class System:
     names: Names
     rules: tuple[CaseRule, ...]
     facts: tuple[Alternatives, ...]
-    enclosed: tuple[Enclosed, ...]
 
 
 ALWAYS: Alternatives = ((),)
 
 
-def read_system(problem: Recurrence, *, above: bool = False) -> System:
-    """The recurrence in logarithms. Raises OutOfReachError.
-
-    Where the nodes multiply by a power without closed form, a bound of it is taken, from below or from `above`.
-    """
+def read_system(problem: Recurrence) -> System:
+    """The recurrence in logarithms. Raises OutOfReachError."""
     if len(problem.definitions) > 1:
         raise OutOfReachError("several functions of several sizes that call each other")
     asked = problem.asked
@@ -276,11 +266,11 @@ def read_system(problem: Recurrence, *, above: bool = False) -> System:
     if not asked.bases and not conditions:
         threshold = s.Integer(default_base(asked, frozenset((asked.name,))), span=asked.cases[0].value.span)
         rules.append(_base_rule((threshold,) * len(asked.parameters), s.Integer(1, span=threshold.span), names))
-    reader = _Reader(asked.name, names, above)
+    reader = _Reader(asked.name, names)
     rules.extend(reader.rule(case.value, case.condition) for case in without_minima(asked.cases))
     if all(rule.step is None for rule in rules):
         raise OutOfReachError("no case calls the function itself")
-    return System(names, tuple(rules), _facts(problem.facts, names), tuple(reader.enclosed))
+    return System(names, tuple(rules), _facts(problem.facts, names))
 
 
 def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: Names) -> CaseRule:
@@ -310,11 +300,9 @@ def _facts(facts: tuple[s.Fact, ...], names: Names) -> tuple[Alternatives, ...]:
 class _Reader:
     """Reads the cases of one function."""
 
-    def __init__(self, function: str, names: Names, above: bool) -> None:
+    def __init__(self, function: str, names: Names) -> None:
         self._function = function
         self._names = names
-        self._above = above
-        self.enclosed: list[Enclosed] = []
 
     def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """One case."""
@@ -391,10 +379,8 @@ class _Reader:
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
         text = " + ".join((f"{count}*" if count != 1 else "") + format_expression(call) for count, call in calls)
-        low, high = exponents(branches)
-        if low != high:
-            self.enclosed.append((text, low, high))
-        return SelfCalls(direction, high if self._above else low, approximate(logarithm(min(branches), fmpq(2))), text)
+        nodes = number_of(exponent_of(tuple((count, ONE / factor) for factor, count in branches.items())))
+        return SelfCalls(direction, nodes, approximate(logarithm(min(branches), fmpq(2))), text)
 
     def _motion(self, call: s.Call) -> tuple[Vector, fmpq]:
         """The direction of a call in the logarithms of the names, its first part 1, and the factor of that part."""
@@ -422,19 +408,6 @@ class _Reader:
                 return self._ratio(index, inner) / self._number(factor)
             case _:
                 raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
-
-
-def exponents(branches: dict[fmpq, fmpq]) -> tuple[Number, Number]:
-    """Two numbers between which the p with sum of count*factor^-p = 1 lies: p itself, twice, in closed form.
-
-    `branches` are the factors by which calls shrink a size, each with the number of such calls.
-    """
-    exponent = exponent_of(tuple((count, ONE / factor) for factor, count in branches.items()))
-    exact = number_of(exponent)
-    if exact is not None:
-        return exact, exact
-    ball = exponent.enclosure() * RESOLUTION
-    return fmpq(ball.lower().floor().fmpq(), RESOLUTION), fmpq(ball.upper().ceil().fmpq(), RESOLUTION)
 
 
 def _names(expr: s.Expr) -> bool:

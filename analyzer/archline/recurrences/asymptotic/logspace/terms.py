@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression
+from archline.growth.normal_form import constant as read_constant
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -20,7 +21,7 @@ from archline.recurrences.asymptotic.logspace.cones import (
     Irrational,
     Number,
     Vector,
-    logarithm,
+    number_of,
     plus,
     sign,
     whole,
@@ -28,8 +29,6 @@ from archline.recurrences.asymptotic.logspace.cones import (
 
 Logs: TypeAlias = tuple[tuple[Vector, fmpq], ...]
 MAX_TERMS = 200
-MAX_DIGITS = 60
-"""Digits behind the point of a number."""
 
 
 @record
@@ -174,50 +173,6 @@ def constant(expr: s.Expr) -> Number:
 
 
 def _constant(expr: s.Expr) -> Number | None:
-    match expr:
-        case s.Integer(value=whole_number):
-            return fmpq(whole_number)
-        case s.Real(text=text):
-            return _decimal(text)
-        case s.Unary(op="-", operand=operand):
-            inner = _constant(operand)
-            return None if inner is None else -inner
-        case s.Binary(op="/", left=s.Call(function=f, arguments=(a,)), right=s.Call(function=g, arguments=(b,))) if (
-            f == g and f in ("log2", "log")
-        ):
-            value, base = _constant(a), _constant(b)
-            good = isinstance(value, fmpq) and isinstance(base, fmpq) and value > 0 and base > 0 and base != 1
-            return logarithm(value, base) if good else None
-        case s.Binary(op=op, left=left, right=right):
-            return _combined(op, _constant(left), _constant(right))
-        case s.Call(function="log2", arguments=(argument,)):
-            inner = _constant(argument)
-            return logarithm(inner, fmpq(2)) if isinstance(inner, fmpq) and inner > 0 else None
-        case _:
-            return None
-
-
-def _decimal(text: str) -> fmpq | None:
-    whole, _, exponent = text.lower().partition("e")
-    digits, _, fraction = whole.partition(".")
-    if len(fraction) > MAX_DIGITS or abs(int(exponent or 0)) > 300:
-        return None
-    return fmpq(int(digits + fraction or 0)) * fmpq(10) ** (int(exponent or 0) - len(fraction))
-
-
-def _combined(op: str, left: Number | None, right: Number | None) -> Number | None:
-    if left is None or right is None:
-        return None
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/" if isinstance(right, fmpq) and right:
-            return left / right
-        case "^" if isinstance(left, fmpq) and isinstance(right, fmpq) and right.q == 1 and abs(right) <= 64:
-            return left ** int(right.p) if left or right >= 0 else None
-        case _:
-            return None
+    """The value of an expression without names, of which pi is one."""
+    value = None if s.names(expr) else read_constant(expr)
+    return None if value is None else number_of(value)

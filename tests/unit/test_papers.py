@@ -171,8 +171,12 @@ def test_equation_20_with_c_as_printed_and_d_as_derived_takes_all_the_power() ->
 def test_reasons_name_what_was_mistaken() -> None:
     assert at_place("scaling", "section V.F")["list of parameters"].reason == "lists gamma_e twice, lacks gamma_t"
     rows = at_place("scaling", "Table I")
-    assert "the print is that with link_bandwidth = 25.60 GB/s" in rows["beta_t, of the link as printed"].reason
-    assert "the print is that with size = 8 GiB" in rows["M, of 8 DIMMs of 8Gb"].reason
+    said = {subject.partition(",")[0]: each.reason for subject, each in rows.items()}
+    assert "the print is that with memory_max = 17179869184 B" in said["delta_e"]
+    assert "the print is 3.78024e-10, as that of gamma_e" in said["beta_e"]
+    under, sign, _ = (each.reason for each in al.papers("scaling", place="(20)", only="differs").rows)
+    assert under == "under the root gamma_e stands where delta_e follows"
+    assert sign.startswith("prints -eps_e*(alpha_t + beta_t*m)/m where eps_e*(alpha_t + beta_t*m)/m follows")
     rows = at_place("scaling", "Table II")
     ivy = rows["peak, Intel Core i7-3770K (Ivy Bridge)"].reason
     assert "the print is that with 1/2 times 2*gpu_cores*gpu_frequency*gpu_simd" in ivy

@@ -46,10 +46,18 @@ def model(row: PrintedRow) -> Finding:
 
 def limit(row: PrintedRow) -> Finding:
     """Another row, or a form, with some of its names set; or, with `names`, the product of the names that it has."""
+    import sympy
+
     if row.has("names"):
-        names = sorted(_names(forms.read(forms.expanded(_derived(row, "names")))) - {*row.listed("without")})
+        origin = substituted(_derived(row, "names"), row.formulas("with"))
+        names = sorted(_names(forms.read(forms.expanded(origin))) - {*row.listed("without")})
         found = compared(row, row.parsed("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",))
-        return replace(found, reason=_listed(row, names)) if found.verdict == DIFFERS else found
+        if found.witness is None:
+            return found
+        ratio = sympy.fraction(forms.factored(forms.form(row.expr) / forms.form(forms.read(found.derived))))
+        printed, derived = (forms.read(forms.text(each)) for each in ratio)
+        witness = replace(found.witness, printed=printed, derived=derived)
+        return replace(found, reason=_listed(row, names), witness=witness)
     origin, given = _derived(row, "of"), row.formulas("with")
     derived = both_sides(origin, lambda each: substituted(each, given))
     return compared(row, derived, (f"{row.text('of')}: {shown_relation(origin)}", *_set(row)))

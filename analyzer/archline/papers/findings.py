@@ -90,8 +90,10 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
     derived = forms.read(shown)  # Without what cancels, so that a witness names what counts.
     point = forms.apart(printed, derived, row.numbers)
     if point is not None:
+        said, *parts = forms.difference(origin, form)
+        printed, derived = (forms.read(forms.text(each)) for each in parts)
         witness = Witness(printed, derived, point)
-        return Finding(row, DIFFERS, shown, forms.difference(origin, form) or str(witness), steps, witness=witness)
+        return Finding(row, DIFFERS, shown, said or str(witness), steps, witness=witness)
     if forms.vanishes(origin - form):
         return Finding(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
     return Finding(row, UNDECIDED, shown, "equal where tried, and their difference was not seen to be 0", steps)
@@ -110,7 +112,9 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = Witness(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
-            if b * c * d != 0:
+            if forms.vanishes(b - d):
+                reason = forms.difference(a, c)[0]
+            elif b * c * d != 0:
                 reason = f"left over right is {forms.text(forms.factored(a * d / (b * c)))} times what follows"
             return Finding(row, DIFFERS, shown, reason, steps, witness=witness)
     return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", steps)

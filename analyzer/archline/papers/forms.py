@@ -7,6 +7,7 @@ left of their difference. `max` becomes a positive part, and a root of a sum the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -192,29 +193,55 @@ def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
     return None
 
 
-def difference(printed: Any, derived: Any) -> str:
-    """In words, where a printed form differs from the derived one; empty where that takes more than a line or two."""
-    import sympy
-
-    said = min(_terms_that_differ(printed, derived), key=len, default="")
-    if not 0 < len(said) <= MOST_CHARACTERS:
-        said = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
-    return said if len(said) <= MOST_CHARACTERS else ""
-
-
-def _terms_that_differ(printed: Any, derived: Any) -> Iterator[str]:
+def difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
+    """In words, where a printed form differs from the derived one, empty where that takes more than a line or two; and
+    the terms of either that the other lacks, of a few; else both forms.
+    """
     import sympy
 
     one, other = (dict.fromkeys(terms(each)) for each in (printed, derived))
     extra, lacking = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
+    said = min(filter(None, _said(extra, lacking)), key=len, default="")
+    if not 0 < len(said) <= MOST_CHARACTERS:
+        said = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
+    few = 0 < min(len(extra), len(lacking)) <= MOST_TERMS
+    parts = (sympy.Add(*extra), sympy.Add(*lacking)) if few else (printed, derived)
+    return said if len(said) <= MOST_CHARACTERS else "", *parts
+
+
+def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
+    """What is said of the terms by which a printed form and the derived one differ."""
+    import sympy
+
     if max(len(extra), len(lacking)) <= MOST_TERMS:
-        texts = [text(sympy.Add(*each)) if each else "no such term" for each in (extra, lacking)]
-        single = len(extra) == len(lacking) == 1 and not _roots(extra[0] / lacking[0])
-        ratio = f": {text(sympy.powsimp(extra[0] / lacking[0]))} times" if single else ""
+        texts = [text(sympy.factor(sympy.Add(*each))) if each else "no such term" for each in (extra, lacking)]
+        ratios = {sympy.powsimp(a / b) for a, b in zip(extra, lacking, strict=False)}
+        single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_roots, ratios))
+        ratio = f": {text(ratios.pop())} times" if single else ""
         yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
+        yield _names_exchanged(extra, lacking)
     squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):
         yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
+        one, other = (list(terms(each)) for each in squares)
+        under = _names_exchanged([e for e in one if e not in other], [e for e in other if e not in one])
+        yield under and f"under the root {under}"
+
+
+def _names_exchanged(extra: list[Any], lacking: list[Any]) -> str:
+    """Which name stands where which follows, if that is all by which the terms differ."""
+    import sympy
+
+    found: Counter[str] = Counter()
+    left = list(lacking) if len(extra) == len(lacking) else []
+    for each in extra if left else ():
+        other = min(left, key=lambda term: len(text(sympy.powsimp(each / term))))
+        name, follows = sympy.fraction(sympy.powsimp(each / other))
+        if not (name.is_Symbol and follows.is_Symbol):
+            return ""
+        left.remove(other)
+        found[f"{name} stands where {follows} follows"] += 1
+    return ", ".join(said + (f", in {count} terms" if count > 1 else "") for said, count in found.items())
 
 
 def factored(value: Any) -> Any:

@@ -74,7 +74,8 @@ def derived(row: PrintedRow) -> list[Finding]:
         each.row.text("machines").rpartition("/")[2] for each in found if each.verdict == DIFFERS and len(found) > 1
     ]
     said = f" ({len(wrong)} of {len(found)} in this column: {', '.join(wrong)})"
-    return [replace(each, reason=each.reason + said) if wrong and each.verdict == DIFFERS else each for each in found]
+    said = (said if wrong else "") + (f"; {row.text('reading')}" if row.has("reading") else "")
+    return [replace(each, reason=each.reason + said) if each.verdict == DIFFERS else each for each in found]
 
 
 def row_document(found: Finding) -> dict[str, Any]:

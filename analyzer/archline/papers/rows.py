@@ -26,7 +26,7 @@ from archline.resources import resource
 
 KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
-COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "define", "at")
+COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "reading", "define", "at")
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
 Input = TypeVar("Input", str, list[Any], dict[str, Any])

@@ -23,6 +23,8 @@ from archline.records import replace
 
 SIMPLE = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
 """Factors by which a print may be off."""
+FEW = 5
+"""Characters of a numeral that two quantities may share by chance."""
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
@@ -48,8 +50,18 @@ def cell(row: PrintedRow) -> Finding:
 
 
 def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
-    """What may have been printed instead: bits and bytes confused, or a term or the whole times a simple factor."""
+    """What may have been printed instead: another number of the machine, bits, bytes or words confused, or a term or
+    the whole times a simple factor.
+    """
     exact, terms = _value(row, rule, known).middle, map(forms.text, forms.terms(forms.form(rule)))
+    for machine in row.machines():
+        for name in machine.quantities if len(row.amount.numeral) > FEW else ():
+            if name != row.inputs.get("quantity") and as_printed(machine, name).split()[0] == row.amount.numeral:
+                yield f"{row.amount.numeral}, as that of {name}", row.amount.value
+        for name, each in known.items():
+            if each.unit == "word" and "word" in machine.values:
+                in_bytes = replace(each, value=each.value / machine.values["word"])
+                yield f"that with {name} = {each.numeral} B", _value(row, rule, {**known, name: in_bytes}).middle
     for name, each in known.items():
         for unit in (each.unit.replace("bit", "B"), re.sub(r"([MGT])(bit|B)\b", r"\1iB", each.unit)):
             other = row.read_amount(f"{each.numeral} {unit}", "inputs")

@@ -103,6 +103,9 @@ def _decided(
     if not against:
         return Finding(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
     reason = f"{'holds' if asked == 'no' else 'fails'} for {', '.join(case for case, _ in against)}"
+    if len(against) == 1:
+        sides = told_apart((relation.left, relation.right), against[0][1])
+        reason += f": {f' {relation.op} '.join(sides)}"
     witness = Witness(relation.left, relation.right, against[0][1], relations=(("", relation),))
     return Finding(row, DIFFERS, f"{right or 'some'}: {said}", reason, steps, witness=witness)
 

@@ -91,6 +91,7 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
     point = forms.apart(printed, derived, row.numbers)
     if point is not None:
         said, *parts = forms.difference(origin, form)
+        shown = min(shown, forms.text(forms.multiplied_out(form)), key=len)
         printed, derived = (forms.read(forms.text(each)) for each in parts)
         witness = Witness(printed, derived, point)
         return Finding(row, DIFFERS, shown, said or str(witness), steps, witness=witness)
@@ -112,9 +113,7 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = Witness(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
-            if forms.vanishes(b - d):
-                reason = forms.difference(a, c)[0]
-            elif b * c * d != 0:
+            if b * c * d != 0:
                 reason = f"left over right is {forms.text(forms.factored(a * d / (b * c)))} times what follows"
             return Finding(row, DIFFERS, shown, reason, steps, witness=witness)
     return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", steps)

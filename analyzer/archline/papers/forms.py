@@ -228,6 +228,13 @@ def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
         yield under and f"under the root {under}"
 
 
+def multiplied_out(value: Any) -> Any:
+    """The sum of the terms of a form."""
+    import sympy
+
+    return sympy.Add(*terms(value))
+
+
 def _names_exchanged(extra: list[Any], lacking: list[Any]) -> str:
     """Which name stands where which follows, if that is all by which the terms differ."""
     import sympy
@@ -239,6 +246,8 @@ def _names_exchanged(extra: list[Any], lacking: list[Any]) -> str:
         name, follows = sympy.fraction(sympy.powsimp(each / other))
         if not (name.is_Symbol and follows.is_Symbol):
             return ""
+        if name not in sympy.fraction(each)[0].free_symbols:
+            name, follows = follows, name  # Below the line.
         left.remove(other)
         found[f"{name} stands where {follows} follows"] += 1
     return ", ".join(said + (f", in {count} terms" if count > 1 else "") for said, count in found.items())

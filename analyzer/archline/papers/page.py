@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -76,8 +77,9 @@ def about(found: Finding) -> str:
 def entry(found: Finding) -> Iterator[str]:
     """What a reader wants beside a form that does not hold: the print, what follows, why, and numbers that show it."""
     row = found.row
+    facts = ", ".join(map(code, row.listed("where")))
     yield from (f"{about(found)}" + (f": {code(row.quote)}" if row.quote else ""), "")
-    yield f"- printed: {code(row.printed)}" + _defined(found)
+    yield f"- printed: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
     yield f"- follows: {code(found.derived)}"
     yield f"- because {found.reason}"
     if found.witness and row.kind != "units" and str(found.witness) not in found.reason:
@@ -88,7 +90,10 @@ def entry(found: Finding) -> Iterator[str]:
 
 
 def _defined(found: Finding) -> str:
-    named = [code(f"{name} = {each}") for name, each in found.row.table("define").items()]
+    """What the names mean that the paper gives to parts of the form."""
+    row = found.row
+    used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
+    named = [code(f"{name} = {each}") for name, each in row.table("define").items() if name in used]
     return f", where {', '.join(named)}" if named else ""
 
 

@@ -27,7 +27,8 @@ from unittest.mock import patch
 from common import ROOT, parsed
 
 import archline as al
-from archline.api.data import run_generated
+from archline.api.caches import Settings
+from archline.api.running import run_at
 from archline.api.settings import read_settings
 from archline.energy.machines import Machine, machine, read_parameters
 from archline.execution import simulated
@@ -112,7 +113,7 @@ def recorded(target: str, at: str, on: Machine) -> tuple[float, int, list[str]]:
     recorder = Recorder()
     module, _, name = target.partition("::")
     with patch("archline.execution.distributed.simulate", recorder.simulate):
-        run = run_generated(al.load(module)[name], read_settings(at, "--at"), cache=None, compiled=False, machine=on)
+        run = run_at(al.load(module)[name], read_settings(at, "--at"), None, Settings(compiled=False, machine=on))
     assert run.time is not None
     return float(run.time), len(recorder.flops), recorder.lines
 

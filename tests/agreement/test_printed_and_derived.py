@@ -20,7 +20,8 @@ import pytest
 import scipy.io
 
 import archline as al
-from archline.api.data import run_matrix
+from archline.api.caches import Settings
+from archline.api.running import run_at
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "printed_and_derived.py"
@@ -189,7 +190,8 @@ def test_runs_of_csb_equal_those_of_the_api(name: str) -> None:
     ran = example.executed_sparse("sparse.csb::spmv_csb", matrix, block, (512, 4096))
     for words in (512, 4096):
         cache = al.Cache(Z=words, L=LINE)
-        counts = run_matrix(csb, MATRICES / f"{name}.mtx", {}, cache=cache, block=block, compiled=False).counts
+        settings = Settings(chosen_cache=True, matrix=MATRICES / f"{name}.mtx", block=block, compiled=False)
+        counts = run_at(csb, {}, cache, settings).counts
         assert (ran.work, ran.span, ran.io[words]) == (counts.work, counts.span, counts.io)
 
 

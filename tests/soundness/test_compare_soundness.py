@@ -14,9 +14,10 @@ import pytest
 import scipy.sparse
 
 import archline as al
+from archline.api.caches import Settings
 from archline.api.energies import numeric
 from archline.api.settings import unplaced
-from archline.api.subjects import AlgorithmSubject, Settings
+from archline.api.subjects import AlgorithmSubject
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, Verdict, judge
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, machine, machine_names, parameter

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import archline as al
+from archline.api.caches import Settings
 from archline.api.running import Processors, run
 from archline.execution.cache import Static, WorkStealing
 from archline.execution.results import Cache
@@ -37,7 +38,8 @@ def test_simulated_processors_beside_the_bounds(schedule: Static | WorkStealing)
     algorithm = al.load("dense.matmul")["matmul_parallel"]
     sizes, cache = {"n": 12, "m": 10, "p": 8}, Cache(64, 4)
     data = {name: np.ones(shape) for name, shape in (("A", (12, 10)), ("B", (10, 8)), ("C", (12, 8)))}
-    found = run(algorithm, data, cache=cache, processors=Processors(4, schedule, "a schedule"))
+    settings = Settings(processors=Processors(4, schedule, "a schedule"))
+    found = run(algorithm, data, cache, settings)
     cost = algorithm.cost()
     at = {**sizes, "Z": cache.Z, "L": cache.L}
     assert found.private is not None

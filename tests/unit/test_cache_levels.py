@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from affine_programs import affine_program
 from archline.analysis.cost import whole_ends_at
 from archline.api.algorithms import loads
-from archline.api.caches import cache_of, level_caches
+from archline.api.caches import Settings, cache_of, level_caches
 from archline.api.energies import energy
 from archline.api.pictures import roofline
 from archline.api.running import run
@@ -295,10 +295,10 @@ CACHES = (("L1", Cache(4, 2)), ("L2", Cache(8, 2)), ("L3", Cache(32, 4)))
 def assert_levels(text: str, name: str, arguments: Mapping[str, Any]) -> None:
     """A run with three caches is three runs, each of which lies where the bounds at its cache allow."""
     algorithm = loads(text)[name]
-    together = run(algorithm, arguments, cache=CACHES[-1][1], levels=CACHES, compiled=False)
+    together = run(algorithm, arguments, CACHES[-1][1], Settings(levels=CACHES, compiled=False))
     report = algorithm.cost()
     for level, cache in CACHES:
-        alone = run(algorithm, arguments, cache=cache, compiled=False).counts
+        alone = run(algorithm, arguments, cache, Settings(compiled=False)).counts
         counts = together.levels[level][1]
         assert (counts.io, counts.writebacks, counts.bytes) == (alone.io, alone.writebacks, alone.bytes)
         for metric in ("io", "bytes"):

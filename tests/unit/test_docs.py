@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from archline.api.algorithms import load
+from archline.api.caches import Settings
 from archline.api.running import Processors, run
 from archline.cli.main import COMMANDS
 from archline.execution.cache import Static
@@ -173,15 +174,11 @@ def test_local_arrays_on_private_stacks_break_lemma_2_1(rounds: int) -> None:
     """The counterexample of docs/explanation/caches.md, with the counts that its text names."""
     (block,) = blocks(DOCS / "explanation" / "caches.md")
     one_line = Cache(Z=1, L=1)
-    serial = run(last(block.text), {"rounds": rounds}, cache=one_line, compiled=False)
+    settings = Settings(compiled=False)
+    serial = run(last(block.text), {"rounds": rounds}, one_line, settings)
     assert serial.counts.io == 1
-    private = run(
-        last(block.text),
-        {"rounds": rounds},
-        cache=one_line,
-        processors=Processors(2, Static(), "static"),
-        compiled=False,
-    ).private
+    settings = Settings(processors=Processors(2, Static(), "static"), compiled=False)
+    private = run(last(block.text), {"rounds": rounds}, one_line, settings).private
     assert private is not None
     assert [each.io for each in private.caches] == [1, 2 * rounds]
 

@@ -15,7 +15,7 @@ from archline.analysis.metrics.cost_model import CostModel
 from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.algorithms import loads
-from archline.api.data import run_generated
+from archline.api.running import run_at
 from archline.api.settings import unplaced
 from archline.execution.results import Counts
 from archline.execution.run import execute
@@ -242,7 +242,7 @@ def test_accesses_of_runs_lie_in_what_is_derived(first: int) -> None:
 def test_accesses_of_recursion(target: str, n: int) -> None:
     subject = algorithm_of(target)
     sizes = dict.fromkeys(subject.sizes, n)
-    counts = run_generated(subject, unplaced(sizes), cache=None).counts
+    counts = run_at(subject, unplaced(sizes), None).counts
     cost = derive_metric(subject.module, subject.node, "accesses")["accesses"]
     lower, upper = ends_at(cost, sizes)
     assert lower <= counts.accesses <= upper

@@ -15,9 +15,10 @@ import pytest
 import archline as al
 from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
+from archline.api.caches import Settings
 from archline.api.energies import energies
 from archline.api.settings import unplaced
-from archline.api.subjects import AlgorithmSubject, Settings, subject
+from archline.api.subjects import AlgorithmSubject, subject
 from archline.energy.machines import machine, parameter
 from archline.energy.model import Estimate
 from archline.energy.models import model

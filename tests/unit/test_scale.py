@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import archline as al
+from archline.api.caches import Settings
 from archline.api.scaling import scaling_of
-from archline.api.subjects import Settings, subject
+from archline.api.subjects import subject
 from archline.certificates.check import check
 from archline.cli.main import main
 from archline.energy.fixed_memory import FixedMemory

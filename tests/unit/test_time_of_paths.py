@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 import archline as al
-from archline.api.data import run_generated
-from archline.api.running import Run
+from archline.api.caches import Settings
+from archline.api.running import Run, run_at
 from archline.api.settings import unplaced
 from archline.energy.machines import Machine
 from archline.language.diagnostics import ArchlineError
@@ -29,7 +29,7 @@ algorithm uneven(x: real[n], y: out real[P, n]) on grid(r: P):
 
 
 def timed(algorithm: al.Algorithm, on: Machine = SLOW_LINKS, **sizes: int) -> Run:
-    return run_generated(algorithm, unplaced(sizes), cache=None, machine=on)
+    return run_at(algorithm, unplaced(sizes), None, Settings(machine=on))
 
 
 @pytest.mark.parametrize(("gamma", "time"), [(1, 2 * 10 + 3), (100, 100 * 30)])

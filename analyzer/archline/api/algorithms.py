@@ -247,17 +247,14 @@ class Algorithm:
         Raises ArchlineError for wrong arguments, for what certainly fails, as `cost` does, and for what goes wrong in
         the run (a race, a subscript out of bounds, a broken fact, a deadlock).
         """
-        from archline.api.running import run
+        from archline.api.running import USUAL, run, run_at
 
         self._refuse_certain_failures()
         values = {**(given or {}), **arguments}
-        if not self._gives_only_sizes(values):
-            return run(self, values, cache=cache, compiled=compiled, engine=engine, timeout=timeout)
-        from archline.api.data import run_generated
-
-        return run_generated(
-            self, unplaced(values), cache=cache, seed=seed, compiled=compiled, engine=engine, timeout=timeout
-        )
+        settings = replace(USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
+        if self._gives_only_sizes(values):
+            return run_at(self, unplaced(values), cache, settings)
+        return run(self, values, cache, settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
         """Whether sizes are given, and none of the data that the algorithm takes."""

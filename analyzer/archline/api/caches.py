@@ -1,13 +1,21 @@
-"""The cache that io is of: as given, as Z and L among sizes, or the one that is assumed."""
+"""The cache that io is of: as given, as Z and L among sizes, or the one that is assumed; how runs are made."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Container
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archline.api import rules
 from archline.api.settings import Point
 from archline.energy.machines import Machine
 from archline.energy.quantities import LEVELS
-from archline.execution.results import Cache
+from archline.execution.results import TIMEOUT, Cache
 from archline.language.diagnostics import ArchlineError, error
+from archline.records import record, replace
+
+if TYPE_CHECKING:
+    from archline.api.running import Processors
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
@@ -63,3 +71,54 @@ def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | N
     if missing:
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")
     return Cache(words["Z"], words["L"], "optimal" if cache is None else cache.policy), True
+
+
+@record
+class Settings:
+    """How inputs are found and runs are made: the cache, what is executed, on which data and how.
+
+    `levels` are the caches of the machine's levels, for models that take them; `cache` is then that of the last, or
+    with `of_machine` the machine's own. `option` is what gave the sizes. `engine` and `timeout` are those of
+    `execute`. With `processors` a run is played on private caches. On a `machine` the longest paths through a grid have
+    times; `path` is a metric of paths, or "time", whose longest path is kept piece by piece.
+    """
+
+    cache: Cache = DEFAULT_CACHE
+    chosen_cache: bool = False
+    measured: bool = False
+    procs: int | None = None
+    seed: int = 0
+    matrix: Path | None = None
+    block: int | None = None
+    compiled: bool | None = None
+    option: str = ""
+    of_machine: bool = False
+    levels: tuple[tuple[str, Cache], ...] = ()
+    processors: Processors | None = None
+    engine: str = "simulated"
+    timeout: float = TIMEOUT
+    machine: Machine | None = None
+    path: str | None = None
+
+    def takes_levels(self, at: Container[str]) -> bool:
+        """Whether the caches are those of a machine's levels, as none is asked for."""
+        return not (self.chosen_cache or "Z" in at or "L" in at)
+
+    def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
+        """The same with the machine's own cache, where none is asked for, or with those of its levels.
+
+        Raises ArchlineError (AL408) for a cache that is asked for beside levels.
+        """
+        if levels and self.chosen_cache:
+            raise of_levels(machine, "`--cache` is given")
+        policy = self.cache.policy
+        caches = tuple((name, replace(each, policy=policy)) for name, each in level_caches(machine) if name in levels)
+        own = caches[-1][1] if caches else None if self.chosen_cache else cache_of(machine)
+        if own is None:
+            return self
+        return replace(self, cache=replace(own, policy=policy), of_machine=True, levels=caches)
+
+    @property
+    def runs(self) -> bool:
+        """Whether a run is asked for."""
+        return self.measured or self.matrix is not None

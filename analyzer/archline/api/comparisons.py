@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.as_many_processors import as_many, processors_by_name, with_facts, with_processors
-from archline.api.caches import DEFAULT_CACHE
+from archline.api.caches import DEFAULT_CACHE, Settings
 from archline.api.energies import applied, numeric
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together, unplaced
 from archline.api.subjects import (
     AlgorithmSubject,
     FormulaSubject,
-    Settings,
     Subject,
     check_facts,
     model_for,

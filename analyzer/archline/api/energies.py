@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE, OF_CACHES, of_levels
+from archline.api.caches import DEFAULT_CACHE, OF_CACHES, Settings, of_levels
 from archline.api.energy_floors import energy_floor
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together
@@ -19,7 +19,6 @@ from archline.api.subjects import (
     AlgorithmSubject,
     Basis,
     FormulaSubject,
-    Settings,
     Subject,
     check_facts,
     model_for,

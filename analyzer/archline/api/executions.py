@@ -11,16 +11,15 @@ import numpy as np
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import ends_at
 from archline.api import rules
-from archline.api.caches import cache_at
-from archline.api.data import split
-from archline.api.running import Run, run
+from archline.api.caches import Settings, cache_at
+from archline.api.running import Run, run, split
 from archline.api.settings import Given, Point
-from archline.api.subjects import AlgorithmSubject, Settings
+from archline.api.subjects import AlgorithmSubject
 from archline.execution.data import generate
 from archline.execution.jit import compiled_available
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.records import record
+from archline.records import record, replace
 
 MAX_WORK, MAX_PLAIN_WORK = 10**8, 10**6
 """Runs of more work are not made: compiled, and as plain Python."""
@@ -108,12 +107,5 @@ def _shared(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]
 def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> Run:
     cache, picked = cache_at(point, settings.cache, settings.chosen_cache)
     names = {name: value for name, value in values.items() if name not in ("Z", "L")}
-    return run(
-        chosen.algorithm,
-        names,
-        cache=cache,
-        compiled=settings.compiled,
-        chosen_cache=picked,
-        levels=settings.levels,
-        _report=chosen.report,
-    )
+    used = replace(settings, chosen_cache=picked)
+    return run(chosen.algorithm, names, cache, used, "the data was given", report=chosen.report)

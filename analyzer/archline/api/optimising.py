@@ -16,14 +16,13 @@ from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE
+from archline.api.caches import DEFAULT_CACHE, Settings
 from archline.api.energies import applied, numeric
 from archline.api.energy_arrays import LEAST, following, in_names
 from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
 from archline.api.subjects import (
     AlgorithmSubject,
     FormulaSubject,
-    Settings,
     Subject,
     check_facts,
     model_for,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
+from archline.api.caches import Settings
 from archline.api.energies import Energy, energies
 from archline.api.plots import check_target
 from archline.api.settings import Given, Number, unplaced
-from archline.api.subjects import Settings, Subject, subject
+from archline.api.subjects import Subject, subject
 from archline.compare.results import Comparison
 from archline.energy.intervals import Interval
 from archline.energy.levels import MEMORY

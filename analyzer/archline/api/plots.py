@@ -13,7 +13,7 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.costs import CostReport
-from archline.api.data import split
+from archline.api.running import split
 from archline.api.settings import Given, Number, Point, unplaced
 from archline.execution.cache import optimal
 from archline.execution.data import generate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ from archline.analysis.cache.parallel import io_on
 from archline.analysis.cost import Cost
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.caches import cache_of
+from archline.api.caches import Settings, cache_at, cache_of
 from archline.api.costs import CostReport
-from archline.api.settings import broken_facts
+from archline.api.settings import Given, broken_facts
 from archline.energy.formulas import parsed, value_of
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
@@ -30,8 +30,10 @@ from archline.execution.cache import (
     optimal,
     private_caches,
 )
+from archline.execution.data import bind_matrix, generate
+from archline.execution.matrix_market import read_matrix
 from archline.execution.paths import METRICS
-from archline.execution.results import TIMEOUT, Cache, Counts
+from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.language import syntax as s
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_PROCESSORS = 65536
+USUAL = Settings(chosen_cache=True)
+"""How a run is made that nothing else is said of: compiled where that pays, on simulated processors."""
 
 
 @record
@@ -67,16 +71,13 @@ class Run:
     execution: Execution
     given: Mapping[str, Number]
     cache: Cache | None
-    processors: Processors | None = None
-    private: PrivateCaches | None = None
-    data: str = "the data was given"
-    matrix: MatrixView | None = None
-    chosen_cache: bool = True
-    machine: Machine | None = None
-    path_metric: str | None = None
-    levels: Mapping[str, tuple[Cache, Counts]] = field(default_factory=dict)
+    settings: Settings
+    data: str
+    matrix: MatrixView | None
+    private: PrivateCaches | None
+    levels: Mapping[str, tuple[Cache, Counts]]
     """What each level of the machine's caches counts, by itself."""
-    _report: CostReport | None = field(default=None, repr=False)
+    _report: CostReport | None = field(repr=False)
 
     @property
     def counts(self) -> Counts:
@@ -116,7 +117,8 @@ class Run:
     @property
     def path(self) -> ExecutedPath | None:
         """The longest path through the processors, piece by piece; None where it was not asked for."""
-        return None if self.path_metric is None else ExecutedPath(self.path_metric, self.execution.path)
+        metric = self.settings.path
+        return None if metric is None else ExecutedPath(metric, self.execution.path)
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ class Run:
     @cached_property
     def view(self) -> RunView:
         """What the reports show."""
-        point = dict(self.at)
+        point, machine, processors = dict(self.at), self.settings.machine, self.settings.processors
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
         costs = self.costs.with_longest if "K" in point else self.costs
         metrics, unchecked = dict(costs.costs.metrics), dict[str, str]()
@@ -145,8 +147,8 @@ class Run:
         elif (reason := self._not_derived) is not None:
             unchecked["io"] = reason
             del metrics["io"]
-        elif self.processors is not None:
-            several = io_on(self.algorithm.module, self.algorithm.node, metrics["io"], self.processors.count)
+        elif processors is not None:
+            several = io_on(self.algorithm.module, self.algorithm.node, metrics["io"], processors.count)
             # The schedule is one for which the bound is declared to hold.
             metrics["io"] = several if several.upper is None else replace(several, status="bounded")
         derived, unknown = derived_at(metrics, {**point, **of_cache})
@@ -174,7 +176,7 @@ class Run:
             data=self.data + self._other_words,
             unchecked=unchecked,
             path=self.path,
-            timed=None if self.counts.time is None or self.machine is None else (self.machine.name, *self.counts.time),
+            timed=None if self.counts.time is None or machine is None else (machine.name, *self.counts.time),
             communication=self.lower_bounds,
             replicated=self.execution.replicated,
             processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
@@ -183,7 +185,8 @@ class Run:
     @property
     def _other_words(self) -> str:
         """A remark where the words of the machine are not those that `bytes` are of."""
-        word = 8 if self.machine is None or self.cache is None else self.machine.values.get("word", 8)
+        machine = self.settings.machine
+        word = 8 if machine is None or self.cache is None else machine.values.get("word", 8)
         return "" if word == 8 else f"; bytes are of words of 8 B, and those of the machine have {word} B"
 
     @property
@@ -191,7 +194,7 @@ class Run:
         """Why the io of this run is not what is derived; None where it is."""
         if self.cache is not None and self.cache.policy != "optimal":
             return "what is derived is of optimal replacement"
-        if self.processors is not None and isinstance(self.processors.schedule, WorkStealing):
+        if self.settings.processors is not None and isinstance(self.settings.processors.schedule, WorkStealing):
             return "what is derived is of schedules that keep the serial order on each processor"
         return None
 
@@ -214,8 +217,9 @@ class Run:
         if self.cache is None:
             return None
         levels = tuple((name, each.Z, each.L) for name, (each, _) in self.levels.items())
-        count, described = (1, None) if self.processors is None else (self.processors.count, self.processors.described)
-        return CacheView(self.cache.Z, self.cache.L, self.cache.policy, self.chosen_cache, count, described, levels)
+        chosen, own = self.settings.chosen_cache, self.settings.processors
+        count, described = (1, None) if own is None else (own.count, own.described)
+        return CacheView(self.cache.Z, self.cache.L, self.cache.policy, chosen, count, described, levels)
 
     def __str__(self) -> str:
         from archline.report.text import run
@@ -252,27 +256,50 @@ def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Value
     return derived, unchecked
 
 
+def run_at(algorithm: Algorithm, at: Given, cache: Cache | None, settings: Settings = USUAL) -> Run:
+    """Run on data generated for sizes; a sparse kernel on a matrix, where `at` gives the sizes the matrix does not.
+
+    Raises ArchlineError: AL401 to AL407 for wrong sizes, AL420 to AL434 for what is no matrix, and as a run does.
+    """
+    report, file, seed = algorithm.report(), settings.matrix, settings.seed
+    point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
+    # On a grid there is no cache unless it is asked for.
+    cache = None if algorithm.node.grid and not settings.chosen_cache else cache
+    cache, chosen = cache_at(point, cache, settings.chosen_cache)
+    sizes, symbols = split(algorithm, point)
+    view = None
+    if file is None:
+        what, arguments = "data was", generate(*algorithm.executed, sizes, seed)
+    else:
+        matrix, block = read_matrix(file), settings.block
+        view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
+        what, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
+    settings, data = replace(settings, chosen_cache=chosen), f"the {what} generated (seed {seed})"
+    return run(algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
+
+
+def split(algorithm: Algorithm, point: Point) -> tuple[dict[str, int], Point]:
+    """Sizes and indices of the algorithm, P on a grid; symbols of cost and of the machine."""
+    own = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
+    sizes = {name: int(value) for name, value in point.items() if name in own}
+    return sizes, {name: value for name, value in point.items() if name not in own}
+
+
 def run(
     algorithm: Algorithm,
     arguments: Mapping[str, Any],
-    *,
     cache: Cache | None = None,
-    processors: Processors | None = None,
-    compiled: bool | None = None,
-    engine: str = "simulated",
-    timeout: float = TIMEOUT,
-    machine: Machine | None = None,
-    path: str | None = None,
-    levels: Sequence[tuple[str, Cache]] = (),
-    **shown: Any,
+    settings: Settings = USUAL,
+    data: str = "the data was given",
+    matrix: MatrixView | None = None,
+    report: CostReport | None = None,
 ) -> Run:
-    """Run on arguments by parameter name; `shown` are the fields of Run that say where the data is from.
+    """Run on arguments by parameter name; `data` says where these are from. Raises ArchlineError.
 
-    With `processors` the trace is played on private caches; a cache must be given. `engine` and `timeout` are those of
-    `execute`. `levels` are further caches, each counted by itself. `path` is a metric of paths, or "time" where there
-    is a machine: its longest path is kept piece by piece. Raises ArchlineError.
+    On private caches, of processors, a cache must be given.
     """
     module, node = algorithm.executed
+    processors, machine, levels, compiled = settings.processors, settings.machine, settings.levels, settings.compiled
     if node.grid and processors is not None:
         names = sorted(set().union(*(s.names(axis.extent) for axis in node.grid)))
         sizes = "P=8" if "P" in names else ",".join(f"{name}=..." for name in names)
@@ -282,8 +309,8 @@ def run(
     # On one processor a machine says which caches are counted; the paths through several take its times.
     priced = machine is not None and (bool(node.grid) or cache_of(machine) is None)
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
-                        compiled=compiled, engine=engine, timeout=timeout, trace=bool(levels),
-                        prices=_prices(node, machine) if machine and priced else (), path=path)  # fmt: skip
+                        compiled=compiled, engine=settings.engine, timeout=settings.timeout, trace=bool(levels),
+                        prices=_prices(node, machine) if machine and priced else (), path=settings.path)  # fmt: skip
     broken = broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
@@ -302,10 +329,7 @@ def run(
         assert trace is not None
         seen = (optimal if each.policy == "optimal" else lru)(trace.lines, each.lines, trace.writes)
         counted[name] = each, execution.counts.with_cache(seen.io, seen.writebacks, each.L)
-    return Run(
-        algorithm, execution, given, cache, processors, private,
-        machine=machine, path_metric=path, levels=counted, **shown,
-    )  # fmt: skip
+    return Run(algorithm, execution, given, cache, settings, data, matrix, private, counted, report)
 
 
 def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from archline.algebra.evaluate.exact import EvaluationError
@@ -14,13 +13,12 @@ from archline.analysis.communication.extents import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
-from archline.api.caches import DEFAULT_CACHE, cache_at, cache_of, level_caches, of_levels
+from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
 from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
-from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
@@ -47,48 +45,6 @@ BY_KIND = names(lambda each: each.taken and not each.executed and each.counts is
 """Flops of some kinds, which runs count too."""
 NOT_RUN = "all inputs derived; nothing executed"
 BY_HAND = "formulas typed by hand; nothing derived or executed"
-
-
-@record
-class Settings:
-    """How inputs are found: the cache, what is executed, and on which data."""
-
-    cache: Cache = DEFAULT_CACHE
-    chosen_cache: bool = False
-    measured: bool = False
-    procs: int | None = None
-    seed: int = 0
-    matrix: Path | None = None
-    block: int | None = None
-    compiled: bool | None = None
-    option: str = ""
-    of_machine: bool = False
-    """Whether the cache is the machine's own."""
-    levels: tuple[tuple[str, Cache], ...] = ()
-    """The caches of the machine's levels, for models that take them; `cache` is then that of the last."""
-
-    def takes_levels(self, at: Container[str]) -> bool:
-        """Whether the caches are those of a machine's levels, as none is asked for."""
-        return not (self.chosen_cache or "Z" in at or "L" in at)
-
-    def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
-        """The same with the machine's own cache, where none is asked for, or with those of its levels.
-
-        Raises ArchlineError (AL408) for a cache that is asked for beside levels.
-        """
-        if levels and self.chosen_cache:
-            raise of_levels(machine, "`--cache` is given")
-        policy = self.cache.policy
-        caches = tuple((name, replace(each, policy=policy)) for name, each in level_caches(machine) if name in levels)
-        own = caches[-1][1] if caches else None if self.chosen_cache else cache_of(machine)
-        if own is None:
-            return self
-        return replace(self, cache=replace(own, policy=policy), of_machine=True, levels=caches)
-
-    @property
-    def runs(self) -> bool:
-        """Whether a run is asked for."""
-        return self.measured or self.matrix is not None
 
 
 LINES = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d+)(?=\)))")
@@ -246,19 +202,9 @@ class AlgorithmSubject:
 
     def run(self, at: Given, settings: Settings) -> Run:
         """A run on generated data, or on a matrix. Raises ArchlineError."""
-        from archline.api.data import run_generated, run_matrix
+        from archline.api.running import run_at
 
-        common = {
-            "option": settings.option,
-            "cache": None if self.on_grid else settings.cache,
-            "chosen_cache": settings.chosen_cache,
-            "seed": settings.seed,
-            "compiled": settings.compiled,
-            "levels": settings.levels,
-        }
-        if settings.matrix is not None:
-            return run_matrix(self.algorithm, settings.matrix, at, block=settings.block, **common)  # type: ignore[arg-type]
-        return run_generated(self.algorithm, at, **common)  # type: ignore[arg-type]
+        return run_at(self.algorithm, at, None if self.on_grid else settings.cache, settings)
 
     def executed(self, ran: Run, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
@@ -282,7 +228,7 @@ class AlgorithmSubject:
         data = f"{ran.matrix.path}; {ran.data}" if ran.matrix is not None else ran.data
         if cache is None:
             return Basis(ran.at, found, None, data)
-        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.chosen_cache, settings.of_machine)
+        used = CacheUsed(cache.Z, cache.L, cache.policy, ran.settings.chosen_cache, settings.of_machine)
         return Basis(_sizes(ran.at), {**found, **_of_cache(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:

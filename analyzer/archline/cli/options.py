@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from archline.api.algorithms import Algorithm
-    from archline.api.running import Processors, Run
+    from archline.api.caches import Settings
     from archline.api.settings import Given
-    from archline.api.subjects import Settings
     from archline.energy.machines import Machine
     from archline.energy.model import Model
     from archline.execution.results import Cache
@@ -108,9 +107,12 @@ def energy_settings(options: argparse.Namespace) -> Settings:
     """How the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
     from pathlib import Path
 
-    from archline.api.subjects import Settings
+    from archline.api import rules
+    from archline.api.caches import Settings
+    from archline.language.diagnostics import error
 
-    require_matrix(options)
+    if options.block is not None and options.matrix is None:
+        raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
     cache, chosen = read_cache(options)
     return Settings(
         cache,
@@ -123,15 +125,6 @@ def energy_settings(options: argparse.Namespace) -> Settings:
         False if options.plain else None,
         "--at",
     )
-
-
-def require_matrix(options: argparse.Namespace) -> None:
-    """Raise ArchlineError (AL411) for `--block` without a matrix."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
-    if options.block is not None and options.matrix is None:
-        raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
 
 
 class Joined(argparse.Action):
@@ -378,52 +371,6 @@ def subjects(options: argparse.Namespace) -> list[Algorithm]:
 
     found = [each for target in options.targets for each in algorithms(target)]
     return [each.assuming(getattr(options, "where", None)) for each in found]
-
-
-def subject_of(options: argparse.Namespace) -> Algorithm:
-    """The algorithm of the target, under `--where`. Raises ArchlineError."""
-    from archline.api.algorithms import algorithm
-
-    return algorithm(options.target).assuming(options.where)
-
-
-def executed(subject: Algorithm, options: argparse.Namespace, processors: Processors | None = None) -> Run:
-    """Run an algorithm as the options say. Raises ArchlineError."""
-    from pathlib import Path
-
-    at = read_at(options)
-    cache, chosen = read_cache(options)
-    require_matrix(options)
-    from archline.api import rules
-    from archline.api.caches import level_caches
-    from archline.api.data import run_generated, run_matrix
-    from archline.api.subjects import Settings
-    from archline.language.diagnostics import error
-
-    machine = only_machine(options) if getattr(options, "machines", None) else None
-    settings = Settings(cache, chosen)
-    if machine is not None and not subject.node.grid:
-        levels = [] if processors and chosen else [name for name, _ in level_caches(machine)]
-        if processors and levels:
-            message = f"with `--procs` each processor has one cache, and machine `{machine.name}` has levels"
-            raise error(rules.OPTIONS_CLASH, message, hint="give --cache Z=..,L=.. in place of --machine")
-        settings = settings.on(machine, levels)
-    # What both kinds of run are told.
-    common = {
-        "option": "--at",
-        "cache": settings.cache,
-        "chosen_cache": chosen or settings.of_machine,
-        "levels": settings.levels,
-        "machine": machine,
-        "seed": options.seed,
-        "processors": processors,
-        "compiled": False if options.plain else None,
-        **({"engine": options.engine, "timeout": options.timeout} if "engine" in options else {}),
-        **({"path": options.path} if getattr(options, "path", None) else {}),
-    }
-    if options.matrix is None:
-        return run_generated(subject, at, **common)
-    return run_matrix(subject, Path(options.matrix), at, block=options.block, **common)
 
 
 def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:

@@ -107,8 +107,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _picture(options: argparse.Namespace) -> Picture:
     from archline.api import pictures
-    from archline.api.caches import DEFAULT_CACHE
-    from archline.api.subjects import Settings, subject
+    from archline.api.caches import DEFAULT_CACHE, Settings
+    from archline.api.subjects import subject
     from archline.execution.results import Cache
 
     (machine,) = shared.read_machines(options)

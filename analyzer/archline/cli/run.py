@@ -11,10 +11,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
+from archline.records import replace
 
 if TYPE_CHECKING:
+    from archline.api.caches import Settings
     from archline.api.running import Processors, Run
-
+    from archline.energy.machines import Machine
 
 PATHS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
 
@@ -57,14 +59,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    options.path = _path(options)
+    from archline.api.algorithms import algorithm
+    from archline.api.running import run_at
+
+    path = _path(options)
     if options.engine == "mpi":
         _quiet_but_one()
     # A mistyped schedule is told before the target is read.
     processors = _processors(options)
-    done = shared.executed(shared.subject_of(options), options, processors)
+    subject = algorithm(options.target).assuming(options.where)
+    at, settings = shared.read_at(options), shared.energy_settings(options)
+    machine = shared.only_machine(options) if options.machines else None
+    if machine is not None and not subject.node.grid:
+        settings = _on(machine, settings, processors)
+    settings = replace(
+        settings,
+        chosen_cache=settings.chosen_cache or settings.of_machine,
+        machine=machine,
+        processors=processors,
+        engine=options.engine,
+        timeout=options.timeout,
+        path=path,
+    )
+    done = run_at(subject, at, settings.cache, settings)
     sys.stdout.write(_rendered(options.format, done))
     return 1 if done.outside else 0
+
+
+def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
+    """The caches of a machine's levels, each counted by itself. Raises ArchlineError (AL411)."""
+    from archline.api import rules
+    from archline.api.caches import level_caches
+    from archline.language.diagnostics import error
+
+    levels = [] if processors and settings.chosen_cache else [name for name, _ in level_caches(machine)]
+    if processors and levels:
+        message = f"with `--procs` each processor has one cache, and machine `{machine.name}` has levels"
+        raise error(rules.OPTIONS_CLASH, message, hint="give --cache Z=..,L=.. in place of --machine")
+    return settings.on(machine, levels)
 
 
 def _path(options: argparse.Namespace) -> str | None:

@@ -44,8 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
+    from archline.api.caches import Settings
     from archline.api.scaling import scaling_of
-    from archline.api.subjects import Settings, subject
+    from archline.api.subjects import subject
     from archline.report import scaling
     from archline.report.layout import terminal_width
 

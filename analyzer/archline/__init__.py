@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     from archline.api.costs import CostReport, Metric
     from archline.api.energies import Energy, energy
     from archline.api.fitting import FitReport, fit
-    from archline.api.growth import Order, order
+    from archline.api.growth import order, recurrence
     from archline.api.optimising import optimise
     from archline.api.plots import IoPlot, plot_io
-    from archline.api.recurrences import Solution, recurrence
     from archline.api.running import Run
     from archline.api.scaling import Scaled, scale
     from archline.energy.machines import Machine, machine, machines
     from archline.execution.externs import register_extern
     from archline.execution.results import Cache
     from archline.language.diagnostics import ArchlineError, Diagnostic
+    from archline.report.growth import Order
+    from archline.report.recurrences import Solution
 
 __version__ = "0.1.0"
 
@@ -40,10 +41,10 @@ _HOMES = {
     "Machine": "archline.energy.machines",
     "Metric": "archline.api.costs",
     "Module": "archline.api.algorithms",
-    "Order": "archline.api.growth",
+    "Order": "archline.report.growth",
     "Run": "archline.api.running",
     "Scaled": "archline.api.scaling",
-    "Solution": "archline.api.recurrences",
+    "Solution": "archline.report.recurrences",
     "algorithm": "archline.api.algorithms",
     "compare": "archline.compare",
     "diff": "archline.api.changes",
@@ -57,7 +58,7 @@ _HOMES = {
     "order": "archline.api.growth",
     "papers": "archline.papers",
     "plot_io": "archline.api.plots",
-    "recurrence": "archline.api.recurrences",
+    "recurrence": "archline.api.growth",
     "register_extern": "archline.execution.externs",
     "scale": "archline.api.scaling",
 }

@@ -15,7 +15,7 @@ import pytest
 import archline as al
 from archline.api import plots
 from archline.api.plots import IoPlot
-from archline.report.plot_view import PlotPoint
+from archline.report.pictures.io import IoPoint, labelled
 from cli_support import cli, process
 from effort import long
 
@@ -182,15 +182,15 @@ def test_a_png_and_a_pdf_can_be_read(drawn: IoPlot, tmp_path: Path) -> None:
 
 def test_between_the_points_steps_are_bounds_too(drawn: IoPlot) -> None:
     """The lines that matplotlib is given, at every Z: the upper one holds to the right, the lower one to the left."""
-    from archline.report import plots as pictures
+    from archline.report.pictures.drawing import figure
 
-    (axes,) = pictures.drawn(drawn.view).axes
+    (axes,) = figure(drawn.view).axes
     upper, lower = axes.lines[:2]
     assert (upper.get_drawstyle(), lower.get_drawstyle()) == ("steps-post", "steps-pre")
     assert [float(each.upper) for each in drawn.points] == list(upper.get_ydata())
     assert [float(each.lower) for each in drawn.points] == list(lower.get_ydata())
     marks = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == ":"]
-    assert marks == [each.words for each in pictures.labelled(drawn.view)]
+    assert marks == [each.words for each in labelled(drawn.view)]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_places_that_cannot_be_written(drawn: IoPlot, tmp_path: Path) -> None:
     for name in ("missing/io.svg", "folder.svg"):
         assert cli("plot", MATMUL, "--at", AT, "--out", str(tmp_path / name)).refused("AL413")
     with pytest.raises(al.ArchlineError, match="cannot be drawn"):
-        IoPlot(replace(drawn.view, points=(PlotPoint(8, 1, 10**301),))).save(tmp_path / "io.svg")
+        IoPlot(replace(drawn.view, rows=(IoPoint(8, 1, None, 10**301),))).save(tmp_path / "io.svg")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -271,22 +271,22 @@ def test_labels_do_not_collide(drawn: IoPlot, target: str, sizes: dict[str, int]
     """No two texts of a picture overlap, and at most six regimes are labelled."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from archline.report import plots as pictures
+    from archline.report.pictures.drawing import figure
 
     view = al.plot_io(al.algorithm(target), sizes, L=line).view
-    figure = pictures.drawn(view)
-    FigureCanvasAgg(figure).draw()
-    (axes,) = figure.axes
-    texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *figure.texts]
+    whole = figure(view)
+    FigureCanvasAgg(whole).draw()
+    (axes,) = whole.axes
+    texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *whole.texts]
     ticks = [each for each in (*axes.get_xticklabels(), *axes.get_yticklabels()) if each.get_text()]
     inside = axes.get_window_extent()
     shown = [each.get_window_extent() for each in texts]
     shown += [box for box in (each.get_window_extent() for each in ticks) if _near(inside, box)]
     for index, box in enumerate(shown):
         assert box.x0 >= 0
-        assert box.x1 <= figure.bbox.x1
+        assert box.x1 <= whole.bbox.x1
         assert not any(box.overlaps(other) for other in shown[index + 1 :])
-    regimes = pictures.labelled(view)
+    regimes = labelled(view)
     assert len(regimes) <= 6
     numbers = [int(each) for text in axes.texts for each in text.get_text().split(", ")]
     assert numbers == list(range(1, len(regimes) + 1))

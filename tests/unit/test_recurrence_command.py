@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from archline.api.recurrences import recurrence
+from archline.api.growth import recurrence
 from cli_support import cli, process
 
 STRASSEN = "T(n) = 7*T(n/2) + n^2, T(1) = 1"

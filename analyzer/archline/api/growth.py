@@ -1,68 +1,18 @@
-"""Growth order of expressions: `archline.order`, what `archline order` prints."""
+"""Growth order of expressions, and recurrences: `archline.order` and `archline.recurrence`."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.expr.text import format_expression, format_fact
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
 from archline.language.parser import parse_expression, parse_facts
-from archline.records import record
-from archline.report import growth as report
-from archline.report.growth import LOWER, UPPER, OrderView
-from archline.report.layout import terminal_width
+from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
+from archline.report.growth import LOWER, UPPER, Order
+from archline.report.recurrences import Solution
 
 RELATIONS = ("O", "Omega", "Theta", "compare")
-
-
-@record
-class Order:
-    """Whether a relation between the orders of f and g holds: True, False, or None where it is not decided.
-
-    `order` is the answer to `compare`: equal, smaller, larger, incomparable or unknown; `holds` is True where one is
-    found. `upper` is the verdict on f = O(g), `lower` that on g = O(f), as far as they were asked for.
-    """
-
-    f: str
-    g: str
-    where: tuple[str, ...]
-    relation: str
-    holds: bool | None
-    upper: Verdict | None
-    lower: Verdict | None
-    order: str | None = None
-    checks: dict[str, Checked] | None = None
-
-    @property
-    def verified(self) -> bool | None:
-        """Whether every verdict has a certificate or counterexample that was checked and accepted; None: not asked."""
-        if self.checks is None:
-            return None
-        given = [each for each in (self.upper, self.lower) if each is not None]
-        return len(self.checks) == len(given) and all(each.accepted for each in self.checks.values())
-
-    @property
-    def view(self) -> OrderView:
-        """What is shown of it."""
-        both = {UPPER: self.upper, LOWER: self.lower}
-        verdicts = {name: each for name, each in both.items() if each is not None}
-        return OrderView(
-            self.f, self.g, self.where, self.relation, self.holds, verdicts, self.order, self.checks, self.verified
-        )
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The answer as JSON has it, with certificate or counterexample."""
-        return report.document(self.view)
-
-    def explain(self, width: int | None = None) -> str:
-        """The answer as text, with its proof or counterexample."""
-        return report.text(self.view, width or terminal_width(), explain=True)
-
-    def __str__(self) -> str:
-        return report.text(self.view, terminal_width(), explain=False)
 
 
 def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool = False) -> Order:
@@ -132,3 +82,9 @@ def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
             return "incomparable"
         case _:
             return "unknown"
+
+
+def recurrence(text: str, where: str | None = None) -> Solution:
+    """Solve a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`. Raises ArchlineError for text that is none."""
+    problem = parse_recurrence(text, where or "")
+    return Solution(text.strip(), problem, solve(problem))

@@ -11,7 +11,7 @@ from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import Settings
 from archline.api.energies import Energy, energies
-from archline.api.plots import check_target
+from archline.api.plots import Drawn
 from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Subject, subject
 from archline.compare.results import Comparison
@@ -23,47 +23,20 @@ from archline.energy.models import has_levels, model
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text
-from archline.report.pictures import Cell, PictureView
+from archline.report.pictures import Cell
 
 if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 
 @record(eq=False)
-class Picture:
-    """A picture: `points` are its data, `str()` a table of them, `save` draws it."""
-
-    view: PictureView
+class Picture(Drawn):
+    """A picture of a machine or a comparison."""
 
     @property
     def points(self) -> tuple[Mapping[str, Cell], ...]:
         """The data, by column."""
         return self.view.points
-
-    def save(self, path: str | Path) -> None:
-        """Write a picture, .svg, .png or .pdf. Raises ArchlineError (AL413, AL417, AL418)."""
-        form = check_target(path)
-        from archline.report.pictures.drawing import picture
-
-        drawn = picture(self.view, form)
-        try:
-            Path(path).write_bytes(drawn)
-        except OSError as problem:
-            message = f"cannot write the picture: {problem.strerror or problem}"
-            raise error(rules.NOT_WRITTEN, message, path=str(path)) from None
-
-    def __repr__(self) -> str:
-        return f"<{self.view.title}, {len(self.points)} points>"
-
-    def __str__(self) -> str:
-        return self.view.text(100)
-
-    def _repr_svg_(self) -> str | None:
-        try:
-            from archline.report.pictures.drawing import picture
-        except ImportError:
-            return None
-        return picture(self.view, "svg").decode()
 
 
 def roofline(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from math import ceil
 from pathlib import Path
 from typing import TypeAlias
@@ -23,12 +24,13 @@ from archline.execution.run import execute
 from archline.expr.values import holds
 from archline.language.diagnostics import error
 from archline.records import record
-from archline.report import plot_view
-from archline.report.numbers import readable
-from archline.report.plot_view import PlotPoint, PlotRegime, PlotView
+from archline.report.numbers import point_text, readable
+from archline.report.pictures import PictureView
+from archline.report.pictures.io import COLUMNS, IoCurves, IoPoint, IoRegime
 
 Ends: TypeAlias = dict[int, tuple[Number, Number]]
 """The bounds on io by lines of cache."""
+FORMATS = ("svg", "png", "pdf")
 MAX_DOUBLINGS, SOME_LINES = 200, 4
 MAX_WORK, MAX_PLAIN_WORK = 10**7, 10**5
 """Runs of more work are not simulated: compiled, and as plain Python."""
@@ -37,42 +39,31 @@ LARGEST = 10**300
 
 
 @record(eq=False)
-class IoPlot:
-    """io against Z; `str()` of it is a table, `save` draws it."""
+class Drawn:
+    """A picture: `str()` is a table of its data, `save` draws it."""
 
-    view: PlotView
-
-    @property
-    def points(self) -> tuple[PlotPoint, ...]:
-        """What is drawn: `words`, `lower`, `upper`, and `simulated`, None where there was no run."""
-        return self.view.points
-
-    @property
-    def outside(self) -> tuple[int, ...]:
-        """The Z at which the run is outside the bounds; a defect of archline where there is one."""
-        return tuple(each.words for each in self.points if each.outside)
+    view: PictureView
 
     def save(self, path: str | Path) -> None:
         """Write a picture, .svg, .png or .pdf. Raises ArchlineError (AL413, AL417, AL418)."""
-        form = check_target(path)
-        picture = self._picture(form)
+        picture = self._picture(check_target(path))
         try:
             Path(path).write_bytes(picture)
         except OSError as problem:
             raise _not_written(path, problem.strerror or str(problem)) from None
 
     def _picture(self, form: str) -> bytes:
-        from archline.report.plots import picture
+        from archline.report.pictures.drawing import picture
 
-        if any(max(each.words, each.upper) > LARGEST for each in self.points):
+        if any(isinstance(cell, int | Fraction) and cell > LARGEST for row in self.view.rows for cell in row):
             raise error(rules.NO_PICTURE, "numbers above 10^300 cannot be drawn")
         return picture(self.view, form)
 
     def __repr__(self) -> str:
-        return f"<{self.view.title}, {len(self.points)} points>"
+        return f"<{self.view.title}, {len(self.view.rows)} points>"
 
     def __str__(self) -> str:
-        return plot_view.text(self.view, 100)
+        return self.view.text(100)
 
     def _repr_svg_(self) -> str | None:
         try:
@@ -81,10 +72,25 @@ class IoPlot:
             return None
 
 
+@record(eq=False)
+class IoPlot(Drawn):
+    """io against Z."""
+
+    view: IoCurves
+
+    @property
+    def points(self) -> tuple[IoPoint, ...]:
+        """What is drawn: `words`, `lower`, `upper`, and `simulated`, None where there was no run."""
+        return self.view.rows
+
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """The Z at which the run is outside the bounds; a defect of archline where there is one."""
+        return tuple(each.words for each in self.points if each.outside)
+
+
 def check_target(path: str | Path) -> str:
     """The format of a picture, if one can be written there. Raises ArchlineError (AL413, AL417, AL418)."""
-    from archline.report.plots import FORMATS
-
     target = Path(path)
     form = target.suffix.removeprefix(".").lower()
     if form not in FORMATS:
@@ -140,7 +146,7 @@ def plotted(
 
 def _view(
     algorithm: Algorithm, report: CostReport, cost: Cost, point: Point, line: int, seed: int, compiled: bool | None
-) -> PlotView:
+) -> IoCurves:
     told = (each for each in cost.alternatives if each.told)
     starts = [start for each in told if (start := _start(each, point, line)) is not None]
     bounds = _Bounds(report, cost, point, line)
@@ -152,14 +158,18 @@ def _view(
     if skipped is None:
         trace = _trace(algorithm, point, line, seed, compiled)
         found = {lines: optimal(trace.lines, lines).io for lines in ends}
-    points = (PlotPoint(lines * line, *ends[lines], found.get(lines)) for lines in sorted(ends))
-    return PlotView(
+    points = tuple(IoPoint(lines * line, ends[lines][0], found.get(lines), ends[lines][1]) for lines in sorted(ends))
+    data = f"the data was generated (seed {seed})"
+    return IoCurves(
+        title=f"io of {report.name} at {point_text({**point, 'L': line})}",
+        notes=(f"simulated under optimal replacement; {data}" if skipped is None else skipped,),
+        columns=COLUMNS,
+        rows=points,
         algorithm=report.name,
         at=point,
         line=line,
-        points=tuple(points),
         regimes=tuple(_regimes(report, starts, line, max(ends))),
-        data=f"the data was generated (seed {seed})",
+        data=data,
         skipped=skipped,
     )
 
@@ -225,13 +235,13 @@ def _start(regime: Alternative, point: Point, line: int) -> _Start | None:
         return None
 
 
-def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[PlotRegime]:
+def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
     """The regimes that fetch less than those before them at these sizes."""
     least: Number | None = None
     for each in sorted(starts, key=lambda start: (start.lines, start.bound)):
         if each.lines <= last and (least is None or each.bound < least):
             least = each.bound
-            yield PlotRegime(each.lines * line, each.regime.when, report.write(each.regime.upper))
+            yield IoRegime(each.lines * line, each.regime.when, report.write(each.regime.upper))
 
 
 def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | None:

@@ -20,6 +20,7 @@ from archline.cli import options as shared
 if TYPE_CHECKING:
     from archline.api.pictures import Picture
     from archline.api.plots import IoPlot
+    from archline.report.pictures import PictureView
 
 ON_A_MACHINE = ("machines", "parameters")
 TAKEN = {
@@ -54,34 +55,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api.plots import check_target
+    from archline.api.plots import IoPlot, check_target
 
     _check(options)
     if options.out is not None:
         # A wrong name is refused before the run, not after it.
         check_target(options.out)
-    if options.kind == "io":
-        return _io(options)
-    picture = _picture(options)
+    picture = _io(options) if options.kind == "io" else _picture(options)
     if options.out is not None:
         picture.save(options.out)
-    sys.stdout.write(_told(picture, options.format or ("text" if options.out is None else "path"), options.out))
-    return 0
+    sys.stdout.write(_told(picture.view, options.format or ("text" if options.out is None else "path"), options.out))
+    return 1 if isinstance(picture, IoPlot) and picture.outside else 0
 
 
-def _io(options: argparse.Namespace) -> int:
+def _io(options: argparse.Namespace) -> IoPlot:
     from archline.api.algorithms import algorithm
     from archline.api.plots import plotted
 
     subject = algorithm(options.targets[0]).assuming(options.where)
     line, compiled = _line(options), False if options.plain else None
-    plot = plotted(
-        subject, shared.read_at(options), line=line, seed=options.seed or 0, option="--at", compiled=compiled
-    )
-    if options.out is not None:
-        plot.save(options.out)
-    sys.stdout.write(_rendered(plot, options.format or ("text" if options.out is None else "path"), options.out))
-    return 1 if plot.outside else 0
+    at, seed = shared.read_at(options), options.seed or 0
+    return plotted(subject, at, line=line, seed=seed, option="--at", compiled=compiled)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -157,30 +151,15 @@ def _line(options: argparse.Namespace) -> int:
     return value
 
 
-def _rendered(plot: IoPlot, form: str, path: str | None) -> str:
-    from archline.report import json, plot_view
+def _told(view: PictureView, form: str, path: str | None) -> str:
     from archline.report.layout import terminal_width
 
     match form:
         case "json":
-            return json.render(plot_view.document(plot.view))
+            return view.json()
         case "csv":
-            return plot_view.csv(plot.view)
+            return view.csv()
         case "path":
-            return f"{path}: {plot.view.title}; {plot.view.note}\n"
+            return f"{path}: {view.caption}\n"
         case _:
-            return plot_view.text(plot.view, terminal_width())
-
-
-def _told(picture: Picture, form: str, path: str | None) -> str:
-    from archline.report.layout import terminal_width
-
-    match form:
-        case "json":
-            return picture.view.json()
-        case "csv":
-            return picture.view.csv()
-        case "path":
-            return f"{path}: {picture.view.title}\n"
-        case _:
-            return picture.view.text(terminal_width())
+            return view.text(terminal_width())

@@ -10,13 +10,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
-
-if TYPE_CHECKING:
-    from archline.api.recurrences import Solution
-    from archline.report.recurrences import RecurrenceView
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,31 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api.recurrences import recurrence
+    from archline.api.growth import recurrence
     from archline.report import json
-    from archline.report import recurrences as report
     from archline.report.layout import terminal_width
 
-    solution = recurrence(options.recurrence, options.where)
-    view = _view(solution)
-    if options.format == "json":
-        sys.stdout.write(json.render(report.document(view)))
-    else:
-        sys.stdout.write(report.text(view, terminal_width(), explain=options.explain))
-    return 1 if solution.outcome == "refused" else 0
-
-
-def _view(solution: Solution) -> RecurrenceView:
-    from archline.report.recurrences import RecurrenceView
-
-    return RecurrenceView(
-        solution.text.strip(),
-        solution.outcome,
-        solution.growth,
-        solution.exact,
-        solution.domain,
-        solution.method,
-        solution.reason,
-        solution.steps,
-        solution.regimes,
-    )
+    found = recurrence(options.recurrence, options.where)
+    as_json = options.format == "json"
+    sys.stdout.write(json.render(found.document) if as_json else found.text(terminal_width(), explain=options.explain))
+    return 1 if found.outcome == "refused" else 0

@@ -11,17 +11,18 @@ from archline.certificates.check import Checked
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.records import record
 from archline.report.json import VERSION
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import indented, table, terminal_width, wrap
 
 UPPER, LOWER = "upper", "lower"
 _HEADS = {True: "holds", False: "fails", None: "unknown"}
 
 
 @record
-class OrderView:
-    """What is shown: the question as canonical text, the outcome, and the verdicts it rests on.
+class Order:
+    """Whether a relation between the orders of f and g holds: True, False, or None where it is not decided.
 
-    `upper` is that on f = O(g), `lower` that on g = O(f). `order` is the answer to `compare`.
+    `order` is the answer to `compare`: equal, smaller, larger, incomparable or unknown; `holds` is True where one is
+    found. `upper` is the verdict on f = O(g), `lower` that on g = O(f), as far as they were asked for.
     """
 
     f: str
@@ -29,80 +30,88 @@ class OrderView:
     where: tuple[str, ...]
     relation: str
     holds: bool | None
-    verdicts: Mapping[str, Verdict]
+    upper: Verdict | None
+    lower: Verdict | None
     order: str | None = None
-    checks: Mapping[str, Checked] | None = None
-    verified: bool | None = None
+    checks: dict[str, Checked] | None = None
 
+    @property
+    def verified(self) -> bool | None:
+        """Whether every verdict has a certificate or counterexample that was checked and accepted; None: not asked."""
+        if self.checks is None:
+            return None
+        given = [each for each in (self.upper, self.lower) if each is not None]
+        return len(self.checks) == len(given) and all(each.accepted for each in self.checks.values())
 
-def document(view: OrderView) -> dict[str, Any]:
-    """`archline order`."""
-    result: dict[str, Any] = {
-        "version": VERSION,
-        "f": view.f,
-        "g": view.g,
-        "where": list(view.where),
-        "relation": view.relation,
-        "holds": view.holds,
-    }
-    if view.order is not None:
-        result["order"] = view.order
-    result |= _joined(
-        view, "certificate", {n: v.certificate for n, v in view.verdicts.items() if isinstance(v, Proved)}
-    )
-    refuted = {name: each.counterexample for name, each in view.verdicts.items() if isinstance(each, Refuted)}
-    result |= _joined(view, "counterexample", refuted)
-    reasons = {name: each.reason for name, each in view.verdicts.items() if isinstance(each, Undecided)}
-    result |= _joined(view, "reason", reasons)
-    if view.verified is not None:
-        result["verified"] = view.verified
-        rejected = {name: str(each) for name, each in (view.checks or {}).items() if not each.accepted}
-        result |= _joined(view, "rejected", rejected)
-    return result
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """The verdicts that were asked for, by direction."""
+        both = {UPPER: self.upper, LOWER: self.lower}
+        return {name: each for name, each in both.items() if each is not None}
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The answer as JSON has it, with certificate or counterexample."""
+        found: dict[str, Any] = {"version": VERSION}
+        found |= {name: getattr(self, name) for name in ("f", "g", "where", "relation", "holds")}
+        if self.order is not None:
+            found["order"] = self.order
+        known = self.verdicts.items()
+        found |= self._joined("certificate", {n: each.certificate for n, each in known if isinstance(each, Proved)})
+        refuted = {name: each.counterexample for name, each in known if isinstance(each, Refuted)}
+        found |= self._joined("counterexample", refuted)
+        found |= self._joined("reason", {name: each.reason for name, each in known if isinstance(each, Undecided)})
+        if self.verified is not None:
+            found["verified"] = self.verified
+            rejected = {name: str(each) for name, each in (self.checks or {}).items() if not each.accepted}
+            found |= self._joined("rejected", rejected)
+        return found
 
-def _joined(view: OrderView, key: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """With one direction asked for, its own; else those of both directions, by name."""
-    if not found:
-        return {}
-    return {key: next(iter(found.values())) if len(view.verdicts) == 1 else dict(found)}
+    def _joined(self, key: str, found: Mapping[str, Any]) -> dict[str, Any]:
+        """With one direction asked for, its own; else those of both directions, by name."""
+        if not found:
+            return {}
+        return {key: next(iter(found.values())) if len(self.verdicts) == 1 else dict(found)}
 
+    def explain(self, width: int | None = None) -> str:
+        """The answer as text, with its proof or counterexample."""
+        return self._text(width or terminal_width(), explain=True)
 
-def text(view: OrderView, width: int, *, explain: bool) -> str:
-    """The outcome, the counterexamples, and with `explain` the proofs."""
-    lines = wrap(f"{_HEADS[view.holds]}: {_claim(view)}", width)
-    if view.where:
-        lines += wrap("where " + ", ".join(view.where), width)
-    for direction, verdict in view.verdicts.items():
-        sides = (view.f, view.g) if direction == UPPER else (view.g, view.f)
-        block = list(_verdict(*sides, verdict, width - 2, explain=explain))
-        if block:
-            lines += ["", *indented(block)]
-    lines += _checks(view, width)
-    return "\n".join(lines) + "\n"
+    def __str__(self) -> str:
+        return self._text(terminal_width(), explain=False)
 
+    def _text(self, width: int, *, explain: bool) -> str:
+        """The outcome, the counterexamples, and with `explain` the proofs."""
+        lines = wrap(f"{_HEADS[self.holds]}: {self._claim}", width)
+        if self.where:
+            lines += wrap("where " + ", ".join(self.where), width)
+        for direction, verdict in self.verdicts.items():
+            block = list(_verdict(*self._sides(direction), verdict, width - 2, explain=explain))
+            if block:
+                lines += ["", *indented(block)]
+        for number, (direction, checked) in enumerate((self.checks or {}).items()):
+            kind = "certificate" if isinstance(self.verdicts[direction], Proved) else "counterexample"
+            f, g = self._sides(direction)
+            of = f" of {f} as O({g})" if len(self.verdicts) > 1 else ""
+            lines += [""] * (not number)
+            lines += wrap(f"{kind}{of} {'verified' if checked.accepted else checked}", width)
+        return "\n".join(lines) + "\n"
 
-def _checks(view: OrderView, width: int) -> list[str]:
-    lines = []
-    for direction, checked in (view.checks or {}).items():
-        kind = "certificate" if isinstance(view.verdicts[direction], Proved) else "counterexample"
-        f, g = (view.f, view.g) if direction == UPPER else (view.g, view.f)
-        of = f" of {f} as O({g})" if len(view.verdicts) > 1 else ""
-        lines += wrap(f"{kind}{of} {'verified' if checked.accepted else checked}", width)
-    return ["", *lines] if lines else []
+    def _sides(self, direction: str) -> tuple[str, str]:
+        return (self.f, self.g) if direction == UPPER else (self.g, self.f)
 
-
-def _claim(view: OrderView) -> str:
-    if view.order is not None:
-        return {
-            "equal": f"{view.f} and {view.g} have the same order",
-            "smaller": f"{view.f} has a smaller order than {view.g}",
-            "larger": f"{view.f} has a larger order than {view.g}",
-            "incomparable": f"neither {view.f} nor {view.g} is O of the other",
-            "unknown": f"the order of {view.f} and {view.g}",
-        }[view.order]
-    verb = "is not" if view.holds is False else "is"
-    return f"{view.f} {verb} {view.relation}({view.g})"
+    @property
+    def _claim(self) -> str:
+        if self.order is not None:
+            return {
+                "equal": f"{self.f} and {self.g} have the same order",
+                "smaller": f"{self.f} has a smaller order than {self.g}",
+                "larger": f"{self.f} has a larger order than {self.g}",
+                "incomparable": f"neither {self.f} nor {self.g} is O of the other",
+                "unknown": f"the order of {self.f} and {self.g}",
+            }[self.order]
+        verb = "is not" if self.holds is False else "is"
+        return f"{self.f} {verb} {self.relation}({self.g})"
 
 
 def _verdict(f: str, g: str, verdict: Verdict, width: int, *, explain: bool) -> Iterator[str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from archline.records import record
 
 MIN_WIDTH = 60
 MAX_WIDTH = 160
@@ -116,3 +119,36 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 def indented(lines: Sequence[str], by: int = 2) -> list[str]:
     """The lines moved right."""
     return [" " * by + line if line else line for line in lines]
+
+
+@record
+class Rows:
+    """Rows of a page, in aligned columns; `right` numbers those aligned right."""
+
+    rows: Sequence[Sequence[str]]
+    right: Iterable[int] = ()
+
+
+Part: TypeAlias = "str | Rows | Sequence[str]"
+"""A sentence, rows, or lines that fit."""
+
+
+def page(width: int, title: str, *blocks: Iterable[Part]) -> str:
+    """A title, and blocks below it, each behind an empty line and moved right; empty ones are left out."""
+    lines = wrap(title, width)
+    for shown in filter(None, (block_lines(each, width - 2) for each in blocks)):
+        lines += ["", *indented(shown)]
+    return "\n".join(lines) + "\n"
+
+
+def block_lines(parts: Iterable[Part], width: int) -> list[str]:
+    """The lines of a block: sentences and rows below each other."""
+    lines: list[str] = []
+    for each in parts:
+        if isinstance(each, str):
+            lines += wrap(each, width)
+        elif isinstance(each, Rows):
+            lines += table(each.rows, width, right=frozenset(each.right)) if each.rows else []
+        else:
+            lines += each
+    return lines

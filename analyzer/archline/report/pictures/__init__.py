@@ -1,9 +1,10 @@
-"""Pictures of machines and comparisons, a module each: the data, as a table, CSV and JSON, and how they are drawn."""
+"""Pictures, a module each: the data, as a table, CSV and JSON, and how they are drawn."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -11,12 +12,13 @@ import numpy as np
 
 from archline.records import record
 from archline.report.json import VERSION, render
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Rows, page
+from archline.report.numbers import exact, readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Cell: TypeAlias = float | int | str | None
+Cell: TypeAlias = float | int | Fraction | str | None
 
 
 @record
@@ -43,27 +45,53 @@ class PictureView:
         """A column as an array of numbers."""
         return np.array([each[name] for each in self.points], dtype=float)
 
+    @property
+    def more(self) -> tuple[Rows, ...]:
+        """Tables below that of the points."""
+        return ()
+
+    @property
+    def caption(self) -> str:
+        """What is said of it in a line."""
+        return self.title
+
+    @property
+    def below(self) -> Sequence[str]:
+        """What stands below it where it is drawn."""
+        return self.notes
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The points as JSON has them."""
+        named = {"version": VERSION, "kind": self.kind, "title": self.title, "notes": self.notes}
+        return {**named, "points": self.points}
+
     def text(self, width: int) -> str:
         """The points for people."""
         rows = [self.columns, *([_short(each) for each in row] for row in self.rows)]
-        body = indented(table(rows, width - 2, right=frozenset(range(len(self.columns)))))
-        notes = indented([line for note in self.notes for line in wrap(note, width - 2)])
-        return "\n".join([*wrap(self.title, width), "", *body, "", *notes]) + "\n"
+        points = Rows(rows, range(len(self.columns)))
+        return page(width, self.title, [points], *([each] for each in self.more), self.notes)
 
     def csv(self) -> str:
         """The points, a line each; an empty cell where there is no value."""
         target = StringIO()
-        csv.writer(target, lineterminator="\n").writerows([self.columns, *self.rows])
+        rows = ([exact(each) if isinstance(each, int | Fraction) else each for each in row] for row in self.rows)
+        csv.writer(target, lineterminator="\n").writerows([self.columns, *rows])
         return target.getvalue()
 
     def json(self) -> str:
         """The points as a JSON document."""
-        document: dict[str, Any] = {"version": VERSION, "kind": self.kind, "title": self.title, "notes": self.notes}
-        return render({**document, "points": self.points})
+        return render(self.document)
 
 
 def _short(cell: Cell) -> str:
-    return f"{cell:.5g}" if isinstance(cell, float) else str("" if cell is None else cell)
+    match cell:
+        case float():
+            return f"{cell:.5g}"
+        case int() | Fraction():
+            return readable(cell)
+        case _:
+            return cell or ""
 
 
 def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:

@@ -15,17 +15,14 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from archline.energy.units import format_si
 from archline.report.pictures import PictureView
-from archline.report.plots import LOWER, MARKS, SETTINGS, UPPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = [
-    "DARK", "LOOKS", "LOWER", "MARKS", "SHADES", "STYLES", "UPPER", "figure", "in_unit", "legend", "panels", "picture",
-]  # fmt: skip
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "archline", "pdf.fonttype": 42, "font.size": 9.0}
 WIDTH = 9.0
-DARK = "#222222"
+UPPER, LOWER, MARKS, DARK = "#b2402f", "#2f6db2", "#8a8a8a", "#222222"
 SHADES = ("#a9bbcf", "#e3c4a3", "#8f959c", "#d3dbc4", "#ece9e4", "#c9b8d6", "#c49a8a")
 STYLES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (9, 2, 1, 2, 1, 2)))
 LOOKS: tuple[dict[str, Any], ...] = tuple(
@@ -50,7 +47,7 @@ def figure(view: PictureView) -> Figure:
     """The figure: title, what the view draws, its notes."""
     with rc_context(SETTINGS):
         title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 90)
-        notes = [line for note in view.notes for line in wrap(note, 140)]
+        notes = [line for note in view.below for line in wrap(note, 140)]
         height = view.height + 0.2 * len(title) + 0.17 * len(notes)
         made = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasAgg(made)

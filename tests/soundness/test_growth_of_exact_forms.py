@@ -14,7 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.expr.values import Enclosure, holds
 from archline.expr.values import evaluate as value_of
 from archline.language.parser import parse_expression, parse_facts
-from archline.report.view import NO_THETA
+from archline.report.cost_view import NO_THETA
 from effort import drawn
 from guard_programs import guarded_program_from_seed
 

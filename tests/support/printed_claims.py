@@ -10,7 +10,7 @@ import archline as al
 from archline.claims.decide import decide
 from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
-from archline.report.view import CostView, Row
+from archline.report.cost_view import CostView, Row
 
 GROWTH = re.compile(
     r"(?:(?:O|Omega|Theta)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"

@@ -25,8 +25,8 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.report import derivation, text
 from archline.report import json as as_json
+from archline.report.cost_view import CostView
 from archline.report.costs.text import first_page
-from archline.report.view import CostView
 from effort import drawn, some
 from stdlib_targets import ALL, QUICK
 

@@ -43,8 +43,7 @@ from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
 from archline.records import record, replace
 from archline.report.communication import CommunicationView
-from archline.report.cost_view import cost_view, values_at
-from archline.report.view import CostView, LruView
+from archline.report.cost_view import CostView, LruView, cost_view, values_at
 
 if TYPE_CHECKING:
     import sympy

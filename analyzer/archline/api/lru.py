@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts
@@ -15,7 +14,7 @@ from archline.api.settings import Point
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.report.view import CostView, LruView, Number, Row, Values
+from archline.report.cost_view import CostView, LruView
 
 MISSING = "exact LRU counts need the extra `isl`"
 
@@ -62,16 +61,6 @@ def _at(view: LruView, found: LruCounts, point: Mapping[str, int]) -> LruView:
 
 def with_lru(view: CostView, lru: LruView) -> CostView:
     """A report with exact counts; the lower bound on io is the larger of both."""
-    rows = view.rows
-    if lru.bound is not None:
-        least = lru.bound.bound
-        rows = tuple(
-            replace(row, evaluated=partial(_raised, row, least)) if row.metric == "io" else row for row in rows
-        )
+    least = 0 if lru.bound is None else lru.bound.bound
+    rows = tuple(replace(row, least=least) if row.metric == "io" else row for row in view.rows)
     return replace(view, rows=rows, lru=lru)
-
-
-def _raised(row: Row, least: Number) -> tuple[Values | None, Number | None, str]:
-    """What a row shows at a point, with a lower bound."""
-    values, any_order, reason = row.evaluated()
-    return values and Values(max(values.lower, least), values.upper), any_order, reason

@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from archline.report.costs.forms import cut
-from archline.report.layout import table
 from archline.report.numbers import point_text
 from archline.report.view import Contract
 
 
-def contracts(found: Sequence[Contract], width: int) -> list[str]:
-    """Each `ensures` with its outcome, and why it fails or is not decided."""
+def contracts(found: Sequence[Contract]) -> list[list[str]]:
+    """Rows of each `ensures` with its outcome, and why it fails or is not decided."""
     rows: list[list[str]] = []
     for each in found:
         rows += [[each.outcome, each.text], *(["", line] for line in reasons(each))]
-    return table(rows, width) if rows else []
+    return rows
 
 
 _OUTCOMES = {

@@ -1,19 +1,196 @@
-"""The view of derived costs: what a report shows of them, made from the costs."""
+"""The view of derived costs: each with its values at a point, its growth, and how near it is to a lower bound."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from archline.algebra.evaluate.exact import EvaluationError
-from archline.algebra.polynomial import ZERO
+from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
-from archline.analysis.cost import Cost, Costs, whole_ends_at
+from archline.analysis.cost import Cost, Costs, InFull, whole_ends_at
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.claims.verdict import Verdict
 from archline.language import syntax as s
-from archline.report.view import AlternativeRow, CostView, Number, Point, RegimeRow, Row, Values, contract
+from archline.records import record
+from archline.report.view import Contract, Number, Point, Values, contract
+
+if TYPE_CHECKING:
+    from archline.analysis.cache.lru.distribution import LruCounts
+    from archline.analysis.cache.lru.sleator_tarjan import FromLru
+    from archline.analysis.cache.parallel import Schedule
+    from archline.analysis.metrics.tally import Step
+    from archline.report.communication import CommunicationView
+
+NO_THETA = "no Theta: none holds at all sizes, or none is proved"
+Near = tuple[Attained | None, Published | None]
+"""How near a cost is to the least of any order, and bounds on it of the literature."""
+Case = tuple[str, Poly | None, Poly | None]
+"""A lower and an upper bound, and where these hold."""
+
+
+@record(eq=False)
+class Row(Cost):
+    """One metric as a page shows it, with those alternatives that are told, and its values `at` a point.
+
+    These are at least `least`, where more is known than its form says. `order` and `nearness` find the properties
+    below, which a page that does not show them need not wait for.
+    """
+
+    at: Point | None = None
+    order: Callable[[], str | None] = lambda: None
+    nearness: Callable[[], Near] = lambda: (None, None)
+    least: Number = 0
+
+    @staticmethod
+    def of(
+        cost: Cost,
+        at: Point | None,
+        order: Callable[[], str | None] = lambda: None,
+        nearness: Callable[[], Near] = lambda: (None, None),
+    ) -> Row:
+        """The row of a cost."""
+        told = tuple(each for each in cost.alternatives if each.told)
+        own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": told}
+        return Row(**own, at=at, order=order, nearness=nearness)
+
+    @property
+    def place(self) -> str | None:
+        """Where that stands which makes it unknown."""
+        return None if self.span is None else f"{self.span.source.path}:{self.span.line}"
+
+    @property
+    def cases(self) -> Iterator[Case]:
+        """Its bounds, if it is known: a pair, or one for each case; or the lower one, then upper ones by regimes."""
+        if self.lower is None or self.upper is None:
+            return
+        if self.alternatives:
+            yield "", self.lower, None
+            yield from ((each.when, None, each.upper) for each in self.alternatives)
+        elif self.regimes:
+            yield from ((each.when, each.lower, each.upper) for each in self.regimes)
+        else:
+            yield "", self.lower, self.upper
+
+    @cached_property
+    def _evaluated(self) -> tuple[Values | None, Number | None, str]:
+        """The cost at the point, its bound for any order there, and why there is none."""
+        values: Values | None = None
+        try:
+            if self.at is not None and (values := values_at(self, self.at)) is not None:
+                values = Values(max(values.lower, self.least), values.upper)
+            found = None if self.at is None or self.orderless is None else self.orderless.at(self.at)
+            return values, found, ""
+        except EvaluationError as problem:
+            return values, None, str(problem)
+
+    @property
+    def values(self) -> Values | None:
+        """The cost at the view's point; None without a point, or where it has no rational value there."""
+        return self._evaluated[0]
+
+    @property
+    def any_order(self) -> Number | None:
+        """The lower bound for any order at the view's point."""
+        return self._evaluated[1]
+
+    @property
+    def why(self) -> str | None:
+        """Why it is unknown, or has no value at the point."""
+        return self._evaluated[2] or self.reason
+
+    @cached_property
+    def growth(self) -> str | None:
+        """Its order; None where that is not known."""
+        return self.order()
+
+    @property
+    def open(self) -> str | None:
+        """Why an exact cost has no Theta; None where it has one in each of its cases, or is 0."""
+        return NO_THETA if self.exact and self.lower and "Theta" not in (self.growth or "") else None
+
+    @cached_property
+    def _near(self) -> Near:
+        return self.nearness()
+
+    @property
+    def attained(self) -> Attained | None:
+        """How near io is to the least of any order."""
+        return self._near[0]
+
+    @property
+    def published(self) -> Published | None:
+        """Bounds on io of the literature."""
+        return self._near[1]
+
+
+def relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
+    """The bounds of a case, each behind its relation: one where they are the same."""
+    if lower is not None:
+        yield "=" if lower == upper else ">=", lower
+    if upper is not None and lower != upper:
+        yield "<=", upper
+
+
+@record
+class LruView:
+    """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` why there are none.
+
+    Without a point, `counts` has sizes as symbols. At one, `misses` has those of several numbers of lines; `bound` is
+    what they tell of the io of the cache that was given.
+    """
+
+    line: int
+    counts: LruCounts | None = None
+    reason: str = ""
+    place: str | None = None
+    accesses: int = 0
+    misses: tuple[tuple[int, int], ...] | None = None
+    bound: FromLru | None = None
+
+
+@record(eq=False)
+class CostView:
+    """The derived costs of an algorithm; `at` is the point of the rows' values.
+
+    `symbols` are those of declared costs, such as the f of an extern that costs f flops.
+    """
+
+    algorithm: str
+    place: str
+    doc: str | None
+    parameters: tuple[str, ...]
+    symbols: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    rows: tuple[Row, ...]
+    kinds: tuple[Row, ...]
+    contracts: tuple[Contract, ...]
+    at: Point | None
+    text: Callable[[Poly], str]
+    """An expression of the view in the language's syntax, sizes in the algorithm's order."""
+    derivation: tuple[Step, ...] = ()
+    lru: LruView | None = None
+    cache_assumed: bool = False
+    """Whether the Z and L of the point are the default ones."""
+    schedules: tuple[Schedule, ...] = ()
+    """What io is on several processors under schedules out of serial order."""
+    communication: CommunicationView | None = None
+    """Lower bounds on words and messages, where the problem of an algorithm on a grid is known."""
+    replicated: Point | None = None
+    """The sizes of a run in which several processors read one element of the input."""
+    on_grid: bool = False
+    """Whether costs are those of paths through the processors of a grid, where there is no io."""
+    serial: bool = False
+    """Whether nothing runs in parallel, so that the span is the work."""
+    case: Callable[[], CostView | None] = lambda: None
+    """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
+    case_when: tuple[str, ...] = ()
+
+    def large(self, found: InFull) -> list[str]:
+        """How large extents are where calls touch a part in full."""
+        return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
 
 
 def cost_view(
@@ -22,7 +199,7 @@ def cost_view(
     verdicts: tuple[Verdict, ...] = (),
     at: Point | None = None,
     growth: Callable[[Cost], str | None] = lambda _: None,
-    near: Callable[[Cost], tuple[Attained | None, Published | None]] = lambda _: (None, None),
+    near: Callable[[Cost], Near] = lambda _: (None, None),
     more: Sequence[Cost] = (),
 ) -> CostView:
     """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each.
@@ -39,62 +216,15 @@ def cost_view(
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=(
-            *(_row(cost, at, partial(growth, cost), partial(near, cost)) for cost in costs),
-            *(_row(cost, at) for cost in more),
+            *(Row.of(cost, at, partial(growth, cost), partial(near, cost)) for cost in costs),
+            *(Row.of(cost, at) for cost in more),
         ),
-        kinds=tuple(_row(cost, at, partial(growth, cost)) for cost in costs.flops_by_kind.values()),
+        kinds=tuple(Row.of(cost, at, partial(growth, cost)) for cost in costs.flops_by_kind.values()),
         contracts=tuple(map(contract, verdicts)),
         at=at,
         derivation=costs.derivation,
         on_grid=bool(algorithm.grid),
     )
-
-
-def _row(
-    cost: Cost,
-    at: Point | None,
-    order: Callable[[], str | None] = lambda: None,
-    near: Callable[[], tuple[Attained | None, Published | None]] = lambda: (None, None),
-) -> Row:
-    place = f"{cost.span.source.path}:{cost.span.line}" if cost.span is not None else None
-    metric = cost.metric.removeprefix("flops.")
-    regimes = tuple(RegimeRow(each.when, each.lower, each.upper) for each in cost.regimes)
-    alternatives = tuple(
-        AlternativeRow(each.when, cost.lower or ZERO, each.upper, each.kept, each.needs)
-        for each in cost.alternatives
-        if each.told
-    )
-    return Row(
-        metric,
-        cost.status,
-        cost.lower,
-        cost.upper,
-        cost.reason,
-        place,
-        cost.declared,
-        regimes,
-        alternatives,
-        cost.lowers,
-        cost.tell,
-        cost.orderless,
-        cost.reached,
-        cost.touched,
-        partial(_evaluated, cost, at),
-        order,
-        near,
-    )
-
-
-def _evaluated(cost: Cost, at: Point | None) -> tuple[Values | None, Number | None, str]:
-    """The cost at a point, its bound for any order there, and why there is none."""
-    if at is None:
-        return None, None, ""
-    values: Values | None = None
-    try:
-        values = values_at(cost, at)
-        return values, None if cost.orderless is None else cost.orderless.at(at), ""
-    except EvaluationError as problem:
-        return values, None, str(problem)
 
 
 def values_at(cost: Cost, at: Point) -> Values | None:

@@ -9,8 +9,8 @@ from archline.analysis.metrics.tally import Step
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.report import io, recursion
+from archline.report.cost_view import CostView
 from archline.report.layout import wrap
-from archline.report.view import CostView
 
 
 def text(view: CostView, metric: str, width: int) -> str:
@@ -22,12 +22,12 @@ def text(view: CostView, metric: str, width: int) -> str:
     if recurrence is not None:
         return "\n".join(recursion.text(view, row, recurrence, width)) + "\n"
     if not view.derivation and row.lower is None:
-        return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.reason}", width)) + "\n"
+        return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.why}", width)) + "\n"
     lines = [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
     for step in view.derivation:
         lines.extend(_step(view, step, metric, 0, width, ()))
     call = "; 1 is the call itself" if _counted(metric, CALL) else ""
-    total = _amount(view, row.lower, row.upper, row.reason)
+    total = _amount(view, row.lower, row.upper, row.why)
     lines += ["", *wrap(f"together: {metric} {total}{call}", width)]
     return "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ from archline.energy.fitting import MAX_CONDITION, Fit, definition
 from archline.energy.units import format_si
 from archline.language.diagnostics import counted
 from archline.report.json import VERSION
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, block_lines, page
 from archline.report.machine_files import toml
 
 BYTES = {"half": 2, "single": 4, "double": 8}
@@ -40,17 +40,14 @@ def render(fit: Fit, width: int) -> str:
         rows.append([name, _si(name, each.value), f"+- {_si(name, margin, 2)}{share}", definition(name).meaning])
     repeated = f" ({counted(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
     title = f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}"
-    lines = [title, "", *indented(table(rows, width - 2)), ""]
     spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
-    lines += wrap(
+    seen = ", ".join(f"{name} {_si(name, value)}" for name, value in fit.rates.items())
+    stands = (
         f"condition number {fit.condition:.3g} ({MAX_CONDITION:g} at most); errors of the energies {spread:.2g} % "
         f"(root mean square), {largest:.2g} % at most",
-        width,
+        *([f"largest rates seen: {seen}"] if seen else ()),
     )
-    if fit.rates:
-        seen = ", ".join(f"{name} {_si(name, value)}" for name, value in fit.rates.items())
-        lines += wrap(f"largest rates seen: {seen}", width, "  ")
-    return "\n".join(lines) + "\n"
+    return page(width, [(title,)], [Columns(rows)]) + "\n" + "".join(f"{line}\n" for line in block_lines(stands, width))
 
 
 def _si(name: str, value: float, digits: int = 4) -> str:

@@ -10,9 +10,9 @@ from archline.analysis.cost import FEW_LINES, InFull, Kept, Orderless, Reached
 from archline.claims.any_order_growth import per_line
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
+from archline.report.cost_view import CostView, Row
 from archline.report.layout import wrap
 from archline.report.numbers import ratio, readable
-from archline.report.view import CostView, Row
 
 NEARLY = 1.05
 """Leading terms that are nearer than this are called the same."""
@@ -146,7 +146,7 @@ def _in_full(view: CostView, found: InFull) -> str:
 
 def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:
     """By the number of accesses."""
-    why = "" if row.reason is None else f", as they cannot be followed: {row.reason} ({row.place})"
+    why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
     yield from wrap(f"every access counts as a miss{why}", width)
     for each in row.regimes:

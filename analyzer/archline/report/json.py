@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from archline.algebra.polynomial import ZERO
+from archline.report.cost_view import CostView, Row
 from archline.report.numbers import exact
-from archline.report.view import CacheView, Contract, CostView, Number, Row, RunView, Values
+from archline.report.view import CacheView, Contract, Number, RunView, Values
 
 if TYPE_CHECKING:
     from archline.analysis.cost import InFull, Reached
@@ -60,11 +62,14 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
         "upper": None if row.upper is None else view.text(row.upper),
         "growth": row.growth,
         "regimes": [
-            {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)}
-            for each in (*row.regimes, *row.alternatives)
+            {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)} for each in row.regimes
+        ]
+        + [
+            {"when": each.when, "lower": view.text(row.lower or ZERO), "upper": view.text(each.upper)}
+            for each in row.alternatives
         ],
         "lowers": [{"by": looked, "lower": view.text(lower)} for looked, lower in row.lowers],
-        "reason": row.reason,
+        "reason": row.why,
         "place": row.place,
         "declared": list(row.declared),
     }

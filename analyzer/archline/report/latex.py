@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.report.communication import replicated
+from archline.report.cost_view import CostView, Row, relations
 from archline.report.layout import split_outside
 from archline.report.numbers import exact
-from archline.report.view import CostView, RegimeRow, Row
 
 _ESCAPES = {
     **{character: f"\\{character}" for character in "#$%&_{}"},
@@ -23,7 +22,7 @@ _ESCAPES = {
 }
 _BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
 _FUNCTIONS = {"min": r"\min", "max": r"\max", "gcd": r"\gcd", "log2": r"\log_2"}
-RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "!=": r"\ne", "<": "<", ">": ">"}
+RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "=": "=", "!=": r"\ne", "<": "<", ">": ">"}
 """Relations as LaTeX."""
 _WHOLE, _SUM, _PRODUCT, _POWER = range(4)
 
@@ -129,20 +128,18 @@ def _any_algorithm(view: CostView) -> list[str]:
 
 
 def _row(row: Row, view: CostView) -> list[str]:
-    name = rf"\mathrm{{{row.metric}}}(\text{{{escaped(view.algorithm)}}})"
+    name = rf"\mathrm{{{row.metric}}}(\text{{{escaped(view.algorithm)}}}) "
     if row.lower is None or row.upper is None:
-        return [rf"  {name} &\quad \text{{unknown: {escaped(row.reason or '')}}}"]
+        return [rf"  {name}&\quad \text{{unknown: {escaped(row.why or '')}}}"]
     if row.exact:
         value = f" = {exact(row.values.lower)}" if row.values is not None else ""
-        return [f"  {name} &= {expression(view.text(row.lower))}{value}"]
-    lower, upper = (expression(view.text(each)) for each in (row.lower, row.upper))
-    if row.regimes:
-        found = [line for place, each in enumerate(row.regimes) for line in _regime("" if place else name, each, view)]
-    elif row.alternatives:
-        where = (rf"  &\le {expression(view.text(each.upper))} {condition(each.when)}" for each in row.alternatives)
-        found = [rf"  {name} &\ge {lower}", *where]
-    else:
-        found = [rf"  {name} &\ge {lower}", rf"  &\le {upper}"]
+        return [f"  {name}&= {expression(view.text(row.lower))}{value}"]
+    found: list[str] = []
+    for when, lower, upper in row.cases:
+        where = condition(when) if when else ""
+        for relation, bound in relations(lower, upper):
+            found.append(rf"  {name}&{RELATIONS[relation]} {expression(view.text(bound))} {where}".rstrip())
+            name = ""
     return [*found, *(rf"  &{value} \quad \text{{at these sizes}}" for value in _values(row))]
 
 
@@ -152,17 +149,6 @@ def _values(row: Row) -> list[str]:
         return []
     lower, upper = exact(row.values.lower), exact(row.values.upper)
     return [f"= {lower}"] if lower == upper else [rf"\ge {lower}", rf"\le {upper}"]
-
-
-def _regime(name: str, regime: RegimeRow, view: CostView) -> Iterator[str]:
-    """The bounds in one regime, behind the name of what is bounded where there is one."""
-    lower, upper = (expression(view.text(each)) for each in (regime.lower, regime.upper))
-    where = condition(regime.when)
-    if regime.lower == regime.upper:
-        yield f"  {name}{' ' * bool(name)}&= {lower} {where}"
-    else:
-        yield rf"  {name}{' ' * bool(name)}&\ge {lower} {where}"
-        yield rf"  &\le {upper} {where}"
 
 
 def condition(text: str) -> str:

@@ -84,7 +84,7 @@ def _broken(piece: str, width: int) -> Iterator[str]:
 
 
 def table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = frozenset()) -> list[str]:
-    """Rows in aligned columns; the widest columns are wrapped to fit. `right` numbers those aligned right.
+    """Columns in aligned columns; the widest columns are wrapped to fit. `right` numbers those aligned right.
 
     Where even narrow columns do not fit, the table is wider.
     """
@@ -122,33 +122,43 @@ def indented(lines: Sequence[str], by: int = 2) -> list[str]:
 
 
 @record
-class Rows:
-    """Rows of a page, in aligned columns; `right` numbers those aligned right."""
+class Columns:
+    """Rows of a page in aligned columns; `right` numbers those aligned right."""
 
     rows: Sequence[Sequence[str]]
     right: Iterable[int] = ()
 
 
-Part: TypeAlias = "str | Rows | Sequence[str]"
-"""A sentence, rows, or lines that fit."""
+@record
+class Inside:
+    """Parts of a page that are moved right."""
+
+    parts: Iterable[Part]
 
 
-def page(width: int, title: str, *blocks: Iterable[Part]) -> str:
-    """A title, and blocks below it, each behind an empty line and moved right; empty ones are left out."""
-    lines = wrap(title, width)
+Part: TypeAlias = "str | Columns | Inside | Sequence[str]"
+"""A sentence, rows, what is moved right, or lines that fit."""
+
+
+def page(width: int, head: str | Iterable[Part], *blocks: Iterable[Part]) -> str:
+    """A head, and blocks below it, each behind an empty line and moved right; empty ones are left out."""
+    lines = block_lines([head] if isinstance(head, str) else head, width)
     for shown in filter(None, (block_lines(each, width - 2) for each in blocks)):
         lines += ["", *indented(shown)]
     return "\n".join(lines) + "\n"
 
 
 def block_lines(parts: Iterable[Part], width: int) -> list[str]:
-    """The lines of a block: sentences and rows below each other."""
+    """The lines of a block: its parts below each other."""
     lines: list[str] = []
     for each in parts:
-        if isinstance(each, str):
-            lines += wrap(each, width)
-        elif isinstance(each, Rows):
-            lines += table(each.rows, width, right=frozenset(each.right)) if each.rows else []
-        else:
-            lines += each
+        match each:
+            case str():
+                lines += wrap(each, width)
+            case Columns(rows=rows):
+                lines += table(rows, width, right=frozenset(each.right)) if rows else []
+            case Inside(parts=inside):
+                lines += indented(block_lines(inside, width - 2))
+            case _:
+                lines += each
     return lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness, replicated
+from archline.report.cost_view import CostView
 from archline.report.layout import indented, wrap
-from archline.report.view import CostView
 
 
 def block(view: CommunicationView, width: int) -> list[str]:

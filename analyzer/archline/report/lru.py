@@ -8,8 +8,8 @@ from typing import Any
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.distribution import LruCounts
 from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise
+from archline.report.cost_view import CostView, LruView
 from archline.report.layout import table, wrap
-from archline.report.view import CostView, LruView
 
 
 def text(view: CostView, lru: LruView, width: int) -> list[str]:

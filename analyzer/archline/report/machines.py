@@ -9,7 +9,7 @@ from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
 from archline.energy.quantities import LEVELS, OF_LEVEL
 from archline.energy.units import format_si, parse_unit
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, Inside, page, table, wrap
 from archline.report.numbers import exact
 
 
@@ -36,21 +36,20 @@ def one(machine: Machine, models: Sequence[Model], width: int) -> str:
     rows = [["quantity", "value", "kind", "source", "meaning"]]
     rows += [_row(each, numbers) for each in machine.quantities.values() if each.name[:2] not in LEVELS]
     head = f"{machine.name}: {machine.title}" + (f" ({machine.year})" if machine.year is not None else "")
-    lines = [*wrap(head, width), "", *indented(table(rows, width - 2))]
     levels = _levels(machine, numbers)
-    lines += ["", *indented(table(levels, width - 2))] if len(levels) > 1 else []
-    lines += ["", "  models", *indented(table([_feeds(machine, each) for each in models], width - 4), 4)]
-    if machine.variants:
-        plain = machine.name.partition("@")[0]
-        lines += ["", "  variants: " + ", ".join(f"{plain}@{each}" for each in machine.variants)]
+    plain = machine.name.partition("@")[0]
     checks = [_check(machine.quantities[name], value) for name, value in machine.checked().items()]
-    if checks:
-        lines += ["", "  printed numbers that also follow from others", *indented(table(checks, width - 4), 4)]
-    cited = [line for source in sources for line in wrap(f"{numbers[source]} {source}", width - 4)]
-    lines += ["", "  sources", *indented(cited, 4)]
-    if machine.notes:
-        lines += ["", "  notes", *indented([line for note in machine.notes for line in wrap(note, width - 4)], 4)]
-    return "\n".join(lines) + "\n"
+    return page(
+        width,
+        head,
+        [Columns(rows)],
+        [Columns(levels)] if len(levels) > 1 else [],
+        ["models", Inside([Columns([_feeds(machine, each) for each in models])])],
+        [["variants: " + ", ".join(f"{plain}@{each}" for each in machine.variants)]] if machine.variants else [],
+        ["printed numbers that also follow from others", Inside([Columns(checks)])] if checks else [],
+        ["sources", Inside(f"{numbers[source]} {source}" for source in sources)],
+        ["notes", Inside(machine.notes)] if machine.notes else [],
+    )
 
 
 def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from archline.algebra.polynomial import Poly
 from archline.report import lower_bounds
+from archline.report.cost_view import CostView, Row
 from archline.report.numbers import point_text, readable
-from archline.report.view import CostView, Row
 
 
 def costs(view: CostView) -> str:
@@ -26,25 +27,23 @@ def costs(view: CostView) -> str:
 
 def _rows(view: CostView, row: Row) -> Iterator[list[str]]:
     """A metric, and beneath it what bounds it where conditions hold."""
-    several = row.regimes or row.alternatives
-    bounds = _bounds(view, row)
-    if several and row.upper is not None:
-        bounds = ["", ""] if row.regimes else [bounds[0], ""]
+    cases = list(row.cases)
+    bounds = [_cell(row.why or "unknown"), ""]
+    if cases:
+        when, *ends = cases[0]
+        bounds = ["", ""] if when else [_form(view, each) for each in ends]
     yield [row.metric, row.status, *bounds, *_value(view, row)]
-    for each in several if row.upper is not None else ():
-        lower = f"`{view.text(each.lower)}`" if row.regimes else ""
-        where = each.when if each.when == "otherwise" else f"where `{_cell(each.when)}`"
-        yield ["", where, lower, f"`{view.text(each.upper)}`", *([""] if view.at is not None else [])]
+    for when, *ends in (case for case in cases if case[0]):
+        where = when if when == "otherwise" else f"where `{_cell(when)}`"
+        yield ["", where, *(_form(view, each) for each in ends), *([""] if view.at is not None else [])]
+
+
+def _form(view: CostView, bound: Poly | None) -> str:
+    return "" if bound is None else f"`{view.text(bound)}`"
 
 
 def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _bounds(view: CostView, row: Row) -> list[str]:
-    if row.lower is None or row.upper is None:
-        return [_cell(row.reason or "unknown"), ""]
-    return [f"`{view.text(row.lower)}`", f"`{view.text(row.upper)}`"]
 
 
 def _value(view: CostView, row: Row) -> list[str]:

@@ -10,10 +10,10 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.path_steps import PathStep
 from archline.ir.amounts import Amount, Known
 from archline.records import record
+from archline.report.cost_view import CostView, Row
 from archline.report.costs.forms import short_form
 from archline.report.layout import table, wrap
 from archline.report.numbers import point_text, readable
-from archline.report.view import CostView, Row
 
 SHORT = 34
 """Characters of a form that are shown in full."""
@@ -45,7 +45,7 @@ def rest_of(steps: Sequence[PathStep], row: Row) -> Poly:
 def _table(found: PathTable, row: Row, width: int, full: bool) -> Iterator[str]:
     view = found.view
     if row.upper is None:
-        yield from wrap(f"the {row.metric} of {view.algorithm} is unknown: {row.reason} ({row.place})", width)
+        yield from wrap(f"the {row.metric} of {view.algorithm} is unknown: {row.why} ({row.place})", width)
         return
     sizes = {name: value for name, value in (view.at or {}).items() if name not in ("Z", "L")}
     at = f" at {point_text(sizes)}" if sizes else ""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
 from archline.recurrences.model import Case, Claim, Line, Range, Recurrence
+from archline.report.cost_view import CostView, Row
 from archline.report.layout import indented, table, wrap
-from archline.report.view import CostView, Row
 
 OTHERWISE = "otherwise"
 MAX_WRITTEN = 60
@@ -81,7 +81,7 @@ class _Writer:
     def _solution(self) -> list[list[str]]:
         row = self._row
         if row.lower is None or row.upper is None:
-            return [["", "", row.reason or "unknown"]]
+            return [["", "", row.why or "unknown"]]
         if not row.regimes:
             return self._between("", row.lower, row.upper)
         return [line for each in row.regimes for line in self._between(f"{each.when}:", each.lower, each.upper)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from archline.energy.fixed_memory import FixedMemory
@@ -11,7 +11,7 @@ from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.json import ends, floor_document
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, Inside, Part, page
 from archline.report.numbers import exact
 
 QUANTITIES = {"time*P": "in time", "energy": "in energy"}
@@ -25,40 +25,35 @@ def text(scaling: Scaling, width: int) -> str:
     assert some is not None
     at = {name: value for name, value in (some.at or {}).items() if name not in (*varied, "P")}
     on = f"{scaling.algorithm} on {shown.machine_text(some.machine)}, model {scaling.model.name}"
-    lines = wrap("; ".join(filter(None, (on, shown.sizes_text(at)))), width)
-    rows = [_row(scaling, each) for each in scaling.steps]
     own = [name for name in varied if name != "P"]
     # What has no result has its reason below.
     head = [*own, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
-    lines += ["", *indented(table([head, *rows], width - 2)), ""]
     base = scaling.base("energy")
     least = "" if base is None else f" of what it is on {_count(base.processors)} processors"
-    lines += indented(
-        wrap(f"perfect strong scaling, time*P or energy within a factor {_factor(scaling)}{least}", width - 2)
+    perfect = f"perfect strong scaling, time*P or energy within a factor {_factor(scaling)}{least}"
+    moved = [] if scaling.moved is None else [f"P*words is {_ratio(scaling.moved)} times as much"]
+    return page(
+        width,
+        "; ".join(filter(None, (on, shown.sizes_text(at)))),
+        [Columns([head, *(_row(scaling, each) for each in scaling.steps)])],
+        [perfect, Inside([Columns([row for each in scaling.ranges for row in _range(each)]), *moved])],
+        _floors(known),
+        [
+            "growth of P times each term of the time",
+            Inside([Columns([[name, *each] for name, each in scaling.growth.items()])]),
+        ],
+        [] if scaling.fixed_memory is None else _fixed_memory(scaling.fixed_memory),
+        [f"assuming {', '.join(scaling.assumptions)}"] if scaling.assumptions else [],
     )
-    lines += indented(table([row for each in scaling.ranges for row in _range(each)], width - 4), 4)
-    if scaling.moved is not None:
-        lines += indented(wrap(f"P*words is {_ratio(scaling.moved)} times as much", width - 4), 4)
-    lines += (
-        ["", *indented([line for each in _floors(known) for line in wrap(each, width - 2)])] if _floors(known) else []
-    )
-    lines += ["", *indented(wrap("growth of P times each term of the time", width - 2))]
-    terms = [[name, *growth] for name, growth in scaling.growth.items()]
-    lines += indented(table(terms, width - 4), 4)
-    if scaling.fixed_memory is not None:
-        lines += ["", *indented(_fixed_memory(scaling.fixed_memory, width - 2))]
-    if scaling.assumptions:
-        lines += ["", *indented(wrap(f"assuming {', '.join(scaling.assumptions)}", width - 2))]
-    return "\n".join(lines) + "\n"
 
 
-def _fixed_memory(found: FixedMemory, width: int) -> list[str]:
+def _fixed_memory(found: FixedMemory) -> Iterator[Part]:
     """How the energy grows in P where M, the memory of a processor, stays."""
     title = "growth of the energy in P, M words of memory a processor fixed"
     if not found.sizes:
-        return wrap(f"{title}: {found.reason}", width)
-    sizes = [f"{name} = {value}" for name, value in found.sizes.items()]
-    lines = wrap(f"{title}: {', '.join(sizes)}", width)
+        yield f"{title}: {found.reason}"
+        return
+    yield f"{title}: {', '.join(f'{name} = {value}' for name, value in found.sizes.items())}"
     ends = " <= ".join(filter(None, (_either(found.least, "max"), "M", _either(found.most, "min"))))
     verdict = found.reason if found.growth is None else f"Theta({found.growth}), free of P: Theta(1) in P, proved"
     rows = [["within", f"{ends} up to constants, for {', '.join(found.facts)}"], ["energy", verdict]]
@@ -66,7 +61,7 @@ def _fixed_memory(found: FixedMemory, width: int) -> list[str]:
     if found.beyond is not None:
         grows = f"{found.beyond.term} is Omega({found.beyond.lower}) and grows with P"
         rows.append(["beyond", f"M has to fall as {found.beyond.memory} does: {grows}"])
-    return lines + indented(table(rows, width - 2))
+    yield Inside([Columns(rows)])
 
 
 def _either(ends: Sequence[str], function: str) -> str:

@@ -9,42 +9,38 @@ from archline.energy.units import format_si
 from archline.report import io, lower_bounds, lru, paths
 from archline.report.communication import replicated
 from archline.report.contracts import contracts
-from archline.report.layout import indented, table, wrap
+from archline.report.cost_view import CostView, Row, relations
+from archline.report.layout import Columns, Inside, Part, page, wrap
 from archline.report.numbers import point_text, readable
-from archline.report.view import CacheView, CostView, MatrixView, Number, Row, RunView, Values
+from archline.report.view import CacheView, MatrixView, Number, RunView, Values
 
 
 def costs(view: CostView, width: int) -> str:
     """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
-    blocks = [_heading(view, width), _cost_table(view, width)]
+    communication, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
+    assumed = ", the default cache" if view.cache_assumed else ""
+    bounds = [] if communication is None or not communication.bounds else [lower_bounds.block(communication, width - 2)]
+    values: list[Part] = []
     if view.at is not None:
-        near = [line for row in view.rows for told in io.factors(row) for line in wrap(told, width - 2)]
-        assumed = ", the default cache" if view.cache_assumed else ""
-        blocks.append([f"at {point_text(view.at)}{assumed}", *_value_table(view, width), *near])
-    if view.communication is not None and view.communication.bounds:
-        blocks.append(lower_bounds.block(view.communication, width - 2))
-    if view.replicated is not None:
-        blocks.append(wrap(replicated(view.replicated, view.communication is not None), width - 2))
-    if view.schedules:
-        blocks.append(["io on several processors, up to constants", *io.schedules(view.schedules, width - 4)])
-    if view.lru is not None:
-        blocks.append(lru.text(view, view.lru, width - 2))
-    if view.assumptions:
-        blocks.append(["assuming", *indented([line for each in view.assumptions for line in wrap(each, width - 4)])])
-    trusted = sorted({name for row in view.rows for name in row.declared})
-    if trusted:
-        blocks.append(wrap("uses declared costs: " + ", ".join(trusted), width - 2))
-    if view.contracts:
-        blocks.append(["ensures", *indented(contracts(view.contracts, width - 4))])
-    head, *rest = blocks
-    return "\n".join([*head, *(line for block in rest for line in ["", *indented(block)])]) + "\n"
+        near = (told for row in view.rows for told in io.factors(row))
+        values = [f"at {point_text(view.at)}{assumed}", _value_table(view), *near]
+    schedules = list(io.schedules(view.schedules, width - 4))
+    return page(
+        width,
+        f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm,
+        [_cost_table(view)],
+        values,
+        bounds,
+        [] if view.replicated is None else [replicated(view.replicated, communication is not None)],
+        ["io on several processors, up to constants", schedules] if schedules else [],
+        [] if view.lru is None else [lru.text(view, view.lru, width - 2)],
+        ["assuming", Inside(view.assumptions)] if view.assumptions else [],
+        ["uses declared costs: " + ", ".join(trusted)] if trusted else [],
+        ["ensures", Inside([Columns(contracts(view.contracts))])] if view.contracts else [],
+    )
 
 
-def _heading(view: CostView, width: int) -> list[str]:
-    return wrap(f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm, width)
-
-
-def _cost_table(view: CostView, width: int) -> list[str]:
+def _cost_table(view: CostView) -> Columns:
     rows = [["metric", "status", "", "cost"]]
     for row in view.rows:
         rows.extend(_bounds(view, row, row.metric))
@@ -56,47 +52,33 @@ def _cost_table(view: CostView, width: int) -> list[str]:
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
                 rows.extend(_bounds(view, kind, f"  {kind.metric}"))
-    return table(rows, width - 2)
+    return Columns(rows)
 
 
 def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
-        yield [name, row.status, "?", f"{row.reason}{place}"]
-    elif row.alternatives:
-        yield [name, row.status, ">=", view.text(row.lower)]
-        for looked, lower in row.lowers:
+        yield [name, row.status, "?", f"{row.why}{place}"]
+    status: str = row.status
+    for when, lower, upper in row.cases:
+        if when:
+            yield [name, status, "", f"{when}:" if when == "otherwise" else f"where {when}:"]
+            name = status = ""
+        for relation, value in relations(lower, upper):
+            yield [name, status, relation, view.text(value)]
+            name = status = ""
+        for looked, least in row.lowers if upper is None else ():
             yield ["", "", "", f"by {looked}:"]
-            yield ["", "", ">=", view.text(lower)]
-        for other in row.alternatives:
-            yield ["", "", "", f"where {other.when}:"]
-            yield ["", "", "<=", view.text(other.upper)]
-    elif row.regimes:
-        for each in row.regimes:
-            exact = each.lower == each.upper
-            yield [name, row.status, "", f"{each.when}:" if each.when == "otherwise" else f"where {each.when}:"]
-            yield ["", "", "=" if exact else ">=", view.text(each.lower)]
-            if not exact:
-                yield ["", "", "<=", view.text(each.upper)]
-            name = ""
-    elif row.exact:
-        yield [name, row.status, "=", view.text(row.lower)]
-    else:
-        yield [name, row.status, ">=", view.text(row.lower)]
-        yield ["", "", "<=", view.text(row.upper)]
+            yield ["", "", ">=", view.text(least)]
 
 
-def _value_table(view: CostView, width: int) -> list[str]:
+def _value_table(view: CostView) -> Columns:
     single = all(row.values is None or row.values.lower == row.values.upper for row in view.rows)
     rows = [["metric", "value"] if single else ["metric", "lower", "upper"]]
     for row in view.rows:
-        shown = _value_cells(row.values, row.reason)
+        shown = _value_cells(row.values, row.why)
         rows.append([row.metric, *(shown[:1] if single else shown)])
-    return table(rows, width - 2, right=frozenset((1, 2)) if _plain(view) else frozenset())
-
-
-def _plain(view: CostView) -> bool:
-    return all(row.values is not None for row in view.rows)
+    return Columns(rows, (1, 2) if all(row.values is not None for row in view.rows) else ())
 
 
 def _value_cells(values: Values | None, reason: str | None) -> list[str]:
@@ -107,16 +89,10 @@ def _value_cells(values: Values | None, reason: str | None) -> list[str]:
 
 def run(view: RunView, width: int) -> str:
     """Counts of an execution between the derived bounds."""
-    blocks = [table(counted(view), width - 2, right=frozenset((1, 2, 3, 5, 6)))]
-    if view.processor_io:
-        blocks.append(wrap("io by processor: " + ", ".join(map(str, view.processor_io)), width - 2))
-    if view.path is not None:
-        blocks.append(paths.text(view.path, width - 2))
-    blocks.append([line for note in notes(view) for line in wrap(note, width - 2)])
-    lines = [*wrap(run_heading(view), width), *(line for block in blocks for line in ["", *indented(block)])]
-    if view.counts.outside:
-        lines += ["", *wrap(alarm(view.counts.outside), width)]
-    return "\n".join(lines) + "\n"
+    path = [] if view.path is None else [paths.text(view.path, width - 2)]
+    shares = ["io by processor: " + ", ".join(map(str, view.processor_io))] if view.processor_io else []
+    whole = page(width, run_heading(view), [Columns(counted(view), (1, 2, 3, 5, 6))], shares, path, notes(view))
+    return whole + ("\n".join(["", *wrap(alarm(view.counts.outside), width), ""]) if view.counts.outside else "")
 
 
 def run_heading(view: RunView) -> str:
@@ -125,7 +101,7 @@ def run_heading(view: RunView) -> str:
 
 
 def counted(view: RunView) -> list[list[str]]:
-    """Rows of counts between derived bounds, below a head."""
+    """Columns of counts between derived bounds, below a head."""
     counts = view.counts
     more = ["one processor", "all"] if counts.own else []
     rows = [["metric", "derived lower", "executed", "derived upper", "", *more]]

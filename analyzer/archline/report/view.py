@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,6 @@ from archline.report.numbers import point_text
 from archline.resources import resource
 
 if TYPE_CHECKING:
-    from archline.algebra.polynomial import Poly
-    from archline.analysis.cache.lru.distribution import LruCounts
-    from archline.analysis.cache.lru.sleator_tarjan import FromLru
-    from archline.analysis.cache.parallel import Schedule
-    from archline.analysis.cost import InFull, Kept, Orderless, Reached, Tell
-    from archline.analysis.metrics.tally import Step
-    from archline.claims.optimality import Attained
-    from archline.claims.published import Published
     from archline.claims.verdict import Verdict
     from archline.expr.tree import Span
     from archline.language.suppressions import Suppression
@@ -30,7 +21,6 @@ if TYPE_CHECKING:
     from archline.report.paths import ExecutedPath
 
 Number = int | Fraction
-NO_THETA = "no Theta: none holds at all sizes, or none is proved"
 Point = Mapping[str, Number]
 
 
@@ -44,100 +34,6 @@ class Values:
     def hold(self, count: Number) -> bool:
         """Whether a count lies within."""
         return self.lower <= count <= self.upper
-
-
-@record(eq=False)
-class RegimeRow:
-    """Bounds where a condition holds, as text (`otherwise` for what the ones before leave)."""
-
-    when: str
-    lower: Poly
-    upper: Poly
-
-
-@record(eq=False)
-class AlternativeRow(RegimeRow):
-    """An upper bound where all of `needs` are at least 0, and the references whose lines are kept for it."""
-
-    kept: tuple[Kept, ...]
-    needs: tuple[Poly, ...] = ()
-
-
-@record(eq=False)
-class Row:
-    """One metric. `lower` and `upper` are None where it is unknown, for the reason `unknown` at `place`.
-
-    `alternatives` hold wherever their conditions do, those of others or not; `lowers` are more lower bounds, with what
-    they look at. `tell` gives the recurrence of a recursion. `orderless` is the bound for any order, `reached` tells
-    what calls by indices reach, `touched` what calls touch in full. `evaluated`, `order` and `near` find the properties
-    below, which a page that does not show them need not wait for.
-    """
-
-    metric: str
-    status: str
-    lower: Poly | None
-    upper: Poly | None
-    unknown: str | None
-    place: str | None
-    declared: tuple[str, ...]
-    regimes: tuple[RegimeRow, ...] = ()
-    alternatives: tuple[AlternativeRow, ...] = ()
-    lowers: tuple[tuple[str, Poly], ...] = ()
-    tell: Tell | None = None
-    orderless: Orderless | None = None
-    reached: Callable[[], tuple[Reached, ...]] | None = None
-    touched: tuple[InFull, ...] = ()
-    evaluated: Callable[[], tuple[Values | None, Number | None, str]] = lambda: (None, None, "")
-    order: Callable[[], str | None] = lambda: None
-    near: Callable[[], tuple[Attained | None, Published | None]] = lambda: (None, None)
-
-    @cached_property
-    def _evaluated(self) -> tuple[Values | None, Number | None, str]:
-        return self.evaluated()
-
-    @property
-    def values(self) -> Values | None:
-        """The cost at the view's point; None without a point, or where it has no rational value there."""
-        return self._evaluated[0]
-
-    @property
-    def any_order(self) -> Number | None:
-        """The lower bound for any order at the view's point."""
-        return self._evaluated[1]
-
-    @property
-    def reason(self) -> str | None:
-        """Why it is unknown, or has no value at the point."""
-        return self._evaluated[2] or self.unknown
-
-    @cached_property
-    def growth(self) -> str | None:
-        """Its order; None where that is not known."""
-        return self.order()
-
-    @property
-    def open(self) -> str | None:
-        """Why an exact cost has no Theta; None where it has one in each of its cases, or is 0."""
-        return NO_THETA if self.exact and self.lower and "Theta" not in (self.growth or "") else None
-
-    @cached_property
-    def _near(self) -> tuple[Attained | None, Published | None]:
-        return self.near()
-
-    @property
-    def attained(self) -> Attained | None:
-        """How near io is to the least of any order."""
-        return self._near[0]
-
-    @property
-    def published(self) -> Published | None:
-        """Bounds on io of the literature."""
-        return self._near[1]
-
-    @property
-    def exact(self) -> bool:
-        """Whether both bounds are known and the same."""
-        return self.lower is not None and self.lower == self.upper
 
 
 @record
@@ -205,65 +101,6 @@ class Contract:
     suggestion: str = ""
     fails_where: str = ""
     assumptions: tuple[str, ...] = ()
-
-
-@record
-class LruView:
-    """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` why there are none.
-
-    Without a point, `counts` has sizes as symbols. At one, `misses` has those of several numbers of lines; `bound` is
-    what they tell of the io of the cache that was given.
-    """
-
-    line: int
-    counts: LruCounts | None = None
-    reason: str = ""
-    place: str | None = None
-    accesses: int = 0
-    misses: tuple[tuple[int, int], ...] | None = None
-    bound: FromLru | None = None
-
-
-@record(eq=False)
-class CostView:
-    """The derived costs of an algorithm; `at` is the point of the rows' values.
-
-    `symbols` are those of declared costs, such as the f of an extern that costs f flops.
-    """
-
-    algorithm: str
-    place: str
-    doc: str | None
-    parameters: tuple[str, ...]
-    symbols: tuple[str, ...]
-    assumptions: tuple[str, ...]
-    rows: tuple[Row, ...]
-    kinds: tuple[Row, ...]
-    contracts: tuple[Contract, ...]
-    at: Point | None
-    text: Callable[[Poly], str]
-    """An expression of the view in the language's syntax, sizes in the algorithm's order."""
-    derivation: tuple[Step, ...] = ()
-    lru: LruView | None = None
-    cache_assumed: bool = False
-    """Whether the Z and L of the point are the default ones."""
-    schedules: tuple[Schedule, ...] = ()
-    """What io is on several processors under schedules out of serial order."""
-    communication: CommunicationView | None = None
-    """Lower bounds on words and messages, where the problem of an algorithm on a grid is known."""
-    replicated: Point | None = None
-    """The sizes of a run in which several processors read one element of the input."""
-    on_grid: bool = False
-    """Whether costs are those of paths through the processors of a grid, where there is no io."""
-    serial: bool = False
-    """Whether nothing runs in parallel, so that the span is the work."""
-    case: Callable[[], CostView | None] = lambda: None
-    """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
-    case_when: tuple[str, ...] = ()
-
-    def large(self, found: InFull) -> list[str]:
-        """How large extents are where calls touch a part in full."""
-        return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
 
 
 @record

@@ -11,31 +11,25 @@ from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.report.costs.forms import short_growth
 from archline.report.energies import shown
 from archline.report.growth import proof_text
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, Inside, Part, indented, page
 from archline.report.numbers import readable
 
 
 def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The comparison."""
-    lines = wrap(heading(found), width)
-    if found.points:
-        rows = [head(found), *(row(found, each) for each in found.points)]
-        lines += ["", *indented(table(rows, width - 2))]
-        lines += ["", *indented([line for note in notes(found) for line in wrap(note, width - 2)])]
     shown_in_full = growth or certificates or not found.points
-    if not shown_in_full:
-        for pair, relations in found.growth.items():
-            lines += ["", *indented(wrap(growth_line(found, pair, relations), width - 2))]
-    for pair, relations in found.growth.items() if shown_in_full else ():
-        lines += ["", *indented(wrap(_growth_title(found, pair), width - 2))]
+    blocks: list[Iterable[Part]] = []
+    if found.points:
+        blocks += [[Columns([head(found), *(row(found, each) for each in found.points)])], notes(found)]
+    for pair, relations in found.growth.items():
+        if not shown_in_full:
+            blocks.append([growth_line(found, pair, relations)])
+            continue
         rows = [["", "", *pair], *(growth_row(found, *each) for each in relations.items())]
-        lines += indented(table(rows, width - 4), 4)
-        if certificates:
-            lines += indented(list(_proofs(relations, width - 4)), 4)
-    below = [*case_note(found), *(["assuming " + ", ".join(found.assumptions)] if found.assumptions else [])]
-    if below:
-        lines += ["", *indented([line for each in below for line in wrap(each, width - 2)])]
-    return "\n".join(lines) + "\n"
+        proofs = [list(_proofs(relations, width - 4))] if certificates else []
+        blocks.append([_growth_title(found, pair), Inside([Columns(rows), *proofs])])
+    assumed = ["assuming " + ", ".join(found.assumptions)] if found.assumptions else []
+    return page(width, heading(found), *blocks, [*case_note(found), *assumed])
 
 
 def heading(found: Comparison) -> str:

@@ -15,10 +15,10 @@ from archline.report.communication import (
     on_processors,
     replicated,
 )
+from archline.report.cost_view import CostView
 from archline.report.costs.line import Line
 from archline.report.documents.model import Formula, Phrase
 from archline.report.numbers import readable
-from archline.report.view import CostView
 
 NOTHING = (Fraction(0), Fraction(0))
 

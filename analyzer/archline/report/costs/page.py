@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Alternative
 from archline.claims.optimality import Attained
 from archline.growth.leading_terms import grown
 from archline.growth.simplify import quotient
@@ -17,6 +18,7 @@ from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.records import record, replace
 from archline.report.contracts import tally
+from archline.report.cost_view import CostView, Row
 from archline.report.costs import lower_bounds
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_of, short_form
 from archline.report.costs.line import Line
@@ -24,7 +26,7 @@ from archline.report.costs.regimes import bound, is_constant, point_of, what_fit
 from archline.report.documents.model import Formula, Phrase, conditions, plain, with_growths
 from archline.report.io import COMPULSORY, factors
 from archline.report.numbers import point_text, readable, short
-from archline.report.view import AlternativeRow, Contract, CostView, Row, shown_place
+from archline.report.view import Contract, shown_place
 
 SHORT = 30
 """Characters of a least Z that are shown in full."""
@@ -119,7 +121,7 @@ def _metric(view: CostView, row: Row) -> Iterator[Line]:
     growth = with_growths(row.growth or "")
     if row.lower is None or row.upper is None:
         yield Line(label, ("unknown",), ("unknown",), growth)
-        yield Line("", (f"{row.reason}{f' ({row.place})' if row.place else ''}",))
+        yield Line("", (f"{row.why}{f' ({row.place})' if row.place else ''}",))
         return
     status = ("exact" if row.exact else "bounds",)
     if row.metric in OF_CACHE and row.alternatives:
@@ -172,7 +174,7 @@ def _bounded(relation: str, form: str) -> Phrase:
 
 def _values(row: Row) -> str:
     if row.values is None:
-        return row.reason or "unknown"
+        return row.why or "unknown"
     low, high = readable(row.values.lower), readable(row.values.upper)
     return low if low == high else f"{low} .. {high}"
 
@@ -211,13 +213,13 @@ def _regimes(view: CostView, row: Row) -> Iterator[Line]:
             yield Line(what_fits(each), (form,), _bounded("Z >=", _least(view, row, each)))
 
 
-def _chosen(found: Sequence[AlternativeRow]) -> Sequence[AlternativeRow]:
+def _chosen(found: Sequence[Alternative]) -> Sequence[Alternative]:
     """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
 
     Of those that need about the same the last, of those that fetch about the same the first.
     """
     point = point_of(found)
-    shown: list[AlternativeRow] = []
+    shown: list[Alternative] = []
     for each in found:
         if (
             shown
@@ -235,7 +237,7 @@ def _chosen(found: Sequence[AlternativeRow]) -> Sequence[AlternativeRow]:
     return shown
 
 
-def _least(view: CostView, row: Row, each: AlternativeRow) -> str:
+def _least(view: CostView, row: Row, each: Alternative) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
     text = each.when.removeprefix("Z >= ")
     if len(text) <= SHORT:

@@ -8,8 +8,7 @@ from operator import itemgetter
 
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Kept
-from archline.report.view import AlternativeRow
+from archline.analysis.cost import Alternative, Kept
 
 CACHE = frozenset(("Z", "L"))
 LINE = 8
@@ -24,7 +23,7 @@ NEARLY, FEW = 0.04, 4
 COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
 
 
-def what_fits(regime: AlternativeRow) -> str:
+def what_fits(regime: Alternative) -> str:
     """The parts of arrays whose lines stay in the cache for reuse, the largest first; or how many lines there are."""
     if any(need == Poly.symbol("Z") - Poly.symbol("L") * regime.upper for need in regime.needs):
         return "all fits"
@@ -40,12 +39,12 @@ def what_fits(regime: AlternativeRow) -> str:
     return f"{', '.join(before)} and {last} fit" if before else f"{last} fits"
 
 
-def is_constant(regime: AlternativeRow) -> bool:
+def is_constant(regime: Alternative) -> bool:
     """Whether so many lines are needed at all sizes."""
     return all(need.names <= CACHE for need in regime.needs)
 
 
-def point_of(regimes: Iterable[AlternativeRow]) -> dict[str, int]:
+def point_of(regimes: Iterable[Alternative]) -> dict[str, int]:
     """Sizes at which regimes are compared: arrays are large, blocks smaller, no two alike."""
     values = [value for each in regimes for value in (each.upper, *each.needs)]
     extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
@@ -58,12 +57,12 @@ def _size(place: int, first: int, apart: int) -> int:
     return first + apart * place
 
 
-def words(regime: AlternativeRow, point: Mapping[str, int]) -> float:
+def words(regime: Alternative, point: Mapping[str, int]) -> float:
     """The words that it needs at sizes."""
     return max(-_value(need, point) for need in regime.needs)
 
 
-def bound(regime: AlternativeRow, point: Mapping[str, int]) -> float:
+def bound(regime: Alternative, point: Mapping[str, int]) -> float:
     """What it fetches at most there."""
     return _value(regime.upper, point)
 
@@ -75,14 +74,14 @@ def _value(value: Poly, point: Mapping[str, int]) -> float:
         return inf
 
 
-def _counted(regime: AlternativeRow) -> str:
+def _counted(regime: Alternative) -> str:
     """Numbers of lines, for lines of all lengths."""
     found = {int(words(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
     least, most = min(found), max(found)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
-def _together(regime: AlternativeRow, point: Mapping[str, int]) -> Iterator[tuple[float, Kept]]:
+def _together(regime: Alternative, point: Mapping[str, int]) -> Iterator[tuple[float, Kept]]:
     """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
     held: dict[str, list[tuple[float, Kept]]] = {}
     for each in regime.kept:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archline.report import lru
+from archline.report.cost_view import CostView
 from archline.report.costs.line import Line
 from archline.report.costs.page import Page
 from archline.report.costs.page import page as page_of
 from archline.report.documents.model import Phrase, plain
 from archline.report.layout import GAP, indented, table, wrap
-from archline.report.view import CostView
 
 NARROW = 90
 """Below this width a growth and a least Z stand in lines of their own."""

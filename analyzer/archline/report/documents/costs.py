@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from archline.report.cost_view import CostView
 from archline.report.costs.page import page as page_of
 from archline.report.documents.model import Document, Formula, Phrase, Table
-from archline.report.view import CostView
 
 
 def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:

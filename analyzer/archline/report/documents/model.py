@@ -23,7 +23,7 @@ _RELATION = re.compile(r".+ (?:>=|<=|==|!=|<|>|is|divides) .+")
 
 @record
 class Table:
-    """Rows below a head; all have as many cells as the head."""
+    """Columns below a head; all have as many cells as the head."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Phrase, ...], ...]

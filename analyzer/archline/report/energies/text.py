@@ -16,7 +16,7 @@ from archline.expr.tree import substituted
 from archline.growth.simplify import ONE, reduced
 from archline.language import syntax as s
 from archline.report.energies import shown
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, Inside, page, wrap
 
 BAR = 30
 REGIMES = 4
@@ -59,14 +59,15 @@ def _numbers(result: EnergyResult, width: int) -> str:
         [f"elasticities{'' if _exact(estimate) else ' (upper bounds)'}", _elasticities(result)],
         *_stated(result.model),
     ]
-    lines = wrap(shown.heading(result), width)
-    lines += ["", *indented(table(rows, width - 2)), ""]
-    lines += [*indented(table(_levels(estimate), width - 2)), ""] if estimate.model.levels else []
-    lines += indented(_facts(facts, width - 2))
     rests = f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data
-    notes = [rests, _width(estimate), *shown.notes(result)]
-    lines += ["", *indented([line for each in notes if each for line in wrap(each, width - 2)])]
-    return "\n".join(lines) + "\n"
+    return page(
+        width,
+        shown.heading(result),
+        [Columns(rows)],
+        [Columns(_levels(estimate))] if estimate.model.levels else [],
+        [_facts(facts, width - 2)],
+        filter(None, (rests, _width(estimate), *shown.notes(result))),
+    )
 
 
 def _formula(result: EnergyResult, name: str) -> str:
@@ -216,13 +217,11 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
     rows = [[row[index] for index in known] for row in rows]
     caches = {each.machine.name: shown.cache_text(each.cache) for each in results if each.cache is not None}
     common = dict.fromkeys(caches.values())
-    lines = wrap("; ".join([*filter(None, shared), *(common if len(common) == 1 else ())]), width)
-    lines += ["", *indented(table(rows, width - 2)), ""]
     own = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
     notes = dict.fromkeys([*(each.data for each in results), *own, *_notes(results)])
     reasons = dict.fromkeys(f"-: {reason}" for each in results for reason in _reasons(each))
-    lines += indented([line for each in (*reasons, *notes) for line in wrap(each, width - 2)])
-    return "\n".join(lines) + "\n"
+    title = "; ".join([*filter(None, shared), *(common if len(common) == 1 else ())])
+    return page(width, title, [Columns(rows)], (*reasons, *notes))
 
 
 def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
@@ -268,21 +267,18 @@ def _symbols(result: EnergyResult, width: int) -> str:
     symbolic = result.symbolic
     assert symbolic is not None
     model = result.model
-    lines = wrap(shown.heading(result), width)
-    lines += ["", *indented([*wrap(shown.energy_formula(model), width - 2, "      ")])]
-    lines += indented(wrap(f"  = {symbolic.coefficients}", width - 2, "      "))
-    lines += indented(wrap(f"T = {_defined(model)}", width - 2, "      "))
     where = [f"{name} = {_without_constants(parsed(formula))}" for name, formula in result.converted.items()]
-    lines += indented(wrap(f"where {', '.join(where)}", width - 2)) if where else []
-    rows = [row for each in symbolic.metrics for row in _metric(each)]
-    lines += ["", *indented(table(rows, width - 2))]
-    notes = list(shown.of_forms(symbolic))
-    lines += ["", *indented([line for each in notes for line in wrap(each, width - 2)])] if notes else []
-    grown = [[f"{name}", growth] for name, growth in symbolic.growth.items()]
-    if grown:
-        lines += ["", "  growth of the energy and of its terms", *indented(table(grown, width - 4), 4)]
-    lines += ["", *indented(_facts(_stated(model), width - 2))]
-    return "\n".join(lines) + "\n"
+    formulas = (shown.energy_formula(model), f"  = {symbolic.coefficients}", f"T = {_defined(model)}")
+    grown = [[name, growth] for name, growth in symbolic.growth.items()]
+    return page(
+        width,
+        shown.heading(result),
+        [*(wrap(each, width - 2, "      ") for each in formulas), *([f"where {', '.join(where)}"] if where else [])],
+        [Columns([row for each in symbolic.metrics for row in _metric(each)])],
+        shown.of_forms(symbolic),
+        ["growth of the energy and of its terms", Inside([Columns(grown)])] if grown else [],
+        [_facts(_stated(model), width - 2)],
+    )
 
 
 def _metric(metric: SymbolicMetric) -> Iterable[list[str]]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from archline.energy.intervals import Interval
 from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, Number, Optimisation, Optimum, Span
 from archline.report.energies import shown
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, Inside, page
 from archline.report.numbers import readable
 
 EXACT = 1e-9
@@ -22,17 +22,11 @@ def render(answer: Optimisation, width: int) -> str:
     problem, found = answer.problem, answer.found
     given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
     title = f"{answer.target} on {answer.machine}, model {answer.model}: least {_named(problem.minimise)}"
-    lines = wrap("; ".join(filter(None, (title, given, shown.cache_text(answer.cache)))), width)
+    title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
     constraints = ", ".join(dict.fromkeys(each.text for each in problem.constraints))
-    if constraints:
-        lines += indented(wrap(f"subject to {constraints}", width - 2))
-    if found.value is None:
-        lines += ["", *indented(wrap(_none(found), width - 2))]
-        return "\n".join(lines) + "\n"
-    lines += ["", *indented(table(list(_rows(answer)), width - 2))]
-    notes = [line for each in _notes(answer) for line in wrap(each, width - 2)]
-    lines += ["", *indented(notes)] if notes else []
-    return "\n".join(lines) + "\n"
+    limits = [Inside([f"subject to {constraints}"])] if constraints else []
+    blocks = [[_none(found)]] if found.value is None else [[Columns(list(_rows(answer)))], list(_notes(answer))]
+    return page(width, [title, *limits], *blocks)
 
 
 def _none(found: Optimum) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from archline.records import record
 from archline.report.json import VERSION, render
-from archline.report.layout import Rows, page
+from archline.report.layout import Columns, page
 from archline.report.numbers import exact, readable
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class PictureView:
         return np.array([each[name] for each in self.points], dtype=float)
 
     @property
-    def more(self) -> tuple[Rows, ...]:
+    def more(self) -> tuple[Columns, ...]:
         """Tables below that of the points."""
         return ()
 
@@ -69,7 +69,7 @@ class PictureView:
     def text(self, width: int) -> str:
         """The points for people."""
         rows = [self.columns, *([_short(each) for each in row] for row in self.rows)]
-        points = Rows(rows, range(len(self.columns)))
+        points = Columns(rows, range(len(self.columns)))
         return page(width, self.title, [points], *([each] for each in self.more), self.notes)
 
     def csv(self) -> str:

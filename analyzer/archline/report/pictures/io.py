@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from archline.records import record
 from archline.report.json import VERSION
-from archline.report.layout import Rows
+from archline.report.layout import Columns
 from archline.report.numbers import exact, readable
 from archline.report.pictures import PictureView
 from archline.report.view import Number, Point
@@ -63,10 +63,10 @@ class IoCurves(PictureView):
     skipped: str | None
 
     @property
-    def more(self) -> tuple[Rows, ...]:
+    def more(self) -> tuple[Columns, ...]:
         """The regimes."""
         listed = [[readable(each.words), each.when, "<=", each.upper] for each in self.regimes]
-        return (Rows([["from Z", "", "", "io"], *listed]),) if listed else ()
+        return (Columns([["from Z", "", "", "io"], *listed]),) if listed else ()
 
     @property
     def caption(self) -> str:

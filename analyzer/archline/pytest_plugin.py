@@ -127,7 +127,7 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Decide it."""
-        from archline.report.contracts import reasons
+        from archline.report.findings import reasons
 
         program = self.getparent(AlgoFile)
         assert program is not None

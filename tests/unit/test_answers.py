@@ -12,9 +12,9 @@ import pytest
 import archline as al
 from archline.energy.machines import machine
 from archline.energy.models import model
-from archline.report.contracts import tally
 from archline.report.costs.page import page
 from archline.report.documents.model import plain
+from archline.report.findings import tally
 from archline.report.view import Contract, Place
 from cli_support import ROOT, cli
 from effort import long

@@ -11,7 +11,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.cli.main import main
-from archline.report.path_steps import PathTable, rest_of
+from archline.report.paths import PathTable, rest_of
 from effort import long
 
 METRICS = ("words", "messages", "node_words", "node_messages", "flops")

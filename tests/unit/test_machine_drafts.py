@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from archline.energy.drafts import Draft, read_draft
 from archline.energy.machine_files import read_machine
-from archline.report.machine_files import draft
+from archline.report.machines import draft
 from cli_support import cli
 from effort import drawn
 

@@ -268,16 +268,16 @@ class Algorithm:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
 
     def _repr_html_(self) -> str:
-        from archline.report.documents import html
         from archline.report.documents.algorithms import document
+        from archline.report.documents.writers import html
 
-        return html.render(document(self._node, self.signature))
+        return html(document(self._node, self.signature))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents import latex
         from archline.report.documents.algorithms import document
+        from archline.report.documents.writers import latex
 
-        return latex.render(document(self._node, self.signature))
+        return latex(document(self._node, self.signature))
 
 
 @lru_cache(maxsize=MAX_KNOWN)

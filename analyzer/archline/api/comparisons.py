@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from archline.api import rules
 from archline.api.algorithms import Algorithm
-from archline.api.as_many_processors import as_many, processors_by_name, with_facts, with_processors
 from archline.api.caches import DEFAULT_CACHE, Settings
 from archline.api.energies import applied, numeric
 from archline.api.in_sizes import InSizes
@@ -20,11 +19,15 @@ from archline.api.subjects import (
     AlgorithmSubject,
     FormulaSubject,
     Subject,
+    as_many,
     check_facts,
     model_for,
     of_numbers,
     own,
+    processors_by_name,
     subject,
+    with_facts,
+    with_processors,
 )
 from archline.api.sweeps import Sweep
 from archline.compare.growth import Relation, compared, with_ratios
@@ -101,16 +104,16 @@ class Compared:
         return text.render(self.result, 100)
 
     def _repr_html_(self) -> str:
-        from archline.report.documents import html
         from archline.report.documents.comparisons import document
+        from archline.report.documents.writers import html
 
-        return html.render(document(self.result))
+        return html(document(self.result))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents import latex
         from archline.report.documents.comparisons import document
+        from archline.report.documents.writers import latex
 
-        return latex.render(document(self.result))
+        return latex(document(self.result))
 
 
 def compare(

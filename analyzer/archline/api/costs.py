@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import sympy
     from numpy.typing import ArrayLike, NDArray
 
-    from archline.report.path_steps import PathTable
+    from archline.report.paths import PathTable
 
 Number = int | Fraction
 
@@ -332,7 +332,7 @@ class CostReport:
 
         `everywhere` gives forms for all sizes, else they may be for several processors along each axis.
         """
-        from archline.report.path_steps import PathTable
+        from archline.report.paths import PathTable
 
         if at is not None and "K" in at and self._longest is None:
             return self.with_longest.path_table(at, everywhere=everywhere)
@@ -593,7 +593,7 @@ class CostReport:
         from archline.report.derivation import text
 
         if self.on_grid:
-            from archline.report.path_steps import text as steps_text
+            from archline.report.paths import steps_text
 
             return steps_text(self.path_table(), (metric,), width)
 
@@ -615,13 +615,13 @@ class CostReport:
         return first_page(self.view(), 100)
 
     def _repr_html_(self) -> str:
-        from archline.report.documents import html
-        from archline.report.documents.costs import document
+        from archline.report.costs.page import document
+        from archline.report.documents.writers import html
 
-        return html.render(document(self.view()))
+        return html(document(self.view()))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents import latex
-        from archline.report.documents.costs import document
+        from archline.report.costs.page import document
+        from archline.report.documents.writers import latex
 
-        return latex.render(document(self.view()))
+        return latex(document(self.view()))

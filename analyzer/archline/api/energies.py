@@ -11,7 +11,6 @@ from archline.algebra.polynomial import ZERO
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, OF_CACHES, Settings, of_levels
-from archline.api.energy_floors import energy_floor
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import (
@@ -21,6 +20,7 @@ from archline.api.subjects import (
     FormulaSubject,
     Subject,
     check_facts,
+    energy_floor,
     model_for,
     of_numbers,
     own,
@@ -150,16 +150,16 @@ class Energy:
         return text.render([self.result], 100)
 
     def _repr_html_(self) -> str:
-        from archline.report.documents import html
         from archline.report.documents.energies import document
+        from archline.report.documents.writers import html
 
-        return html.render(document(self.result))
+        return html(document(self.result))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents import latex
         from archline.report.documents.energies import document
+        from archline.report.documents.writers import latex
 
-        return latex.render(document(self.result))
+        return latex(document(self.result))
 
 
 def _ends(amount: Interval) -> Ends_:

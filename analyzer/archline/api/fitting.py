@@ -12,7 +12,7 @@ from archline.energy.measurements import measurements, read_measurements
 from archline.energy.rules import UNKNOWN_MODEL
 from archline.language.diagnostics import did_you_mean, error
 from archline.records import record
-from archline.report import fits
+from archline.report import machines as report
 from archline.report.layout import terminal_width
 
 
@@ -22,14 +22,14 @@ class FitReport(Fit):
 
     def machine(self, title: str = "a machine fitted from measurements") -> str:
         """The text of a machine file."""
-        return fits.machine(self, title)
+        return report.fitted_machine(self, title)
 
     def write(self, path: str | Path) -> None:
         """Write the machine to a new file. Raises ArchlineError (AL413) where that cannot be, or there is one."""
         write_machine(path, self.machine(Path(path).stem))
 
     def __str__(self) -> str:
-        return fits.render(self, terminal_width())
+        return report.fit_text(self, terminal_width())
 
 
 def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline") -> FitReport:

@@ -29,7 +29,7 @@ from archline.api.subjects import (
     refuse_levels,
     subject,
 )
-from archline.api.varied import variables
+from archline.api.sweeps import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
 from archline.energy.intervals import Interval
@@ -97,7 +97,7 @@ class Optimised:
     def __str__(self) -> str:
         from archline.report.optima import text
 
-        return text.render(self.answer, 100)
+        return text(self.answer, 100)
 
 
 def optimise(

@@ -227,16 +227,16 @@ class Run:
         return run(self.view, 100)
 
     def _repr_html_(self) -> str:
-        from archline.report.documents import html
         from archline.report.documents.runs import document
+        from archline.report.documents.writers import html
 
-        return html.render(document(self.view))
+        return html(document(self.view))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents import latex
         from archline.report.documents.runs import document
+        from archline.report.documents.writers import latex
 
-        return latex.render(document(self.view))
+        return latex(document(self.view))
 
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:

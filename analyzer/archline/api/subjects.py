@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.polynomial import ZERO as NOTHING
 from archline.analysis.communication.extents import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.api import rules
@@ -19,22 +20,25 @@ from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
 from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
-from archline.energy.model import Model
+from archline.energy.model import Applied, Model
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
-from archline.energy.results import CacheUsed, Ends, Input, SymbolicMetric
+from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
+from archline.expr.text import format_expression
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import ZERO, is_number, reduced_sum
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, names
 from archline.language.parser import parse_facts
+from archline.language.substitution import processors_of
 from archline.records import field, record, replace
 
 if TYPE_CHECKING:
     from archline.api.running import Run
+
 
 INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
 """What is derived of an algorithm for models."""
@@ -389,3 +393,73 @@ def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:
 
 def _status(cost: Cost, exact: bool) -> str:
     return "exact" if exact and cost.exact else "bounded"
+
+
+def processors_by_name(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
+    """How many processors each of the grids has, in sizes."""
+    for name, each in zip(names, subjects, strict=True):
+        if isinstance(each, AlgorithmSubject) and each.on_grid:
+            yield name, each.report.write(each.cost("P").upper or NOTHING)
+
+
+def as_many(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
+    """That two targets have as many processors, where P is a size of one and a product of sizes of the other."""
+    for first, second in ((one, other), (other, one)):
+        if takes_processors(first) and isinstance(second, AlgorithmSubject):
+            product = processors_of(second.algorithm.node)
+            if product is not None:
+                return parse_facts(f"P == {format_expression(product)}")
+    return ()
+
+
+def takes_processors(chosen: Subject) -> bool:
+    """Whether P is one of its sizes."""
+    return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
+
+
+def with_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
+    """Growths under more facts."""
+    return {name: replace(each, facts=(*each.facts, *facts)) for name, each in growths.items()}
+
+
+def with_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
+    """The sizes, and P for the targets that take it, where the grids of the others all have as many processors."""
+    if "P" in at or not any(map(takes_processors, subjects)):
+        return at
+    products = [each for each in subjects if isinstance(each, AlgorithmSubject) and each.on_grid]
+    products = [each for each in products if not each.takes_processors]
+    try:
+        found = {each.processors(own(at, each), option) for each in products}
+    except ArchlineError:
+        # What is wrong with the sizes is reported where they are used.
+        return at
+    return {**at, "P": (int(found.pop()), None)} if len(found) == 1 else at
+
+
+KEPT = ("memory", "node_memory", "P", "nodes")
+"""Amounts that are those of the algorithm."""
+
+
+def energy_floor(report: CostReport, on: Applied, amounts: Mapping[str, Interval], at: Mapping[str, Number]) -> (
+    EnergyFloor | None
+):  # fmt: skip
+    """The least energy, for the memory that an algorithm on a grid has at sizes; None where no bounds are known."""
+    known = report.communication
+    memory, processors = amounts.get("memory"), amounts.get("P")
+    if on.model.processors != "P" or known is None or memory is None or processors is None or not memory.lower:
+        return None
+    bounds = known.bounds
+    flops = None if bounds is None else bounds.flops(at)
+    if bounds is None or flops is None or known.replicated is not None:
+        return None
+    values = [low for low, _ in bounds.at(at, memory.upper).values()]
+    words = max([Fraction(0), *values])
+    least = {name: Interval.of(0) for name in amounts}
+    least |= {name: Interval.of(amounts[name].lower) for name in KEPT if name in amounts}
+    least |= {"flops": Interval.of(flops / processors.upper), "words": Interval.of(words)}
+    least["messages"] = Interval.of(words / memory.upper)
+    estimate = on.estimate(least)
+    if estimate.energy is None and estimate.time is None:
+        return None
+    assumptions = dict.fromkeys(each for bound in bounds.bounds for each in bound.assumptions)
+    return EnergyFloor(str(bounds.solved.problem["any"]), estimate, tuple(assumptions))

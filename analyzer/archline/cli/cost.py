@@ -211,17 +211,17 @@ def _rendered(
 
             return "\n".join(map(markdown.costs, views))
         case "latex" | "markdown":
-            from archline.report.documents import latex as as_latex
-            from archline.report.documents import markdown as as_markdown
-            from archline.report.documents.costs import document
+            from archline.report.costs.page import document
+            from archline.report.documents import writers
 
-            render = as_latex.render if options.format == "latex" else as_markdown.render
+            render = writers.latex if options.format == "latex" else writers.markdown
             return "\n".join(render(document(view, options.metric)) for view in views)
         case _:
             pass
-    from archline.report import derivation, path_steps, text
+    from archline.report import derivation, text
     from archline.report.costs.text import first_page
     from archline.report.layout import terminal_width
+    from archline.report.paths import steps_text
 
     width = terminal_width()
     parts = []
@@ -230,7 +230,7 @@ def _rendered(
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")
-            parts.append(path_steps.text(steps, metrics, width, options.all))
+            parts.append(steps_text(steps, metrics, width, options.all))
         elif options.explain:
             parts += [derivation.text(view, metric, width) for metric in options.metric or ("work",)]
     return "\n".join(parts)

@@ -22,10 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.fitting import fit
-    from archline.report import fits, json
+    from archline.report import json, machines
 
     found = fit(options.file, options.model)
     if options.out is not None:
         found.write(options.out)
-    sys.stdout.write(json.render(fits.document(found)) if options.format == "json" else str(found))
+    sys.stdout.write(json.render(machines.fit_document(found)) if options.format == "json" else str(found))
     return 0

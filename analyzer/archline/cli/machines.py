@@ -38,7 +38,7 @@ def execute(options: argparse.Namespace) -> str:
     from archline.energy.machines import machine, machines
     from archline.energy.models import models
     from archline.language.diagnostics import error
-    from archline.report import json, machine_files
+    from archline.report import json
     from archline.report import machines as report
     from archline.report.layout import terminal_width
 
@@ -47,7 +47,7 @@ def execute(options: argparse.Namespace) -> str:
             hint = "archline machines new server --from lscpu listing.txt"
             raise error(rules.OPTIONS_CLASH, "a draft needs `new`, a name and `--from`", hint=hint)
         command, path = options.listing
-        text = machine_files.draft(read_draft(Path(path), command), options.draft)
+        text = report.draft(read_draft(Path(path), command), options.draft)
         if options.out is None:
             return text
         write_machine(options.out, text)

@@ -9,7 +9,6 @@ symbols are real numbers unless --integer names them:
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
 from archline.cli import options as shared
 
@@ -71,6 +70,7 @@ def execute(options: argparse.Namespace) -> tuple[str, int]:
     from archline.energy.machines import read_parameters
     from archline.energy.optimise.problem import INFEASIBLE
     from archline.report.layout import terminal_width
+    from archline.report.optima import document, text
 
     given = read_parameters(options.parameters)
     machine = shared.only_machine(options) if options.machines else NO_MACHINE.with_parameters(given)
@@ -89,5 +89,5 @@ def execute(options: argparse.Namespace) -> tuple[str, int]:
         cache=cache if chosen else None,
         bound=options.bound,
     )
-    renderer = import_module(f"archline.report.optima.{options.format}")
-    return renderer.render(found.answer, terminal_width()), int(found.status == INFEASIBLE)
+    shown = document(found.answer) if options.format == "json" else text(found.answer, terminal_width())
+    return shown, int(found.status == INFEASIBLE)

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
+from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
+from archline.analysis.cache.parallel import Schedule
+from archline.analysis.cost import FEW_LINES, InFull, Kept, Orderless, Reached
 from archline.analysis.metrics.tally import Step
+from archline.claims.any_order_growth import per_line
+from archline.claims.optimality import Attained
+from archline.claims.published import Published
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
-from archline.report import io, recursion
-from archline.report.cost_view import CostView
-from archline.report.layout import wrap
+from archline.recurrences.model import Case, Claim, Line, Range, Recurrence
+from archline.report.cost_view import CostView, Row
+from archline.report.layout import indented, table, wrap
+from archline.report.numbers import ratio, readable
 
 
 def text(view: CostView, metric: str, width: int) -> str:
     """The derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
     if metric in OF_CACHE and row.lower is not None:
-        return "\n".join(io.text(view, row, width)) + "\n"
+        return "\n".join(io_text(view, row, width)) + "\n"
     recurrence = None if row.tell is None else row.tell()
     if recurrence is not None:
-        return "\n".join(recursion.text(view, row, recurrence, width)) + "\n"
+        return "\n".join(recursion_text(view, row, recurrence, width)) + "\n"
     if not view.derivation and row.lower is None:
         return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.why}", width)) + "\n"
     lines = [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
@@ -76,3 +84,296 @@ def _amount(view: CostView, lower: Poly | None, upper: Poly | None, reason: str 
     if lower == upper:
         return f"= {view.text(lower)}"
     return f">= {view.text(lower)} and <= {view.text(upper)}"
+
+
+NEARLY = 1.05
+"""Leading terms that are nearer than this are called the same."""
+COMPULSORY = {
+    "io": "the compulsory misses",
+    "writebacks": "each line that is written, once",
+    "bytes": "each line once, and twice if it is written",
+}
+"""What bounds a metric of the cache from below."""
+
+
+def io_text(view: CostView, row: Row, width: int) -> Iterator[str]:
+    """Each upper bound with what is held and fetched for it, then the lower bounds."""
+    yield from wrap(
+        f"derivation of the {row.metric} of {view.algorithm}: which references keep lines of the cache", width
+    )
+    if not row.alternatives:
+        yield from _accessed(view, row, width)
+    for each in row.alternatives:
+        yield ""
+        yield from wrap(f"where {each.when}: {row.metric} <= {view.text(each.upper)}", width)
+        for kept in each.kept:
+            yield from _indented(_kept(view, kept), width)
+    for found in () if row.reached is None else row.reached():
+        yield ""
+        yield from _reached(view, found, width)
+    assert row.lower is not None
+    yield ""
+    yield from wrap(f"{row.metric} >= {view.text(row.lower)}, {COMPULSORY[row.metric]}", width)
+    for part in row.touched:
+        yield from _indented(_in_full(view, part), width)
+    if row.touched:
+        told = (
+            "at sizes: a call fetches its footprint less Z/L lines, or what its calls and the loops between them fetch"
+        )
+        yield from wrap(told, width)
+    if row.orderless is not None:
+        yield from _any_schedule(view, row.orderless, width)
+    for looked, lower in row.lowers:
+        yield from wrap(
+            f"{row.metric} >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines", width
+        )
+    if row.published is not None:
+        yield ""
+        yield from _published(row.published, width)
+
+
+def _reached(view: CostView, found: Reached, width: int) -> Iterator[str]:
+    """What a call by indices reaches, and what pays for it."""
+    for array, box in found.parts:
+        ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
+        yield from wrap(
+            f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits",
+            width,
+        )
+    if found.most is not None:
+        where = f"where Z >= {FEW_LINES}*L"
+        yield from wrap(f"{where}: its io <= {view.text(found.most)}, with that of all calls in it", width)
+
+
+def _any_schedule(view: CostView, found: Orderless, width: int) -> Iterator[str]:
+    """What any order of the same iterations has to fetch."""
+    for each in found.floors:
+        count = view.text(each.iterations)
+        growth = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
+        yield from wrap(
+            f"io is Omega({growth}): {count} iterations under any schedule, by the data that they access", width
+        )
+    if not found.floors and found.reason:
+        yield from wrap(f"no lower bound for every schedule: {found.reason}", width)
+
+
+_BESIDE = {
+    "the same": "of the same growth as ours",
+    "larger": "larger in growth than ours",
+    "smaller": "smaller in growth than ours",
+    "unknown": "it is not known whether the growth is the same",
+}
+
+
+def _published(found: Published, width: int) -> Iterator[str]:
+    """Bounds of the literature, and how ours compare."""
+    yield from wrap(f"published for PolyBench's {found.kernel}, in leading order, lines of one word (L = 1):", width)
+    for each in found.bounds:
+        beside = _BESIDE[each.relation]
+        if each.times is not None:
+            beside += f", its leading term is {ratio(each.times)} times ours"
+        yield from _indented(f"io >= {each.text} ({each.by}): {beside}", width)
+    if any(each.times is not None and each.times > NEARLY for each in found.bounds):
+        yield from wrap("ours bounds the footprint of an array by that of each access alone", width)
+    if found.because is not None:
+        yield from wrap(found.because, width)
+    for source in dict.fromkeys(f"{each.by}: {each.source}" for each in found.bounds):
+        yield from _indented(source, width)
+
+
+def attained(found: Attained) -> Iterator[tuple[str, str]]:
+    """How near io is to what any order of the same iterations fetches, a line a regime."""
+    name = "optimality"
+    if found.floors:
+        yield name, "Omega(" + " + ".join(found.floors) + ") for any schedule, and the compulsory misses"
+        name = ""
+    under = " and ".join(found.under)
+    for each in found.regimes:
+        where = " and ".join(filter(None, (under, each.when)))
+        yield name, f"{each.text} where {where}" if where and each.factor is not None else each.text
+        name = ""
+
+
+def factors(row: Row) -> Iterator[str]:
+    """The factors between the values of bounds, and to the lower bound for any schedule."""
+    if row.values is None or not row.any_order or not row.values.lower:
+        return
+    upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
+    said = f"{row.metric}: the upper bound is {ratio(upper / lower)} times the lower one"
+    least = Fraction(row.any_order)
+    if least != lower:
+        said += f", and {ratio(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
+    yield said
+
+
+def _in_full(view: CostView, found: InFull) -> str:
+    """What each call touches in full."""
+    ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in found.box)
+    side = {"lower": " on its diagonal and below it", "upper": " on its diagonal and above it"}
+    part = side.get(found.half, "")
+    large = view.large(found)
+    where = f" where {' and '.join(large)}" if large else ""
+    return f"each call touches all of {found.array}[{ends}]{part}{where}"
+
+
+def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:
+    """By the number of accesses."""
+    why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
+    yield ""
+    yield from wrap(f"every access counts as a miss{why}", width)
+    for each in row.regimes:
+        where = "" if each.when == "otherwise" else "where "
+        yield from wrap(f"{where}{each.when}: io <= {view.text(each.upper)}", width)
+    if not row.regimes and row.upper is not None:
+        yield from wrap(f"io <= {view.text(row.upper)}", width)
+    less = "at sizes, Z and L: no more than the lines of calls whose arrays fit, and what the others access themselves"
+    yield from wrap(f"{less}, where loops share the lines that they walk along", width)
+
+
+def _kept(view: CostView, kept: Kept) -> str:
+    where = f"line {kept.places[0]}" if len(kept.places) == 1 else f"lines {', '.join(map(str, kept.places))}"
+    fetched = f"{view.text(kept.fetched)} fetched"
+    if not kept.held:
+        return f"{kept.array} ({where}): fetched at every access, {fetched}"
+    through = "all through the run" if kept.loop is None else f"through the iterations of {kept.loop}"
+    if kept.given_up:
+        through += " but not within " + " and ".join(kept.given_up)
+    lines = "1 line" if kept.held.is_constant and kept.held.constant_term == 1 else f"{view.text(kept.held)} lines"
+    return f"{kept.array} ({where}): {lines} held {through}, {fetched}"
+
+
+def _indented(line: str, width: int) -> Iterator[str]:
+    for part in wrap(line, width - 4):
+        yield f"    {part}"
+
+
+def schedules(known: Sequence[Schedule], width: int) -> Iterator[str]:
+    """What io is on several processors, by schedule."""
+    for each in known:
+        yield from _indented(f"{each.name}: {each.bound} ({each.source})", width)
+
+
+OTHERWISE = "otherwise"
+MAX_WRITTEN = 60
+_NAMES = {"=": "the solution", ">=": "the lower bound", "<=": "the upper bound"}
+
+
+def recursion_text(view: CostView, row: Row, recurrence: Recurrence, width: int) -> list[str]:
+    """The lines of the derivation of one metric."""
+    return list(_Writer(view, row, recurrence, width).lines())
+
+
+class _Writer:
+    def __init__(self, view: CostView, row: Row, recurrence: Recurrence, width: int) -> None:
+        self._view, self._row, self._recurrence, self._width = view, row, recurrence, width
+        self._function = self._applied(recurrence.letter)
+
+    def _applied(self, letter: str) -> str:
+        """The function of the algorithm's own sizes."""
+        sizes = tuple(Poly.symbol(name) for name in self._recurrence.parameters)
+        return self._view.text(Poly.of_atom(Applied(letter, sizes)))
+
+    def lines(self) -> Iterator[str]:
+        """The whole derivation."""
+        row, view = self._row, self._view
+        yield from wrap(
+            f"derivation of the {row.metric} of {view.algorithm}: {self._function} stands for that of a call",
+            self._width,
+        )
+        for name, value in self._recurrence.meanings.items():
+            yield from wrap(f"{name} stands for {view.text(value)}", self._width)
+        for letter, algorithm in self._recurrence.others.items():
+            yield from wrap(f"{letter} stands for that of a call of {algorithm}", self._width)
+        yield from self._section("recurrence, by the first case that holds", self._cases())
+        yield from self._section("solution", self._solution())
+        for claim in self._recurrence.claims:
+            yield from self._claim(claim)
+        if row.growth is not None:
+            yield ""
+            yield from wrap(f"{self._function} is {row.growth}", self._width)
+
+    def _section(self, title: str, rows: list[list[str]]) -> Iterator[str]:
+        yield ""
+        yield from wrap(title, self._width)
+        yield from self._table(rows)
+
+    def _table(self, rows: list[list[str]]) -> Iterator[str]:
+        """The rows in columns, without a first one that is empty."""
+        if not any(row[0] for row in rows):
+            rows = [row[1:] for row in rows]
+        yield from indented(table(rows, self._width - 2))
+
+    def _where(self, when: str) -> str:
+        """The condition of a case; nothing where there is only one."""
+        return f"{when or OTHERWISE}:" if len(self._recurrence.cases) > 1 else ""
+
+    # Recurrence and solution
+    def _cases(self) -> list[list[str]]:
+        rows: list[list[str]] = []
+        for case in self._recurrence.cases:
+            rows += self._between(self._where(case.when), case.lower, case.upper)
+            rows += [["", "", note] for note in self._notes(case)]
+        return rows
+
+    def _notes(self, case: Case) -> Iterator[str]:
+        if not case.recursive:
+            yield "(no calls)"
+        if case.data:
+            yield "with " + ", ".join(map(self._range, case.data)) + ", which the data gives"
+
+    def _solution(self) -> list[list[str]]:
+        row = self._row
+        if row.lower is None or row.upper is None:
+            return [["", "", row.why or "unknown"]]
+        if not row.regimes:
+            return self._between("", row.lower, row.upper)
+        return [line for each in row.regimes for line in self._between(f"{each.when}:", each.lower, each.upper)]
+
+    def _between(self, where: str, lower: Poly, upper: Poly) -> list[list[str]]:
+        if lower == upper:
+            return [[where, f"{self._function} =", self._view.text(lower)]]
+        return [
+            [where, f"{self._function} >=", self._view.text(lower)],
+            ["", f"{self._function} <=", self._view.text(upper)],
+        ]
+
+    # Proofs
+    def _claim(self, claim: Claim) -> Iterator[str]:
+        goal = self._applied(claim.letter)
+        where = f"where {claim.where}, " if claim.where else ""
+        head = f"{where}{_NAMES[claim.relation]}{'' if self._is_shown(claim) else f', {self._view.text(claim.value)},'}"
+        yield ""
+        if not claim.lines:
+            yield from wrap(f"{head} is known, as {claim.reason}", self._width)
+            return
+        yield from wrap(
+            f"{head} holds by induction: with {goal} for it, each case keeps it if its calls do", self._width
+        )
+        yield from self._table([[self._where(line.when), self._line(line, goal)] for line in claim.lines])
+
+    def _is_shown(self, claim: Claim) -> bool:
+        """Whether the solution has the value as it is."""
+        regimes = [each for each in self._row.regimes if each.when == claim.where] or self._row.regimes[-1:]
+        shown = regimes[0] if regimes else self._row
+        return claim.value == (shown.upper if claim.relation == "<=" else shown.lower)
+
+    def _line(self, line: Line, goal: str) -> str:
+        parts = [self._view.text(line.calls), f"{line.relation} {goal}"]
+        if line.written is not None and len(written := self._view.text(line.written)) <= MAX_WRITTEN:
+            parts.insert(1, f"= {written}")
+        ways = [", ".join(map(self._range, way)) for way in line.sizes]
+        return " ".join([*parts, *([f"for {' or '.join(dict.fromkeys(ways))}"] if ways else [])])
+
+    def _range(self, known: Range) -> str:
+        name = self._view.text(known.value)
+        name = name[1:-1] if name.startswith("(") else name
+        low, high = self._end("max", known.lower), self._end("min", known.upper)
+        if low == high and low:
+            return f"{name} = {low}"
+        if low and high:
+            return f"{low} <= {name} <= {high}"
+        return f"{name} >= {low}" if low else f"{name} <= {high}" if high else name
+
+    def _end(self, tightest: str, ends: tuple[Poly, ...]) -> str:
+        texts = [self._view.text(each) for each in ends]
+        return texts[0] if len(texts) == 1 else f"{tightest}({', '.join(texts)})" if texts else ""

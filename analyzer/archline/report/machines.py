@@ -1,15 +1,21 @@
-"""Machines, as text and for JSON."""
+"""Machines, as text and for JSON; machine files, and parameters that are fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from json import dumps
 from typing import Any
 
+from archline.energy.drafts import Draft
+from archline.energy.fitting import MAX_CONDITION, Fit, definition
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
-from archline.energy.quantities import LEVELS, OF_LEVEL
+from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
-from archline.report.layout import Columns, Inside, page, table, wrap
+from archline.language.diagnostics import counted
+from archline.report.json import VERSION
+from archline.report.layout import Columns, Inside, block_lines, page, table, wrap
 from archline.report.numbers import exact
 
 
@@ -147,3 +153,117 @@ def _quantity(each: Quantity) -> dict[str, Any]:
             "note": source.note,
         },
     }
+
+
+_HOW = {
+    "simd": ": 4 in vectors of 128 bits, 16 in 512",
+    "flop_per_cycle": ": 2 with one unit for fused multiply-adds, 4 with two",
+    "peak": " in double precision",
+    "bandwidth": ": channels * 8 B * transfers a second, of GPUs 2 * clock * bits of the bus / 8",
+    "line": ": `lscpu -C` prints them",
+    "L1_capacity": ": `lscpu -B` prints all of them, `lscpu -C` one",
+}
+
+
+def toml(head: Mapping[str, object], tables: Mapping[str, Mapping[str, str]]) -> str:
+    """A file of these keys and tables, by the names of quantities: `peak`, `peak@single`."""
+    lines = _lines(head)
+    for name, keys in tables.items():
+        lines += ["", *_toml_table(name, keys)]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_table(name: str, keys: Mapping[str, str]) -> list[str]:
+    plain, _, variant = name.partition("@")
+    level, _, of_level = plain.partition("_")
+    path = ("level", level, "quantity", of_level) if level in LEVELS else ("quantity", plain)
+    return [f"[{'.'.join((*(('variant', variant) if variant else ()), *path))}]", *_lines(keys)]
+
+
+def _lines(keys: Mapping[str, object]) -> list[str]:
+    """Strings and lists in JSON are those of TOML."""
+    return [f"{key} = {dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
+
+
+def draft(found: Draft, name: str) -> str:
+    """A machine file with what a listing says; what it lacks is there as comments that become tables."""
+    text = (
+        f"# A draft of {name}.toml from {found.listing}. What that does not say is at the end:\n"
+        "# write the numbers in place of ?, say where they are from, and take away the #: before the lines.\n"
+    )
+    text += toml({"title": found.processor, **({"notes": found.notes} if found.notes else {})}, found.stated)
+    for each in found.lacking:
+        known = QUANTITIES[each]
+        text += f"\n# {each}: {known.meaning}{_HOW.get(each, '')}\n"
+        kind = "peak" if known.unit.endswith("/s") else "rated"
+        keys = {"value": "?", "unit": known.unit, "kind": kind, "source": "?"}
+        if each == "peak" and "flop_per_cycle" in found.lacking:
+            keys = {"from": "cores*simd*flop_per_cycle*frequency/2", "unit": known.unit}
+        text += "".join(f"#: {line}\n" for line in _toml_table(each, keys))
+    return text
+
+
+BYTES = {"half": 2, "single": 4, "double": 8}
+
+
+def fit_document(fit: Fit) -> dict[str, Any]:
+    """`archline fit --format json`."""
+    return {
+        "version": VERSION,
+        "model": fit.model,
+        "parameters": {name: vars(each) for name, each in fit.parameters.items()},
+        "condition": fit.condition,
+        "residuals": {**fit.residuals, "runs": fit.data.runs, "repeated": fit.data.repeated},
+        "rates": {name: {"value": value, "unit": definition(name).unit} for name, value in fit.rates.items()},
+    }
+
+
+def fit_text(fit: Fit, width: int) -> str:
+    """The parameters with their 95 % intervals, and how well the fit stands."""
+    from scipy.special import stdtrit
+
+    # Of Student's t, with as many degrees as runs are left over.
+    standard_errors = float(stdtrit(fit.data.runs - len(fit.parameters), 0.975))
+    rows = [["parameter", "value", "95 % interval", "meaning"]]
+    for name, each in fit.parameters.items():
+        margin = standard_errors * each.standard_error
+        share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
+        rows.append([name, _si(name, each.value), f"+- {_si(name, margin, 2)}{share}", definition(name).meaning])
+    repeated = f" ({counted(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
+    title = f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}"
+    spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
+    seen = ", ".join(f"{name} {_si(name, value)}" for name, value in fit.rates.items())
+    stands = (
+        f"condition number {fit.condition:.3g} ({MAX_CONDITION:g} at most); errors of the energies {spread:.2g} % "
+        f"(root mean square), {largest:.2g} % at most",
+        *([f"largest rates seen: {seen}"] if seen else ()),
+    )
+    return page(width, [(title,)], [Columns(rows)]) + "\n" + "".join(f"{line}\n" for line in block_lines(stands, width))
+
+
+def _si(name: str, value: float, digits: int = 4) -> str:
+    return format_si(Fraction(value), definition(name).unit, digits)
+
+
+def fitted_machine(fit: Fit, title: str) -> str:
+    """A fitted_machine file that the fit's model can use: each number with its kind, error and source."""
+    variants = [name.partition("@")[2] for name in fit.parameters if "@" in name]
+    source = f"fit of {fit.data.source}, {fit.data.runs} runs, condition number {fit.condition:.3g} (archline fit)"
+    seen = f"the largest of {fit.data.source}, {fit.data.runs} runs"
+    tables: dict[str, dict[str, str]] = {}
+    for name, each in fit.parameters.items():
+        tables[name] = _entry(f"{each.value:.9g}", each.unit, "fitted", source)
+        tables[name]["error"] = f"{each.standard_error:.3g}"
+    for name, value in fit.rates.items():
+        tables[name] = _entry(f"{value:.9g}", definition(name).unit, "measured", seen)
+        time = name.replace("peak_sustained", "tau_flop").replace("bandwidth_sustained", "tau_mem")
+        tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": definition(time).unit}
+    for variant in variants or [""] if fit.rates else []:
+        note = f"{variant} precision" if variant else "double precision, as the measurements name none"
+        name = f"word@{variant}" if variant else "word"
+        tables[name] = _entry(str(BYTES[variant or "double"]), "B/word", "definition", note)
+    return toml({"title": title, **({"default_variant": variants[0]} if variants else {})}, tables)
+
+
+def _entry(value: str, unit: str, kind: str, note: str) -> dict[str, str]:
+    return {"value": value, "unit": unit, "kind": kind, "source.note": note}

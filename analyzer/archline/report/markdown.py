@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archline.algebra.polynomial import Poly
-from archline.report import lower_bounds
+from archline.report import communication
 from archline.report.cost_view import CostView, Row
 from archline.report.numbers import point_text, readable
 
@@ -19,7 +19,7 @@ def costs(view: CostView) -> str:
         lines += [_cell(view.doc), ""]
     lines += [_line(head), _line(["---"] * len(head))]
     lines += [_line(cells) for row in view.rows for cells in _rows(view, row)]
-    notes = [f"- {_cell(each)}" for each in lower_bounds.sentences(view)]
+    notes = [f"- {_cell(each)}" for each in communication.sentences(view)]
     notes += [f"- assuming `{each}`" for each in view.assumptions]
     notes += [f"- {each.outcome}: `{each.text}`" for each in view.contracts]
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.energy.units import format_si
-from archline.report import io, lower_bounds, lru, paths
-from archline.report.communication import replicated
-from archline.report.contracts import contracts
+from archline.report import derivation, lru, paths
+from archline.report.communication import block, of_run, replicated
 from archline.report.cost_view import CostView, Row, relations
+from archline.report.findings import contracts
 from archline.report.layout import Columns, Inside, Part, page, wrap
 from archline.report.numbers import point_text, readable
 from archline.report.view import CacheView, MatrixView, Number, RunView, Values
@@ -17,21 +17,21 @@ from archline.report.view import CacheView, MatrixView, Number, RunView, Values
 
 def costs(view: CostView, width: int) -> str:
     """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
-    communication, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
+    known, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
-    bounds = [] if communication is None or not communication.bounds else [lower_bounds.block(communication, width - 2)]
+    bounds = [block(known, width - 2)] if known is not None and known.bounds else []
     values: list[Part] = []
     if view.at is not None:
-        near = (told for row in view.rows for told in io.factors(row))
+        near = (told for row in view.rows for told in derivation.factors(row))
         values = [f"at {point_text(view.at)}{assumed}", _value_table(view), *near]
-    schedules = list(io.schedules(view.schedules, width - 4))
+    schedules = list(derivation.schedules(view.schedules, width - 4))
     return page(
         width,
         f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm,
         [_cost_table(view)],
         values,
         bounds,
-        [] if view.replicated is None else [replicated(view.replicated, communication is not None)],
+        [] if view.replicated is None else [replicated(view.replicated, known is not None)],
         ["io on several processors, up to constants", schedules] if schedules else [],
         [] if view.lru is None else [lru.text(view, view.lru, width - 2)],
         ["assuming", Inside(view.assumptions)] if view.assumptions else [],
@@ -47,7 +47,7 @@ def _cost_table(view: CostView) -> Columns:
         if row.growth is not None:
             rows.append(["", "growth", "", ", ".join(filter(None, (row.growth, row.open)))])
         if row.attained is not None:
-            rows.extend(["", name, "", told] for name, told in io.attained(row.attained))
+            rows.extend(["", name, "", told] for name, told in derivation.attained(row.attained))
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
@@ -62,7 +62,8 @@ def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
     status: str = row.status
     for when, lower, upper in row.cases:
         if when:
-            yield [name, status, "", f"{when}:" if when == "otherwise" else f"where {when}:"]
+            label = f"{when}:" if when == "otherwise" else f"where {when}:"
+            yield [name, row.status if lower is not None else "", "", label]
             name = status = ""
         for relation, value in relations(lower, upper):
             yield [name, status, relation, view.text(value)]
@@ -122,7 +123,7 @@ def notes(view: RunView) -> list[str]:
     matrix = [] if view.matrix is None else [matrix_note(view.matrix)]
     costs = [ON_PATHS] if view.counts.own else [cache_note(view.cache)]
     timed = [] if view.timed is None else [timed_note(*view.timed)]
-    least = [] if view.communication is None else list(lower_bounds.of_run(view.communication))
+    least = [] if view.communication is None else list(of_run(view.communication))
     if view.replicated:
         least.append(replicated({}, view.communication is not None))
     return [*matrix, *costs, *timed, *least, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from archline.report.contracts import reasons
-from archline.report.findings import ERROR, OF_ENTRIES, RULES, CheckReport, Finding
+from archline.report.findings import ERROR, OF_ENTRIES, RULES, CheckReport, Finding, reasons
 from archline.report.view import CheckView, Contract
 
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

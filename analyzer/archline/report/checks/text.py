@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from archline.report.contracts import reasons, tally
-from archline.report.findings import OF_ENTRIES, CheckReport
+from archline.report.findings import OF_ENTRIES, CheckReport, reasons, tally
 from archline.report.layout import MIN_WIDTH, indented, wrap
 from archline.report.view import CheckView, Contract
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from archline.compare.results import Comparison
-from archline.report.documents import latex
 from archline.report.documents.comparisons import document
+from archline.report.documents.writers import latex
 
 
 def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Arrays and sentences, for a paper."""
-    return latex.render(document(found, short=False, growth=growth))
+    return latex(document(found, short=False, growth=growth))

@@ -16,7 +16,7 @@ from archline.report.communication import (
     replicated,
 )
 from archline.report.cost_view import CostView
-from archline.report.costs.line import Line
+from archline.report.costs.page import Line
 from archline.report.documents.model import Formula, Phrase
 from archline.report.numbers import readable
 

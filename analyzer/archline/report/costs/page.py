@@ -17,14 +17,13 @@ from archline.growth.simplify import quotient
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.records import record, replace
-from archline.report.contracts import tally
 from archline.report.cost_view import CostView, Row
 from archline.report.costs import lower_bounds
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_of, short_form
-from archline.report.costs.line import Line
 from archline.report.costs.regimes import bound, is_constant, point_of, what_fits, words
-from archline.report.documents.model import Formula, Phrase, conditions, plain, with_growths
-from archline.report.io import COMPULSORY, factors
+from archline.report.derivation import COMPULSORY, factors
+from archline.report.documents.model import Document, Formula, Phrase, Table, conditions, plain, with_growths
+from archline.report.findings import tally
 from archline.report.numbers import point_text, readable, short
 from archline.report.view import Contract, shown_place
 
@@ -314,3 +313,32 @@ def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
             yield (f"{each.outcome}: {each.text}: {at}{each.reason}",)
     if any(each.outcome == "fails" for each in found):
         yield ("`archline check` shows more, and exits with 1 where a claim fails",)
+
+
+@record
+class Line:
+    """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
+
+    label: str
+    form: Phrase
+    status: Phrase = ()
+    growth: Phrase = ()
+
+
+def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
+    """A table of metrics, one of the regimes of io, and what is known of the bounds below them."""
+    found = page(view, metrics)
+    rows: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status, each.growth) for each in found.metrics]
+    tables = [Table(("metric", "cost", "status", "growth"), tuple(rows))]
+    if found.regimes:
+        regimes: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status) for each in found.regimes]
+        tables.append(Table(("in the cache", "io at most", "where"), tuple(regimes)))
+    if found.least:
+        least: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status, each.growth) for each in found.least]
+        tables.append(Table(("lower bound on", "at least", "kind", "derived"), tuple(least)))
+    schedules = [("io on several processors, up to constants, ", *each) for each in found.schedules]
+    heading = (found.least_heading, *found.least_notes) if found.least else ()
+    lru = () if view.lru is None else (("misses of LRU caches: see ", Formula("--format json")),)
+    return Document(
+        found.title, found.doc, found.place, tuple(tables), (*found.bound, *heading, *schedules, *lru, *found.notes)
+    )

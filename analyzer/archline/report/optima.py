@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 from archline.energy.intervals import Interval
 from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, Number, Optimisation, Optimum, Span
+from archline.report import json
 from archline.report.energies import shown
 from archline.report.layout import Columns, Inside, page
 from archline.report.numbers import readable
@@ -17,7 +19,7 @@ LARGEST_EXACT = 10**15
 """Whole numbers up to this are shown with all digits."""
 
 
-def render(answer: Optimisation, width: int) -> str:
+def text(answer: Optimisation, width: int) -> str:
     """The answer."""
     problem, found = answer.problem, answer.found
     given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
@@ -105,3 +107,36 @@ def _number(value: Number | Fraction, digits: int = 6) -> str:
     number = Fraction(value)
     whole = number.denominator == 1 and abs(number) <= LARGEST_EXACT
     return str(number) if whole or isinstance(value, int) else shown.approximate(number, digits)
+
+
+def document(answer: Optimisation) -> str:
+    """The answer as JSON; numbers are in base units, rounded as floating-point numbers are."""
+    problem, found = answer.problem, answer.found
+    document: dict[str, Any] = {
+        "version": 1,
+        "status": found.status,
+        "target": answer.target,
+        "machine": answer.machine,
+        "model": answer.model,
+        "minimised": problem.minimise,
+        "end": "upper" if problem.upper else "lower",
+        "objective": {"value": found.value, "lower": found.lower, "unit": problem.unit},
+        "bound": found.bound,
+        "gap": found.gap,
+        "variables": {name: _ends(value) for name, value in found.variables.items()},
+        "at": dict(found.at),
+        "ranges": {name: _ends(value) for name, value in found.ranges.items()},
+        "binding": list(found.binding),
+        "conflict": list(found.conflict),
+        "attainable": list(found.attainable),
+        "closed_form": dict(found.closed_form) or None,
+        "method": found.method,
+        "points": found.points,
+        "notes": list(found.notes),
+        "assumptions": list(answer.assumptions),
+    }
+    return json.render(document)
+
+
+def _ends(value: Number | Span) -> Any:
+    return {"from": value[0], "to": value[1]} if isinstance(value, tuple) else value

@@ -1,0 +1,113 @@
+"""Pages as HTML for notebooks, as LaTeX for papers, and as Markdown for a README or a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+from archline.language.diagnostics import ArchlineError
+from archline.report.documents.model import Document, Formula, Phrase, Table
+from archline.report.latex import RELATIONS, escaped, expression
+
+
+def html(found: Document) -> str:
+    """The title, the tables, and a paragraph a sentence."""
+    place = f" <small><code>{escape(found.place)}</code></small>" if found.place else ""
+    head = f"<p><strong>{escape(found.title)}</strong>{' ' * bool(found.doc)}{escape(found.doc)}{place}</p>"
+    below = "".join(f"<p>{_html_phrase(each)}</p>" for each in found.sentences)
+    return f"<div>{head}{''.join(map(_html_table, found.tables))}{below}</div>"
+
+
+def _html_table(found: Table) -> str:
+    head = "".join(f"<th>{escape(each)}</th>" for each in found.head)
+    rows = "".join(f"<tr>{''.join(f'<td>{_html_phrase(cell)}</td>' for cell in row)}</tr>" for row in found.rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _html_phrase(found: Phrase) -> str:
+    return "".join(f"<code>{escape(each)}</code>" if isinstance(each, Formula) else escape(each) for each in found)
+
+
+_MARKS = {"~ ": r"{\sim}\,", "<= ": r"\le ", ">= ": r"\ge "}
+_GROWTHS = {"Theta": r"\Theta", "Omega": r"\Omega", "O": "O"}
+
+
+def latex(found: Document) -> str:
+    """The title, the arrays as displays, and the sentences below them."""
+    head = " ".join(filter(None, (rf"\textbf{{{escaped(found.title)}}}", escaped(found.doc))))
+    place = [rf"\texttt{{{escaped(found.place)}}}"] if found.place else []
+    lines = ["\n".join([head, *place]), *map(_array, found.tables), *map(_sentence, found.sentences)]
+    return "\n\n".join(lines) + "\n"
+
+
+def _array(found: Table) -> str:
+    head = [tuple((each,) for each in found.head)] if any(found.head) else []
+    rows = " \\\\\n".join("  " + " & ".join(map(_cell, row)).rstrip() for row in (*head, *found.rows))
+    return "\n".join([r"\[", rf"\begin{{array}}{{{'l' * len(found.head)}}}", rows, r"\end{array}", r"\]"])
+
+
+def _cell(found: Phrase) -> str:
+    return " ".join(formula(each) if isinstance(each, Formula) else rf"\text{{{escaped(each)}}}" for each in found)
+
+
+def _sentence(found: Phrase) -> str:
+    text = "".join(f"${formula(each)}$" if isinstance(each, Formula) else escaped(each) for each in found)
+    return rf"\noindent {text}"
+
+
+def formula(text: str) -> str:
+    """A formula, a growth or a relation of two; as text where it is none in the language."""
+    for mark, command in _MARKS.items():
+        if text.startswith(mark):
+            return command + formula(text.removeprefix(mark))
+    if (found := re.fullmatch(r"(Theta|Omega|O)\((.*)\)", text)) is not None:
+        return rf"{_GROWTHS[found[1]]}\left({formula(found[2])}\right)"
+    if (found := re.fullmatch(r"(.+?) (>=|<=|==|!=|<|>) (.+)", text)) is not None:
+        return f"{formula(found[1])} {RELATIONS[found[2]]} {formula(found[3])}"
+    if (found := re.fullmatch(r"(\S+) ((?:is|divides) .+)", text)) is not None:
+        return rf"{formula(found[1])} \text{{ {escaped(found[2])}}}"
+    try:
+        return expression(text)
+    except (ArchlineError, ValueError, KeyError):
+        return rf"\text{{{escaped(text)}}}"
+
+
+_MEANT = re.compile(r"([\\`*<>\[\]|#]|(?<!\w)_|_(?!\w))")
+"""What Markdown gives a meaning; an underscore inside a word has none."""
+
+
+def markdown(found: Document) -> str:
+    """A heading, the tables, and the sentences as a list."""
+    lines = [f"### {plain_text(found.title)}", ""]
+    about = [plain_text(found.doc), f"`{found.place}`" if found.place else ""]
+    if any(about):
+        lines += [" ".join(filter(None, about)), ""]
+    for table in found.tables:
+        lines += [*_pipes(table), ""]
+    lines += [f"- {_marked(each)}" for each in found.sentences]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _pipes(found: Table) -> Iterator[str]:
+    yield _pipes_row([plain_text(each) for each in found.head])
+    yield _pipes_row(["---"] * len(found.head))
+    yield from (_pipes_row([_marked(cell) for cell in row]) for row in found.rows)
+
+
+def _pipes_row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _marked(found: Phrase) -> str:
+    return "".join(_code(each) if isinstance(each, Formula) else plain_text(each) for each in found)
+
+
+def _code(formula: str) -> str:
+    # In a table a bar ends a cell, in code too.
+    return f"`{formula.replace('|', chr(92) + '|')}`"
+
+
+def plain_text(text: str) -> str:
+    """Plain text on a line, without a meaning to Markdown."""
+    return _MEANT.sub(r"\\\1", re.sub(r"\s+", " ", text))

@@ -1,1 +1,0 @@
-"""Optima as text and as JSON."""

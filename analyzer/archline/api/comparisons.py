@@ -99,18 +99,18 @@ class Compared:
         return f"<comparison of {', '.join(self.result.algorithms)}: {len(self.points)} points>"
 
     def __str__(self) -> str:
-        from archline.report.comparisons import text
+        from archline.report.comparisons import as_text
 
-        return text.render(self.result, 100)
+        return as_text(self.result, 100)
 
     def _repr_html_(self) -> str:
-        from archline.report.documents.comparisons import document
+        from archline.report.comparisons import document
         from archline.report.documents.writers import html
 
         return html(document(self.result))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents.comparisons import document
+        from archline.report.comparisons import document
         from archline.report.documents.writers import latex
 
         return latex(document(self.result))

@@ -145,19 +145,19 @@ class Energy:
         return f"<energy of {self.result.algorithm} on {self.result.machine.name}, {self.result.model.name}: {amount}>"
 
     def __str__(self) -> str:
-        from archline.report.energies import text
+        from archline.report.energies.text import as_text
 
-        return text.render([self.result], 100)
+        return as_text([self.result], 100)
 
     def _repr_html_(self) -> str:
-        from archline.report.documents.energies import document
         from archline.report.documents.writers import html
+        from archline.report.energies.shown import document
 
         return html(document(self.result))
 
     def _repr_latex_(self) -> str:
-        from archline.report.documents.energies import document
         from archline.report.documents.writers import latex
+        from archline.report.energies.shown import document
 
         return latex(document(self.result))
 

@@ -7,7 +7,6 @@ of the model decide; `depends on the data` where executions go both ways; `execu
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
 from archline.cli import options as shared
 
@@ -53,6 +52,7 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.comparisons import comparison
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
+    from archline.report import comparisons
     from archline.report.layout import terminal_width
 
     machines = shared.read_machines(options)
@@ -81,6 +81,6 @@ def execute(options: argparse.Namespace) -> str:
         from archline.api.pictures import save_comparison
 
         save_comparison(found, options.out)
-    renderer = import_module(f"archline.report.comparisons.{options.format}")
-    page = renderer.render(found, terminal_width(), certificates=options.certificates, growth=options.growth)
+    written = getattr(comparisons, f"as_{options.format}")
+    page = written(found, terminal_width(), certificates=options.certificates, growth=options.growth)
     return str(page)

@@ -7,7 +7,6 @@ A target is an algorithm, whose inputs are derived (executed with --measured or 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
 from archline.cli import options as shared
 
@@ -42,6 +41,7 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.energies import energies
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
+    from archline.report.energies import formats
     from archline.report.layout import terminal_width
 
     # A mistyped name is reported before the run, not after it.
@@ -56,5 +56,4 @@ def execute(options: argparse.Namespace) -> str:
         energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere) for point in points
     ]
     results = [each.result for row in found for each in row]
-    renderer = import_module(f"archline.report.energies.{options.format}")
-    return str(renderer.render(results, terminal_width()))
+    return str(getattr(formats, f"as_{options.format}")(results, terminal_width()))

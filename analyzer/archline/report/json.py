@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,14 @@ VERSION = 1
 
 
 def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
-    """A JSON document."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    """A JSON document: fractions as text, records by their fields."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return exact(value)
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def costs(view: CostView) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from archline.energy.intervals import Interval
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.report import json
 from archline.report.energies import shown
-from archline.report.energies.json import ends, floor_document
+from archline.report.energies.formats import ends, floor_document
 from archline.report.layout import Columns, Inside, Part, page
 from archline.report.numbers import exact
 

@@ -11,14 +11,23 @@ from fractions import Fraction
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Alternative
+from archline.claims.communication_bounds import Ends
 from archline.claims.optimality import Attained
 from archline.growth.leading_terms import grown
 from archline.growth.simplify import quotient
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.records import record, replace
+from archline.report.communication import (
+    BoundView,
+    CommunicationView,
+    amount,
+    factor,
+    nearness,
+    on_processors,
+    replicated,
+)
 from archline.report.cost_view import CostView, Row
-from archline.report.costs import lower_bounds
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_of, short_form
 from archline.report.costs.regimes import bound, is_constant, point_of, what_fits, words
 from archline.report.derivation import COMPULSORY, factors
@@ -83,9 +92,9 @@ def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
     known = view.communication
     if known is None or not known.bounds or not {"words", "messages"} & {*(metrics or ("words",))}:
         return found
-    notes_ = tuple(lower_bounds.assumptions(known))
-    heading = lower_bounds.heading(known)
-    return replace(found, least=tuple(lower_bounds.rows(known)), least_heading=heading, least_notes=notes_)
+    notes_ = tuple(_least_assumptions(known))
+    heading = _least_heading(known)
+    return replace(found, least=tuple(_least_rows(known)), least_heading=heading, least_notes=notes_)
 
 
 def _slowly(rows: Sequence[Row]) -> str:
@@ -291,7 +300,7 @@ def _notes(view: CostView) -> Iterator[Phrase]:
         yield ("a message has K words at most, w words are ", Formula("ceil(w/K)"), " messages")
     if view.on_grid:
         yield ("each metric on its own critical path through the processors; memory: the most of any processor",)
-        yield from lower_bounds.sentences(view)
+        yield from _replicated(view)
     elif view.at is not None and view.cache_assumed:
         yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
     yield from ((OF_REPLACEMENT[row.metric],) for row in view.rows if row.metric in OF_REPLACEMENT)
@@ -342,3 +351,72 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     return Document(
         found.title, found.doc, found.place, tuple(tables), (*found.bound, *heading, *schedules, *lru, *found.notes)
     )
+
+
+NOTHING = (Fraction(0), Fraction(0))
+
+
+def _least_heading(view: CommunicationView) -> Phrase:
+    """What the bounds are for."""
+    any_ = f"lower bounds for any {view.any}"
+    if view.processors is None or view.memory is None:
+        where = "" if not view.where else f", {'; '.join(view.where)}"
+        return (f"{any_}{where}",)
+    return (f"{any_} with {readable(view.memory)} words of memory {on_processors(view.processors)}",)
+
+
+def _least_rows(view: CommunicationView) -> Iterator[Line]:
+    """A bound a row; at sizes the larger first, with how near the words are to it."""
+    valued = sorted((each for each in view.bounds if each.value is not None), key=_value, reverse=True)
+    if valued:
+        yield from _least_values(view, valued)
+        return
+    for each in view.bounds:
+        yield from _in_sizes(each)
+    if any(each.cases for each in view.bounds):
+        yield Line("messages", (">= words/M",))
+
+
+def _value(bound: BoundView) -> Ends:
+    assert bound.value is not None
+    return bound.value
+
+
+def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[Line]:
+    for index, each in enumerate(valued):
+        assert each.value is not None
+        known = view.words is not None and (index == 0 or each.value[1] < 0)
+        near = factor(view.words, each.value) if known and view.words is not None else ""
+        least = (Formula(f">= {amount(max(each.value, NOTHING))}"),)
+        yield Line("words" if not index else "", least, (each.kind,), (near,))
+    if view.least_messages is not None and view.least_messages[0] > 0:
+        near = "" if view.messages is None else factor(view.messages, view.least_messages)
+        least = (Formula(f">= {amount(view.least_messages)}"),)
+        yield Line("messages", least, ("words over memory",), (near,))
+
+
+def _in_sizes(bound: BoundView) -> Iterator[Line]:
+    near = "; ".join(nearness(bound.near))
+    if bound.growth is not None:
+        yield Line("words", (Formula(bound.growth),), (bound.kind,), (near,))
+    label, kind = "words", bound.kind
+    for condition, text in bound.cases:
+        where = near if not condition else f"where {condition}"
+        yield Line(label, _at_least(text), (kind,), (where,))
+        label, kind = "", ""
+
+
+def _at_least(text: str) -> Phrase:
+    return (Formula(f">= {text}"),)
+
+
+def _least_assumptions(view: CommunicationView) -> Iterator[Phrase]:
+    """What the bounds take for granted, once each."""
+    found = dict.fromkeys(each for bound in view.bounds for each in bound.assumptions)
+    yield (f"assuming {'; '.join(found)} (theorems and sources: --all)",)
+
+
+def _replicated(view: CostView) -> Iterator[Phrase]:
+    """That the input is replicated, and that there are no bounds then."""
+    if view.replicated is not None:
+        yield (replicated(view.replicated, view.communication is not None),)

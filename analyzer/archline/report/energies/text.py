@@ -26,7 +26,7 @@ LABELS = {
 }  # fmt: skip
 
 
-def render(results: Sequence[EnergyResult], width: int) -> str:
+def as_text(results: Sequence[EnergyResult], width: int) -> str:
     """The results: in full where there is one, as a table of those at sizes, and each of those in symbols."""
     if len(results) == 1:
         (only,) = results

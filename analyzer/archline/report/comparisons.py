@@ -1,21 +1,28 @@
-"""Comparisons as plain text: points with ratio and verdict, crossovers, growth."""
+"""Comparisons: points with ratio and verdict, crossovers, growth; as text, JSON, CSV, LaTeX and Markdown."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Mapping
+from io import StringIO
+from typing import Any
 
 from archline.compare.growth import Relation
 from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
-from archline.report.costs.forms import short_growth
+from archline.report import json
+from archline.report.costs.forms import CUT, short_growth
+from archline.report.documents.model import Document, Phrase, Table, cells, with_growths
+from archline.report.documents.writers import latex, markdown
 from archline.report.energies import shown
+from archline.report.energies.formats import cache, decimal
 from archline.report.growth import proof_text
 from archline.report.layout import Columns, Inside, Part, indented, page
-from archline.report.numbers import readable
+from archline.report.numbers import exact, readable
 
 
-def render(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+def as_text(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The comparison."""
     shown_in_full = growth or certificates or not found.points
     blocks: list[Iterable[Part]] = []
@@ -166,3 +173,150 @@ def _proofs(relations: Mapping[str, Relation], width: int) -> Iterable[str]:
         for proof in each.proofs:
             yield f"{name}:"
             yield from indented(list(proof_text(proof.certificate, width - 2)))
+
+
+MOST = 12
+"""So many points are shown on a short page, from the smallest sizes to the largest."""
+
+
+def document(found: Comparison, *, short: bool = True, growth: bool = False) -> Document:
+    """A table of points, notes, and tables of how costs grow where they are asked for or there are no points."""
+    tables: list[Table] = []
+    said: list[str] = []
+    if found.points:
+        step = -(-len(found.points) // MOST) if short else 1
+        rows = tuple(cells(*row(found, each)) for each in found.points[::step])
+        tables.append(Table(tuple(head(found)), rows))
+        if step > 1:
+            said.append(f"one point in {step} is shown")
+        said += notes(found)
+    if growth or not found.points:
+        tables += [_growth(found, pair, relations) for pair, relations in found.growth.items()]
+    else:
+        said += [growth_line(found, pair, relations) for pair, relations in found.growth.items()]
+    said += case_note(found)
+    if found.assumptions:
+        said.append("assuming " + ", ".join(found.assumptions))
+    return Document(heading(found), "", "", tuple(tables), tuple((each,) for each in said))
+
+
+def _growth(found: Comparison, pair: Pair, relations: Mapping[str, Relation]) -> Table:
+    rows: list[tuple[Phrase, ...]] = []
+    for name, each in relations.items():
+        label, relation, first, second = growth_row(found, name, each)
+        rows.append(((label,), (relation,), _marked(first), _marked(second)))
+    return Table(("growth", "relation", *pair), tuple(rows))
+
+
+def _marked(growth: str) -> Phrase:
+    return (growth,) if growth.endswith(CUT) else with_growths(growth)
+
+
+def as_latex(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Arrays and sentences, for a paper."""
+    return latex(document(found, short=False, growth=growth))
+
+
+def as_markdown(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Tables and notes, for a README or a pull request."""
+    return markdown(document(found, short=False, growth=growth))
+
+
+def as_csv(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """The table; numbers are decimals in base units."""
+    target = StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    if not found.points:
+        writer.writerow(["first", "second", "quantity", "relation", "ratio"])
+        for pair, relations in found.growth.items():
+            for name, relation in relations.items():
+                writer.writerow([*pair, name, relation.relation, relation.ratio or ""])
+        return target.getvalue()
+    sizes = list(dict.fromkeys(name for each in found.points for name in each.at))
+    processors = ["first_P", "second_P"] if any(each.processors for each in found.points) else []
+    values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
+    writer.writerow(
+        [*sizes, "machine", "model", "by", "first", "second", *processors, *values, "less", "verdict", "decides"]
+    )
+    for each in found.points:
+        amounts = each.amounts(found.by)
+        numbers = [
+            end
+            for one in (*amounts, each.verdict.ratio)
+            for end in (("", "") if one is None else (decimal(one.lower), decimal(one.upper)))
+        ]
+        at = [str(each.at.get(name, "")) for name in sizes]
+        head = [*at, each.machine.name, found.model.name, found.by, *each.pair]
+        head += [decimal(one) for one in each.processors] or [""] * len(processors)
+        writer.writerow([*head, *numbers, each.winner or "", each.verdict.verdict, each.verdict.decides])
+    return target.getvalue()
+
+
+def as_json(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """The document."""
+    pairs = [
+        {
+            "algorithms": pair,
+            "growth": {name: _grows(each, certificates) for name, each in relations.items()},
+        }
+        for pair, relations in found.growth.items()
+    ]
+    used = list(dict.fromkeys(found.caches.values()))
+    document = {
+        "version": json.VERSION,
+        "algorithms": found.algorithms,
+        "model": found.model.name,
+        "by": found.by,
+        "growth": pairs[0]["growth"],
+        "pairs": pairs,
+        "points": [_point_document(found, each) for each in found.points],
+        "crossovers": [
+            {
+                "variable": each.variable, "from": each.start, "to": each.end, "machine": each.machine,
+                "pair": each.pair, "less_before": each.before, "less_after": each.after,
+            }
+            for each in found.crossovers
+        ],
+        "cache": cache(used[0] if len(used) == 1 else None),
+        "caches": {name: cache(each) for name, each in found.caches.items()},
+        "assumptions": found.assumptions,
+        "growth_when": found.when,
+        "convention": found.model.convention,
+        "stated_error": found.model.error,
+        "notes": [*filter(None, [found.without]), *beyond_peak(found)],
+        "data": found.data,
+    }  # fmt: skip
+    return json.render(document)
+
+
+def _grows(relation: Relation, certificates: bool) -> Mapping[str, Any]:
+    document: dict[str, Any] = {
+        "relation": relation.relation,
+        "ratio": relation.ratio,
+        "bound": relation.bound or None,
+        "first": relation.first,
+        "second": relation.second,
+        "facts": relation.facts,
+    }
+    if certificates:
+        document["certificates"] = [each.certificate for each in relation.proofs]
+    return document
+
+
+def _point_document(found: Comparison, point: ComparedPoint) -> Mapping[str, Any]:
+    verdict = point.verdict
+    values = point.amounts(found.by)
+    return {
+        "at": {name: exact(value) for name, value in point.at.items()},
+        "processors": [exact(each) for each in point.processors],
+        "machine": point.machine.name,
+        "model": found.model.name,
+        "pair": point.pair,
+        "ratio": verdict.ratio,
+        "less": verdict.less,
+        "verdict": verdict.verdict,
+        "decides": verdict.decides,
+        "reason": verdict.reason,
+        "values": values,
+        "executions": [{"data": each.data, "ratio": each.ratio} for each in verdict.executions],
+    }

@@ -1,0 +1,222 @@
+"""Energies in the formats that `archline energy` prints: each is a function of this module."""
+
+from __future__ import annotations
+
+import csv as csv_
+from collections.abc import Sequence
+from fractions import Fraction
+from io import StringIO
+from typing import Any
+
+from archline.energy.intervals import Interval
+from archline.energy.levels import Level, by_level
+from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, Symbolic
+from archline.report import json
+from archline.report.documents.writers import markdown
+from archline.report.energies import shown
+from archline.report.energies.text import as_text
+from archline.report.latex import condition, escaped, expression
+from archline.report.numbers import exact
+
+__all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text"]
+VERSION = 2
+
+
+def as_json(results: Sequence[EnergyResult], width: int) -> str:
+    """The document."""
+    document = {"version": VERSION, "results": [_document(each) for each in results]}
+    return json.render(document)
+
+
+def _document(result: EnergyResult) -> dict[str, Any]:
+    """One result."""
+    answer = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
+    return {
+        "algorithm": result.algorithm,
+        "machine": result.machine.name,
+        "model": result.model.name,
+        "at": None if result.at is None else json.point(result.at),
+        **answer,
+        "expression": result.model.expression,
+        "converted": result.converted,
+        "cache": cache(result.cache),
+        "processors": result.processors,
+        "inputs": {name: input_(each) for name, each in result.inputs.items()},
+        "convention": result.model.convention,
+        "stated_error": result.model.error,
+        "leaves_out": result.model.leaves_out,
+        "notes": shown.notes(result),
+        "data": result.data,
+    }
+
+
+def input_(given: Input) -> dict[str, Any]:
+    """An input; `from` is derived, executed or declared, or given for Z and L."""
+    return {**ends(given.amount), "from": given.origin}
+
+
+def cache(used: CacheUsed | None) -> dict[str, Any] | None:
+    """The cache that io is of."""
+    if used is None:
+        return None
+    return {"Z": used.words, "L": used.line, "policy": used.policy, "assumed": used.origin == "assumed"}
+
+
+def _numbers(result: EnergyResult) -> dict[str, Any]:
+    estimate = result.estimate
+    assert estimate is not None
+    found = shown.answers(estimate)
+    document: dict[str, Any] = {}
+    for name, unit in shown.ANSWERS:
+        amount = found[name]
+        document[name] = None if amount is None else {**ends(amount), "unit": unit}
+    if document["energy"] is not None:
+        document["energy"]["terms"] = {
+            name: {"formula": result.model.energy[name], **ends(each)} for name, each in estimate.terms.items()
+        }
+    figures = {
+        name: {"formula": result.model.figures[name].formula, **ends(each), "unit": result.model.figures[name].unit}
+        for name, each in estimate.figures.items()
+    }
+    return {
+        **document,
+        "binds": estimate.binds,
+        "margin": estimate.margin,
+        "figures": figures,
+        "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
+        "reasons": estimate.reasons,
+        **({"levels": [_level(each) for each in by_level(estimate)]} if estimate.model.levels else {}),
+        **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
+    }
+
+
+def _level(level: Level) -> dict[str, Any]:
+    """What a level serves, fetches and takes; null of slow memory, or where the machine does not say it."""
+    sizes = {"capacity": level.capacity, "line": level.line, "share": level.share}
+    amounts = {name: getattr(level, name) for name in ("served", "misses", "bytes", "time", "energy")}
+    return {
+        "level": level.name,
+        **{name: None if each is None else exact(each) for name, each in sizes.items()},
+        **amounts,
+    }
+
+
+def floor_document(floor: EnergyFloor) -> dict[str, Any]:
+    """What any algorithm of the same problem takes at least, in base units."""
+    found = {name: floor.estimate.by(name) for name in ("energy", "time")}
+    return {
+        "any": floor.any,
+        **{name: None if each is None else each.lower for name, each in found.items()},
+        "inputs": {name: each.lower for name, each in floor.estimate.amounts.items()},
+        "assumptions": floor.assumptions,
+    }
+
+
+def ends(amount: Interval) -> dict[str, Fraction]:
+    """Both ends of an interval."""
+    return {"lower": amount.lower, "upper": amount.upper}
+
+
+def _symbols(result: EnergyResult, symbolic: Symbolic) -> dict[str, Any]:
+    terms = {name: {"formula": result.model.energy[name], **vars(each)} for name, each in symbolic.terms.items()}
+    total = None
+    if len(terms) == len(result.model.energy):
+        low, high = (" + ".join(getattr(each, end) for each in symbolic.terms.values()) for end in ("lower", "upper"))
+        total = {"lower": low, "upper": high, "unit": "J", "terms": terms}
+    return {
+        "time": None if symbolic.time is None else {**vars(symbolic.time), "unit": "s"},
+        "energy": total,
+        "power": None,
+        "flops_per_joule": None,
+        "energy_delay": None,
+        "binds": None,
+        "metrics": {
+            each.name: {
+                "status": each.status,
+                **({"lower": None, "upper": None} if each.bounds is None else vars(each.bounds)),
+                "regimes": [{"when": when, "upper": upper} for when, upper in each.regimes],
+                "growth": each.growth,
+            }
+            for each in symbolic.metrics
+        },
+        "growth": symbolic.growth,
+    }
+
+
+def as_markdown(results: Sequence[EnergyResult], width: int) -> str:
+    """A heading, a table and its notes for each result."""
+    return "\n".join(markdown(shown.document(each)) for each in results)
+
+
+def as_csv(results: Sequence[EnergyResult], width: int) -> str:
+    """The table; empty cells are what is not known, terms are columns of their own."""
+    sizes = list(dict.fromkeys(name for each in results for name in each.at or {}))
+    terms = list(dict.fromkeys(name for each in results for name in each.model.energy))
+    answers = [f"{name}_{end}" for name, _ in shown.ANSWERS for end in ("lower", "upper")]
+    parts = [f"{name}_{end}" for name in terms for end in ("lower", "upper")]
+    target = StringIO()
+    writer = csv_.writer(target, lineterminator="\n")
+    writer.writerow(["algorithm", "machine", "model", *sizes, "Z", "L", *answers, *parts, "binds"])
+    for each in results:
+        writer.writerow(_csv_row(each, sizes, terms))
+    return target.getvalue()
+
+
+def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -> list[str]:
+    at, cache, estimate = result.at or {}, result.cache, result.estimate
+    head = [result.algorithm, result.machine.name, result.model.name, *(str(at.get(name, "")) for name in sizes)]
+    head += ["", ""] if cache is None else [str(cache.words), str(cache.line)]
+    if result.symbolic is not None:
+        found = [result.symbolic.terms.get(name) for name in terms]
+        texts = [end for each in found for end in (("", "") if each is None else (each.lower, each.upper))]
+        return [*head, *[""] * (2 * len(shown.ANSWERS)), *texts, ""]
+    assert estimate is not None
+    amounts = [*shown.answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
+    numbers = [
+        end for each in amounts for end in (("", "") if each is None else (decimal(each.lower), decimal(each.upper)))
+    ]
+    return [*head, *numbers, estimate.binds]
+
+
+def decimal(value: Fraction) -> str:
+    """A number as a decimal, as near as a floating-point number is."""
+    try:
+        return repr(float(value))
+    except OverflowError:
+        return shown.approximate(value, 17)
+
+
+def as_latex(results: Sequence[EnergyResult], width: int) -> str:
+    """The blocks."""
+    return "\n".join(_align(each) for each in results)
+
+
+def _align(result: EnergyResult) -> str:
+    relation = r"\le" if result.model.at_most else "="
+    rows = [rf"  E &{relation} {expression(result.model.expression)}"]
+    if result.symbolic is not None:
+        if result.symbolic.when:
+            rows.append(rf"  &{condition(' and '.join(result.symbolic.when))}")
+        for each in result.symbolic.metrics:
+            assert each.bounds is not None
+            name = rf"\mathrm{{{each.name}}}"
+            if each.bounds.lower == each.bounds.upper:
+                rows.append(rf"  {name} &= {expression(each.bounds.upper)}")
+            else:
+                rows.append(rf"  {name} &\ge {expression(each.bounds.lower)}")
+                rows.append(rf"  {name} &\le {expression(each.bounds.upper)}")
+    else:
+        estimate = result.estimate
+        assert estimate is not None
+        for name, amount in estimate.terms.items():
+            rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(amount.text('J'))}")
+        for name, unit in shown.ANSWERS:
+            found = shown.answers(estimate)[name]
+            if found is not None:
+                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(found.text(unit))}")
+    return "\n".join([f"% {shown.heading(result)}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
+
+
+def _amount(text: str) -> str:
+    """`4.213 mJ` with its unit upright, and bounds as a range."""
+    return rf"\text{{{escaped(text.replace(' .. ', ' to '))}}}"

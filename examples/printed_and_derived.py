@@ -22,8 +22,6 @@ import numpy as np
 import sympy
 
 import archline as al
-from archline.api.data import run_generated
-from archline.api.settings import unplaced
 from archline.compare.verdicts import OPEN, THIN, Verdict, judge
 from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
@@ -214,8 +212,7 @@ def derived_dense(sizes: str = "n=m=p=1024..8192") -> al.Compared:
 
 def executed_dense(target: str, n: int, words: int) -> Counted:
     """A run on generated data."""
-    at = unplaced({"n": n, "m": n, "p": n})
-    counts = run_generated(algorithm(target), at, cache=al.Cache(Z=words, L=LINE), compiled=False).counts
+    counts = algorithm(target).run(n=n, m=n, p=n, cache=al.Cache(Z=words, L=LINE), compiled=False).counts
     assert counts.io is not None
     return Counted(counts.work, counts.span, {words: counts.io})
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import archline as al
-from archline.api.data import run_generated, run_matrix
-from archline.api.settings import unplaced
+from archline.api.caches import Settings
+from archline.api.running import run_at
 from archline.energy.machines import machines
 from archline.energy.models import model
 
@@ -46,11 +46,11 @@ def executed() -> None:
         row(
             target,
             " ".join(f"{name}={value}" for name, value in point.items()),
-            run_generated(subject, unplaced(point), cache=CACHE),
+            subject.run(point, cache=CACHE),
         )
     for target in KERNELS[4:]:
         for path in sorted(MATRICES.glob("*.mtx*")):
-            run = run_matrix(al.algorithm(target), path, {}, cache=CACHE)
+            run = run_at(al.algorithm(target), {}, CACHE, Settings(chosen_cache=True, matrix=path))
             row(target, path.name.split(".")[0], run)
 
 
@@ -63,7 +63,8 @@ def row(target: str, data: str, run: al.Run) -> None:
 
 def energies() -> None:
     """ICE energy of sparse matrix-vector multiplication on the platforms of the model's authors."""
-    run = run_matrix(al.algorithm("sparse.csr::spmv_csr"), MATRICES / "bcsstk16.mtx.gz", {}, cache=CACHE)
+    on_matrix = Settings(chosen_cache=True, matrix=MATRICES / "bcsstk16.mtx.gz")
+    run = run_at(al.algorithm("sparse.csr::spmv_csr"), {}, CACHE, on_matrix)
     amounts = {"work": run.counts.work, "span": run.counts.span, "io": run.counts.io or 0}
     print("\nICE energy of spmv_csr on bcsstk16 (Tran and Ha, ICPADS 2016, equation 14), in microjoules\n")
     print(f"  {'platform':<24} {'computation':>12} {'memory':>10} {'static':>10} {'total':>10}  bound by")

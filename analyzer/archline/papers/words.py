@@ -253,8 +253,8 @@ def run(row: PrintedRow) -> Finding:
 def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
     """The sizes and counts of one run."""
     import archline
-    from archline.api.data import run_generated
-    from archline.api.running import read_schedule
+    from archline.api.caches import Settings
+    from archline.api.running import read_schedule, run_at
     from archline.api.settings import unplaced
 
     asked, at = json.loads(written), dict(case)
@@ -263,7 +263,8 @@ def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]
     sizes = {**{size: int(at[size]) for size in target.sizes if size in at}, **asked.get("at", {})}
     cache = archline.Cache(**asked["cache"]) if "cache" in asked else None
     several = asked.get("processors") and read_schedule(asked["schedule"], asked["processors"], seed)
-    ran = run_generated(target, unplaced(sizes), cache=cache, seed=seed, processors=several)
+    settings = Settings(chosen_cache=True, seed=seed, processors=several)
+    ran = run_at(target, unplaced(sizes), cache, settings)
     counted = {each.name: getattr(ran.counts, each.name) for each in fields(ran.counts)} | {**ran.counts.communication}
     counted |= sizes if ran.private is None else {**sizes, "io": ran.private.io}
     return {key: Fraction(value) for key, value in counted.items() if isinstance(value, int)}

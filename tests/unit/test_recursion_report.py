@@ -66,7 +66,7 @@ def test_the_recurrence_of_two_halves() -> None:
     assert "  otherwise:  F(n) =  0" in lines
     assert lines[lines.index("  otherwise:  F(n) =  0") + 1].strip() == "(no calls)"
     # The sum of all levels: n*ceil(log2(n)) + n - 2^ceil(log2(n)).
-    assert "  F(n) =  n*ceil(log2(n)) + n - 2^(ceil(log2(n)))" in lines
+    assert "  F(n) =  n*ceil(log2(n)) + n - 2^ceil(log2(n))" in lines
     assert not any("together:" in line or "max(0, n - 1)" in line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Expressions as text in the language's own syntax: `2*n*m*p`, `max(0, n - 3)`, `ceil(log2(n))`, `floor((n + 1)/2)`."""
+"""Polynomials as trees and as text of the language: `2*n*m*p`, `max(0, n - 3)`, `ceil(log2(n))`, `floor((n + 1)/2)`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from functools import lru_cache
 from archline.algebra import atoms as a
 from archline.algebra.factors import extents
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.product_text import power_text, quotient_text
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.expr.text import format_expression
+from archline.language.diagnostics import ArchlineError
+from archline.language.parser import parse_expression
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -16,23 +20,29 @@ MACHINE = frozenset(("Z", "L", "P"))
 """Sizes of the machine, which are at least 1."""
 
 
+@lru_cache(maxsize=4096)
 def to_text(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str] = frozenset()) -> str:
-    """The expression as text; `order` ranks the symbols, as an algorithm lists its sizes.
+    """The expression as text; `order` and `may_vanish` as for `to_tree`."""
+    return format_expression(to_tree(value, order, may_vanish))
+
+
+def to_tree(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str] = frozenset()) -> s.Expr:
+    """The expression as a tree; `order` ranks the symbols, as an algorithm lists its sizes.
 
     Symbols in `order` count as at least 1, so that their logarithms need no guard; those in `may_vanish` do not.
     """
-    return _Writer(order, may_vanish).text(value)
+    return _Writer(order, may_vanish).tree(value)
 
 
 @record
 class _Writer:
-    """Writes expressions; `order` and `may_vanish` as in `to_text`."""
+    """Writes expressions; `order` and `may_vanish` as in `to_tree`."""
 
     order: tuple[str, ...]
     may_vanish: frozenset[str]
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a writer is small, and the same parts are written again and again
-    def text(self, value: Poly) -> str:
+    def tree(self, value: Poly) -> s.Expr:
         """The whole expression, its terms from the highest degree down.
 
         Where that would begin with a sign, and it need not, what is subtracted comes last.
@@ -40,30 +50,21 @@ class _Writer:
         value = shortened(value)
         if (product := extents(value)) is not None:
             return self._product(*product)
-        parts: list[str] = []
         ordered = sorted(value.terms, key=self._term_key)
         if ordered and value.terms[ordered[0]] < 0:
             ordered.sort(key=lambda monomial: value.terms[monomial] < 0)
-        for monomial in ordered:
-            coefficient = value.terms[monomial]
-            term = self._term(monomial, abs(coefficient))
-            if not parts:
-                # A sign binds more than the remainder: -n%2 would be (-n)%2.
-                negative = f"-({term})" if _is_remainder(monomial) else f"-{term}"
-                parts.append(negative if coefficient < 0 else term)
-            else:
-                parts.append(f"{'-' if coefficient < 0 else '+'} {term}")
-        return " ".join(parts) or "0"
+        terms = ((value.terms[each] < 0, self._term(each, abs(value.terms[each]))) for each in ordered)
+        return b.total(terms)
 
-    def _product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> str:
+    def _product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> s.Expr:
         """Sizes first, then sums in brackets."""
 
         def place(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
             ranks = sorted(self.order.index(name) for name in factor[0].names if name in self.order)
-            return len(factor[0].terms) > 1, ranks, self.text(factor[0])
+            return len(factor[0].terms) > 1, ranks, to_text(factor[0], self.order, self.may_vanish)
 
-        texts = [power_text(self._factor(each), str(power)) for each, power in sorted(factors, key=place)]
-        return quotient_text([*([str(number)] if number != 1 else []), *texts], [])
+        powers = [b.power(self.tree(each), b.number(power)) for each, power in sorted(factors, key=place)]
+        return b.product([*([b.number(number)] if number != 1 else []), *powers])
 
     def _term_key(self, monomial: Monomial) -> tuple[object, ...]:
         """Higher degrees first, then plain symbols before composites, then the symbols' order."""
@@ -79,106 +80,95 @@ class _Writer:
         # What is subtracted is not first: min(b, n) - gcd(b, L).
         return 0 if isinstance(atom, Symbol) else 1 + isinstance(atom, a.CommonDivisor), rank, atom.key
 
-    def _term(self, monomial: Monomial, coefficient: fmpq) -> str:
+    def _term(self, monomial: Monomial, coefficient: fmpq) -> s.Expr:
         above, below = self._factors(monomial)
         if coefficient != 1 or not above:
-            above.insert(0, str(coefficient))
-        elif _is_remainder(monomial):
-            # In a sum it needs no brackets.
-            return above[0][1:-1]
-        return quotient_text(above, below)
+            above.insert(0, b.number(coefficient))
+        return b.quotient(above, below)
 
-    def _factors(self, monomial: Monomial) -> tuple[list[str], list[str]]:
+    def _factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
         """What is multiplied, and what that is divided by; powers with the same exponent as one of a fraction."""
         bases: dict[Poly, fmpq] = {}
         for atom, power in monomial:
             if isinstance(atom, a.Exponential):
                 bases[atom.exponent] = bases.get(atom.exponent, fmpq(1)) * fmpq(atom.base) ** power
-        above: list[str] = []
-        below: list[str] = []
+        above: list[s.Expr] = []
+        below: list[s.Expr] = []
         for atom, power in self._ordered(monomial):
             if not isinstance(atom, a.Exponential):
-                (above if power > 0 else below).append(self._power(atom, abs(power)))
+                (above if power > 0 else below).append(b.power(self._atom(atom), b.number(abs(power))))
             elif (base := bases.pop(atom.exponent, None)) is not None:
                 whole = base if base.p != 1 else 1 / base
                 (above if base.p != 1 else below).append(self._exponential(whole, atom.exponent))
         return above, below
 
-    def _exponential(self, base: fmpq, exponent: Poly) -> str:
+    def _exponential(self, base: fmpq, exponent: Poly) -> s.Expr:
         """base^exponent; 7^(log2(n)/2) as n^(log2(7)/2)."""
         ((monomial, coefficient),) = exponent.terms.items()
         logs = [atom for atom, power in monomial if power == 1 and isinstance(atom, a.RealFunction)]
         if len(logs) != 1 or logs[0].function != "log2" or len(logs[0].argument.terms) != 1:
-            number = str(base) if base.q == 1 else f"({base})"
-            return f"{number}^{self._factor(exponent)}"
+            return b.power(b.number(base), self.tree(exponent))
         rest = Poly({tuple(pair for pair in monomial if pair[0] is not logs[0]): fmpq(coefficient.p)})
-        product = rest * a.log2(Poly.constant(base))
-        power = self.text(product)
+        power = self.tree(rest * a.log2(Poly.constant(base)))
         if coefficient.q != 1:
-            power = f"({power}/{coefficient.q})"
-        elif a.single_atom(product) is None and not product.is_constant:
-            power = f"({power})"
-        return f"{self._factor(logs[0].argument)}^{power}"
+            power = b.binary("/", power, b.number(int(coefficient.q)))
+        return b.power(self.tree(logs[0].argument), power)
 
-    def _power(self, atom: Atom, power: int) -> str:
-        text = self._atom(atom)
-        return text if power == 1 else f"{text}^{power}"
-
-    def _atom(self, atom: Atom) -> str:
-        """An atom, as something that can stand in a product or below a power as it is."""
+    def _atom(self, atom: Atom) -> s.Expr:
         match atom:
-            case Symbol():
-                return atom.name if atom.name.replace("_", "").isalnum() else f"({atom.name})"
+            case Symbol(name=name):
+                return b.name(name) if name.replace("_", "").isalnum() else _labelled(name)
             case a.PositivePart():
-                return f"max(0, {self.text(atom.argument)})"
-            case a.Floor() | a.Quotient():
-                name = "floor" if isinstance(atom, a.Floor) else ""
-                return f"{name}({'/'.join(self._factor(part) for part in atom.parts)})"
+                return b.call("max", b.ZERO, self.tree(atom.argument))
+            case a.Floor():
+                return b.call("floor", self._quotient(atom))
+            case a.Quotient():
+                return self._quotient(atom)
             case Shown(form="ceil"):
-                return f"ceil({'/'.join(self._factor(part) for part in atom.arguments)})"
+                return b.call("ceil", self._quotient(atom))
             case Shown(form="%"):
-                return f"({self._remainder(atom)})"
-            case Shown():
-                return f"{atom.form}({', '.join(self.text(part) for part in atom.arguments)})"
+                return b.binary("%", *map(self.tree, atom.parts))
+            case Shown(form=form):
+                return b.call(form, *map(self.tree, atom.parts))
             case a.CommonDivisor():
-                return f"gcd({', '.join(self.text(part) for part in atom.parts)})"
+                return b.call("gcd", *map(self.tree, atom.parts))
             case a.CeilLog2():
-                return f"ceil(log2({self._at_least_one(atom.argument)}))"
-            case a.RealFunction():
-                inner = f"({self.text(atom.argument)})"
-                return f"floor(sqrt{inner})" if atom.function == "isqrt" else f"{atom.function}{inner}"
+                return b.call("ceil", b.call("log2", self._at_least_one(atom.argument)))
+            case a.RealFunction(function="isqrt"):
+                return b.call("floor", b.call("sqrt", self.tree(atom.argument)))
+            case a.RealFunction(function=function):
+                return b.call(function, self.tree(atom.argument))
             case a.Exponential():
                 return self._exponential(fmpq(atom.base), atom.exponent)
             case a.Offset():
-                return f"{atom.segments.array}[{self.text(atom.index)}]"
+                return self._offset(atom.segments.array, atom.index)
             case a.Applied():
-                return f"{atom.function}({', '.join(self._argument(part) for part in atom.arguments)})"
+                return b.call(atom.function, *map(self._argument, atom.arguments))
             case a.Gap():
                 array = atom.segments.array
-                return f"({array}[{self.text(atom.index + 1)}] - {array}[{self.text(atom.index)}])"
+                return b.binary("-", self._offset(array, atom.index + 1), self._offset(array, atom.index))
             case _:
-                return atom.key
+                # No evaluator knows the function.
+                return b.call("data", b.name(atom.key))
 
-    def _argument(self, value: Poly) -> str:
+    def _quotient(self, atom: Atom) -> s.Expr:
+        return b.binary("/", *map(self.tree, atom.parts))
+
+    def _offset(self, array: str, index: Poly) -> s.Expr:
+        return s.Element(array, (self.tree(index),), span=b.DERIVED)
+
+    def _argument(self, value: Poly) -> s.Expr:
         """An argument of a function: half of n is n/2, as recurrences have it."""
         match list(value.terms.items()):
             case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
-                return f"{self._term(monomial, fmpq(coefficient.p))}/{coefficient.q}"
+                return b.binary("/", self._term(monomial, fmpq(coefficient.p)), b.number(int(coefficient.q)))
             case _:
-                return self.text(value)
+                return self.tree(value)
 
-    def _remainder(self, atom: Shown) -> str:
-        return "%".join(self._factor(part) for part in atom.arguments)
-
-    def _factor(self, value: Poly) -> str:
-        """An expression as an operand of a division or power: in brackets unless it is a single name or number."""
-        text = self.text(value)
-        return text if text.replace("_", "").isalnum() else f"({text})"
-
-    def _at_least_one(self, value: Poly) -> str:
+    def _at_least_one(self, value: Poly) -> s.Expr:
         """The logarithm counts as 0 below 1, where positive sizes and their quotients rounded up do not get."""
-        text = self.text(value)
-        return text if self._is_at_least_one(shortened(value)) else f"max(1, {text})"
+        found = self.tree(value)
+        return found if self._is_at_least_one(shortened(value)) else b.call("max", b.ONE, found)
 
     def _is_at_least_one(self, value: Poly) -> bool:
         """Whether that is seen from the form: a sum of positive multiples of what is never negative, and 1 in all."""
@@ -224,9 +214,13 @@ class Shown(Atom):
         return self.arguments
 
 
-def _is_remainder(monomial: Monomial) -> bool:
-    """Whether a term is e%m alone."""
-    return len(monomial) == 1 and monomial[0][1] == 1 and getattr(monomial[0][0], "form", None) == "%"
+@lru_cache(maxsize=256)
+def _labelled(name: str) -> s.Expr:
+    """What a symbol stands for whose name says it: `n/b` of an n that b divides."""
+    try:
+        return parse_expression(name)
+    except ArchlineError:
+        return b.name(f"({name})")
 
 
 def shortened(value: Poly, blocks: bool = True) -> Poly:

@@ -255,7 +255,7 @@ SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
 MAX_LENGTH = 20_000
 """Longer bounds take minutes to compare, most of them in vain."""
-POWER_INSIDE = "^(ceil(log2("
+POWER_INSIDE = "^ceil(log2("
 """A number to a rounded logarithm inside of a factor, of which the prover knows nothing."""
 _AMBIGUOUS = frozenset(" +-/%")
 Outcome = Literal["holds", "fails", "unknown"]

@@ -91,9 +91,15 @@ def _binary(expr: s.Expr, *, tight: bool) -> str:
     elif level == _POWER:
         # `a ^ b ^ c` is a ^ (b ^ c), and a minus may stand in the exponent.
         left, right = _ATOM, _FACTOR
-    spaced = level < SUM or (level == SUM and not tight)
-    op = f" {expr.op} " if spaced else expr.op
-    return _expression(expr.left, left, tight=tight) + op + _expression(expr.right, right, tight=tight)
+    # Sums of any length: what is on the left of an operator of the same rank needs no brackets.
+    parts: list[str] = []
+    first: s.Expr = expr
+    while isinstance(first, s.Binary) and _LEVELS[first.op] == level and (first is expr or left == level):
+        op = f" {first.op} " if level < SUM or (level == SUM and not tight) else first.op
+        parts += [_expression(first.right, right, tight=tight), op]
+        first = first.left
+    parts.append(_expression(first, left, tight=tight))
+    return "".join(reversed(parts))
 
 
 def _atom(expr: s.Expr, *, tight: bool) -> str:

@@ -1,0 +1,79 @@
+"""Trees made by derivations: numbers, products, powers, sums and comparisons without a place in any source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import reduce
+
+from archline.expr import tree as s
+from archline.numbers import fmpq
+from archline.records import replace
+
+DERIVED = s.Span(s.Source("<derived>", ""), 1, 1, 1, 1)
+"""The place of what no source says."""
+ZERO, ONE = s.Integer(0, span=DERIVED), s.Integer(1, span=DERIVED)
+
+
+def number(value: int | Fraction | fmpq) -> s.Expr:
+    """A rational number: an integer, or a quotient of two."""
+    if isinstance(value, int):
+        return negated(number(-value)) if value < 0 else s.Integer(value, span=DERIVED)
+    above, below = value.as_integer_ratio() if isinstance(value, Fraction) else (int(value.p), int(value.q))
+    return number(above) if below == 1 else binary("/", number(above), number(below))
+
+
+def name(text: str) -> s.Name:
+    """A name."""
+    return s.Name(text, span=DERIVED)
+
+
+def call(function: str, *arguments: s.Expr) -> s.Call:
+    """A function of some arguments."""
+    return s.Call(function, arguments, span=DERIVED)
+
+
+def binary(op: str, left: s.Expr, right: s.Expr) -> s.Binary:
+    """An operation, or a comparison."""
+    return s.Binary(op, left, right, span=DERIVED)
+
+
+def negated(expr: s.Expr) -> s.Expr:
+    """The negative of an expression, whose sign stands before its first factor."""
+    match expr:
+        case s.Unary(op="-", operand=operand):
+            return operand
+        case s.Binary(op="*" | "/", left=left):
+            return replace(expr, left=negated(left))
+        case _:
+            return s.Unary("-", expr, span=DERIVED)
+
+
+def product(factors: Sequence[s.Expr]) -> s.Expr:
+    """A product; 1 where there are no factors."""
+    return reduce(lambda left, right: binary("*", left, right), factors) if factors else ONE
+
+
+def quotient(above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
+    """A product of factors over one of others."""
+    return binary("/", product(above), product(below)) if below else product(above)
+
+
+def power(base: s.Expr, exponent: s.Expr) -> s.Expr:
+    """base^exponent; of exponent 1/2, its root."""
+    match exponent:
+        case s.Integer(value=1):
+            return base
+        case s.Binary(op="/", left=s.Integer(value=1), right=s.Integer(value=2)):
+            return call("sqrt", base)
+        case _:
+            return binary("^", base, exponent)
+
+
+def total(terms: Iterable[tuple[bool, s.Expr]]) -> s.Expr:
+    """A sum of terms, each with whether it is subtracted; 0 where there are none."""
+    found: s.Expr | None = None
+    for minus, term in terms:
+        signed = negated(term) if minus else term
+        found = signed if found is None else binary("-" if minus else "+", found, term)
+    return found or ZERO

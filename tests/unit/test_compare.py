@@ -33,11 +33,11 @@ from archline.compare.verdicts import (
     quotient,
     with_executions,
 )
-from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate
 from archline.energy.models import model
+from archline.growth.growths import Growth
 from archline.language.parser import parse_expression
 from archline.report.energies.shown import ratio_text
 from cli_support import Result, cli

@@ -22,7 +22,7 @@ from archline.compare.growth import Half, half, together
 from archline.compare.orders import CostOrder, OrderVerdict, apart
 from archline.compare.sizes import Amount, Point, Sizes, fact
 from archline.energy.formulas import names_in
-from archline.energy.growth import Growth, of_formula
+from archline.energy.growth import of_formula
 from archline.energy.machines import machine as machine_of
 from archline.energy.machines import without_variant
 from archline.energy.model import Applied
@@ -34,6 +34,7 @@ from archline.energy.rules import UNSUITED_MACHINE
 from archline.execution.results import Cache
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import divisions, rewritten, substituted, substituted_fact
+from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved
 from archline.growth.simplify import ONE, ZERO
 from archline.ir.declarations import declared

@@ -44,7 +44,7 @@ from archline.compare.verdicts import (
     with_executions,
 )
 from archline.energy.formulas import names_in
-from archline.energy.growth import Growth, of_terms
+from archline.energy.growth import of_terms
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Estimate, Model
@@ -53,6 +53,7 @@ from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
+from archline.growth.growths import Growth
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, names

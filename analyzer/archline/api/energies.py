@@ -27,7 +27,7 @@ from archline.api.subjects import (
     subject,
 )
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
-from archline.energy.growth import Growth, of_terms
+from archline.energy.growth import of_terms
 from archline.energy.intervals import Interval
 from archline.energy.levels import Level, by_level
 from archline.energy.machines import GIVEN, Machine, parameter
@@ -41,6 +41,7 @@ from archline.energy.rules import PARAMETER
 from archline.energy.units import format_si
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted
+from archline.growth.growths import Growth
 from archline.growth.simplify import ONE, reduced
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error

@@ -20,7 +20,7 @@ from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in, parsed
-from archline.energy.growth import Growth, of_formula
+from archline.energy.growth import of_formula
 from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model
@@ -28,6 +28,7 @@ from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
 from archline.expr.text import format_expression, format_fact
+from archline.growth.growths import Growth
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES

@@ -18,7 +18,6 @@ from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
-from archline.energy.growth import Growth
 from archline.energy.intervals import Interval
 from archline.energy.model import Applied, Model
 from archline.energy.models import model
@@ -27,6 +26,7 @@ from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, Symboli
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.expr.text import format_expression
+from archline.growth.growths import Growth
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import ZERO, is_number, reduced_sum
 from archline.language import syntax as s

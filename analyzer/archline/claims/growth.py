@@ -23,8 +23,8 @@ from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.claims.verdict import TOO_LONG
 from archline.expr.tree import Source, Span
 from archline.growth import rules
-from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, is_O
-from archline.growth.is_big_o import Verdict as Answer
+from archline.growth.growths import Growth, dominated
+from archline.growth.is_big_o import Proved, Refuted, Undecided
 from archline.growth.log_domain import Domain
 from archline.ir.conditions import with_all
 from archline.ir.layout import LINE, ONE_LINE, WORDS
@@ -257,6 +257,7 @@ MAX_LENGTH = 20_000
 """Longer bounds take minutes to compare, most of them in vain."""
 POWER_INSIDE = "^ceil(log2("
 """A number to a rounded logarithm inside of a factor, of which the prover knows nothing."""
+UNDECIDED = "the derived bounds do not decide it"
 _AMBIGUOUS = frozenset(" +-/%")
 Outcome = Literal["holds", "fails", "unknown"]
 
@@ -301,8 +302,7 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
         lower, upper = piece.ends
     except ArchlineError:
         return too_long
-    upwards = side == "O"
-    if upwards and piece.upper == "0":
+    if side == "O" and piece.upper == "0":
         return Decided("holds", "")
     try:
         domain = domain_of(piece.facts)
@@ -311,27 +311,16 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
     if domain is None:
         # Sizes of 0: growth is about sizes from 1 on.
         return Decided("holds", "")
-    # Of a bound that is not exact the other side decides whether the claim fails.
-    same = piece.lower == piece.upper
-    proof = _asked(upper, bound, domain, same) if upwards else _asked(bound, lower, domain, same)
-    if isinstance(proof, Proved):
-        return Decided("holds", "", (proof,))
-    refuted: Answer = proof
-    if not same:
-        refuted = _asked(lower, bound, domain) if upwards else _asked(bound, upper, domain)
-    if isinstance(refuted, Refuted) and confirm(side, refuted.counterexample):
-        return Decided("fails", counterexample(refuted, side))
-    reason = proof.reason if isinstance(proof, Undecided) else "the derived bounds do not decide it"
-    if not upwards and piece.lower == "0":
-        reason = "no lower bound above 0 is known"
-    return Decided("unknown", reason)
-
-
-def _asked(f: s.Expr, g: s.Expr, domain: Domain, refutes: bool = True) -> Answer:
-    try:
-        return is_O(f, g, domain, MANY_TRIALS if refutes else 0)
-    except ArchlineError as problem:
-        return Undecided(problem.diagnostics[0].message)
+    cost, claim = Growth(lower, upper), Growth(bound, bound)
+    match dominated(cost, claim, domain) if side == "O" else dominated(claim, cost, domain):
+        case Proved() as proof:
+            return Decided("holds", "", (proof,))
+        case Refuted() as refuted if confirm(side, refuted.counterexample):
+            return Decided("fails", counterexample(refuted, side))
+        case _ if side == "Omega" and piece.lower == "0":
+            return Decided("unknown", "no lower bound above 0 is known")
+        case answer:
+            return Decided("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
 
 
 def counterexample(refuted: Refuted, side: str) -> str:

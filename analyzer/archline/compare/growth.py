@@ -7,9 +7,9 @@ from typing import Any
 
 from archline.claims.growth import counterexample
 from archline.claims.verdict import Outcome
-from archline.energy.growth import Growth
 from archline.expr.text import format_fact
-from archline.growth.is_big_o import Proved, Refuted, Verdict, is_O
+from archline.growth.growths import Growth, dominated
+from archline.growth.is_big_o import Proved, Refuted
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import is_number, quotient
 from archline.language import syntax as s
@@ -102,13 +102,13 @@ def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> Ha
         domain = Domain(facts)
     except ArchlineError as problem:
         return Half("unknown", problem.diagnostics[0].message)
-    proof = _asked(less.upper, more.lower, domain)
-    if isinstance(proof, Proved):
-        return Half("holds", "proved for all sizes", (proof,))
-    refuted = _asked(less.lower, more.upper, domain)
-    if isinstance(refuted, Refuted):
-        return Half("fails", counterexample(refuted, side), shown=refuted.counterexample)
-    return Half("unknown", "what is known of their growth does not decide it")
+    match dominated(less, more, domain):
+        case Proved() as proof:
+            return Half("holds", "proved for all sizes", (proof,))
+        case Refuted() as refuted:
+            return Half("fails", counterexample(refuted, side), shown=refuted.counterexample)
+        case _:
+            return Half("unknown", "what is known of their growth does not decide it")
 
 
 def together(halves: Mapping[str, Half]) -> Half:
@@ -124,12 +124,3 @@ def together(halves: Mapping[str, Half]) -> Half:
     known = [f"{name} is proved, " for name in halves if name not in undecided]
     reason = f"{''.join(known)}{' and '.join(undecided)} is open: {first.reason}" if len(halves) > 1 else first.reason
     return Half("unknown", reason)
-
-
-def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain) -> Verdict | None:
-    if f is None or g is None:
-        return None
-    try:
-        return is_O(f, g, domain)
-    except ArchlineError:
-        return None

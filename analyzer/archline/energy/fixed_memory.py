@@ -19,6 +19,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.candidates import ONE as ONE_SHAPE
 from archline.growth.candidates import Shape
+from archline.growth.growths import Growth, dominated, simplified
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import single
@@ -26,6 +27,7 @@ from archline.growth.simplify import (
     ONE,
     ZERO,
     added_terms,
+    holds,
     monomial,
     plus,
     reduced,
@@ -161,12 +163,9 @@ def _solved(subject: Subject) -> dict[str, Shape] | str:
 
 
 def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
-    domain = Domain(facts)
-    for powers in added_terms(memory.lower):
-        expr = parse_expression(powers.text())
-        if _proved(memory.upper, expr, domain) and _proved(expr, memory.lower, domain):
-            return powers
-    return None
+    terms = [parse_expression(each.text()) for each in added_terms(memory.lower)]
+    found = simplified(Growth(memory.lower, memory.upper), terms, Domain(facts))
+    return monomial(found.upper) if found.tight and found.upper is not None else None
 
 
 def _solve(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Shape] | None:
@@ -240,7 +239,8 @@ def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[P
     candidate = None if not free else reduced_sum(parse_expression(" + ".join(each.text() for each in free)), domain)
     if candidate is None:
         return None
-    above, below = is_O(energy.upper, candidate, domain), is_O(candidate, energy.lower, domain)
+    known, order = Growth(energy.lower, energy.upper), Growth(candidate, candidate)
+    above, below = dominated(known, order, domain), dominated(order, known, domain)
     if not isinstance(above, Proved) or not isinstance(below, Proved):
         return None
     return format_expression(candidate), (above, below)
@@ -249,11 +249,9 @@ def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[P
 def _short(expr: s.Expr, domain: Domain) -> str | None:
     """What an upper bound is O of, in short: one of its terms, or the sum of those that no others dominate."""
     terms = [parse_expression(each.text()) for each in added_terms(expr)]
-    for each in terms:
-        if _proved(expr, each, domain):
-            return format_expression(each)
-    found = None if not terms else reduced_sum(reduce(plus, terms), domain)
-    return None if found is None or not _proved(expr, found, domain) else format_expression(found)
+    whole = None if not terms else reduced_sum(reduce(plus, terms), domain)
+    found = simplified(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
+    return None if found is None or found is expr else format_expression(found)
 
 
 def _beyond(
@@ -271,7 +269,7 @@ def _beyond(
         for powers, each in parts:
             # What grows below a term that does not is not seen.
             if powers.powers.get(PROCESSORS, NOTHING).sign() <= 0 or (
-                steady and _proved(each, reduce(plus, steady), domain)
+                steady and holds(each, reduce(plus, steady), domain)
             ):
                 continue
             proof = is_O(each, lower, domain)
@@ -282,7 +280,3 @@ def _beyond(
 def _rises(shape: Shape) -> bool:
     """Whether it grows with P."""
     return shape.powers.get(PROCESSORS, NOTHING).sign() > 0
-
-
-def _proved(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
-    return isinstance(is_O(f, g, domain), Proved)

@@ -7,43 +7,13 @@ from collections.abc import Iterable, Mapping
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
-from archline.expr.text import format_expression
-from archline.expr.tree import same, substituted
+from archline.expr.tree import substituted
+from archline.growth.growths import Growth, simplified
 from archline.growth.log_domain import Domain
-from archline.growth.simplify import ONE, ZERO, holds, is_number, reduced, reduced_sum
+from archline.growth.simplify import ONE, ZERO, is_number, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.records import record, replace
-
-
-@record
-class Growth:
-    """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`."""
-
-    lower: s.Expr | None
-    upper: s.Expr | None
-    facts: tuple[s.Fact, ...] = ()
-
-    @property
-    def tight(self) -> bool:
-        """Whether both are known and the same."""
-        return self.lower is not None and same(self.lower, self.upper)
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether nothing is counted at all."""
-        return self.upper is not None and is_number(self.upper, 0)
-
-    @property
-    def text(self) -> str | None:
-        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known."""
-        if self.tight:
-            assert self.upper is not None
-            if self.is_zero:
-                return "0"
-            return f"Theta({format_expression(self.upper)})"
-        known = [(name, end) for name, end in (("O", self.upper), ("Omega", self.lower)) if end is not None]
-        return ", ".join(f"{name}({format_expression(end)})" for name, end in known) or None
+from archline.records import replace
 
 
 def of_formula(
@@ -74,7 +44,7 @@ def of_formula(
     lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or reduced(bounds.lower)
     upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or reduced(bounds.upper)
     candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
-    found = simplified(FormulaBounds(lower, upper), candidates, facts, domain)
+    found = simplified(Growth(lower, upper, facts), candidates, domain)
     vacuous = not found.tight and found.lower is not None and is_number(found.lower, 0)
     return replace(found, lower=None) if vacuous else found
 
@@ -109,22 +79,6 @@ def _sums(growths: list[Growth]) -> list[s.Expr]:
     return [
         s.Binary("+", left, right, span=left.span) for index, left in enumerate(ends) for right in ends[index + 1 :]
     ]
-
-
-def simplified(
-    bounds: FormulaBounds[s.Expr], candidates: Iterable[s.Expr], facts: tuple[s.Fact, ...], domain: Domain
-) -> Growth:
-    """Bounds on a growth by the first candidates that are proved to bound it, or as they stand."""
-    orders = list(candidates)
-    above = [each for each in orders if holds(bounds.upper, each, domain)]
-    for each in above:
-        if holds(each, bounds.lower, domain):
-            return Growth(each, each, facts)
-    # Of several upper bounds the lowest.
-    upper = next((each for each in above if all(holds(each, other, domain) for other in above)), bounds.upper)
-    below = [each for each in orders if holds(each, bounds.lower, domain)]
-    lower = next((each for each in below if all(holds(other, each, domain) for other in below)), bounds.lower)
-    return Growth(lower, upper, facts)
 
 
 def of_terms(applied: Applied, metrics: Mapping[str, Growth]) -> dict[str, Growth]:

@@ -140,16 +140,17 @@ def test_halves_of_a_range_are_read_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "calls",
+    ("calls", "last"),
     [
         # Three quarters twice, a half three times, and a range that is not handed on but for one entry.
-        ("lo, (lo + 3*hi)//4", "(3*lo + hi)//4, hi"),
-        ("lo, m + 1", "m, hi"),
+        (("lo, (lo + 3*hi)//4", "(3*lo + hi)//4, hi"), "unknown"),
+        # Every schedule reads the range.
+        (("lo, m + 1", "m, hi"), "fails"),
     ],
 )
-def test_what_is_not_handed_on_does_not_pay(calls: tuple[str, str]) -> None:
+def test_what_is_not_handed_on_does_not_pay(calls: tuple[str, str], last: str) -> None:
     text = RANGES.format(*calls)
-    assert outcomes(text) == ["unknown"] * 3
+    assert outcomes(text) == ["unknown", "unknown", last]
     module = load_text(text)
     with pytest.raises(UnpaidError):
         _ = charges(module, module.algorithms["go"]).paid

@@ -20,7 +20,7 @@ from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in, parsed
-from archline.energy.growth import of_formula
+from archline.energy.growth import both_ends, of_formula
 from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model
@@ -208,6 +208,6 @@ def _of_costs(algorithm: Algorithm, facts: tuple[s.Fact, ...], on: Applied) -> F
         if cost.lower is None or cost.upper is None:
             return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
         (piece,) = pieces(costs, cost, every, known)
-        bounds[name] = FormulaBounds(*piece.ends)
+        bounds[name] = both_ends(piece.growth)
     extents = tuple(axis.extent for axis in node.grid)
     return at_fixed_memory(Formulas(bounds, extents, every, tuple(map(format_fact, facts))), on)

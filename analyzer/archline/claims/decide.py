@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise, takewhile
 
-from archline.algebra import atoms as a
 from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.expand import as_fractions
@@ -20,25 +19,23 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.guards import guard
-from archline.analysis.cost import Alternative, Cost, Costs, cost_text, ends_at, whole_ends_at
+from archline.analysis.cost import Cost, Costs, cost_text, ends_at, whole_ends_at
 from archline.analysis.metrics.time import margins, time_on
 from archline.analysis.sampling import assumed, fixed_sizes, points
-from archline.claims.any_order_growth import least
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import holds as unrolled
 from archline.claims.growth import (
     ConditionalCost,
-    counterexample,
     decide_growth,
     domain_of,
     facts_of,
-    in_small_caches,
     over_range,
     pieces,
     pieces_of_time,
 )
 from archline.claims.growth_of_cost import Growth, follows, growth, solved_recurrence
 from archline.claims.growth_of_recursion import Piece
+from archline.claims.io_growth import IoClaim
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
 from archline.expr.text import format_expression, format_fact
@@ -46,10 +43,9 @@ from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import Enclosure, evaluate_static, holds
 from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate as evaluate_claim
-from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.conditions import excluded, knowing, with_all, with_fact
 from archline.ir.declarations import declared
-from archline.ir.layout import LINE, ONE_LINE
+from archline.ir.layout import ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
@@ -288,181 +284,13 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
         bound = indices.written(ensures.bound)
         outcome, reason, proofs = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
         return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome), proofs=proofs)
-    elif cost.orders is not None:
-        return _by_orders(ensures, costs, cost, known, facts)
-    elif cost.alternatives:
-        return _by_alternatives(ensures, costs, cost, known, facts)
+    elif cost.orders is not None or cost.alternatives:
+        outcome, reason, proofs = IoClaim(ensures.bound, costs, cost, known, facts, confirm).decided(ensures.relation)
+        return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
     else:
         found = pieces(costs, cost, facts, known)
     outcome, reason, proofs = decide_growth(ensures.relation, found, ensures.bound, confirm)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
-
-
-def _by_orders(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """The growth of what is known by a recurrence: each of its regimes is compared, and the number of accesses."""
-    found = _by_regimes(ensures, costs, cost, known, facts)
-    if found.outcome == "unknown" and ensures.relation == "O":
-        counted = replace(cost, orders=None, alternatives=(), lowers=())
-        answer = decide_growth("O", pieces(costs, counted, facts, known), ensures.bound, lambda *_: False)
-        if answer.outcome == "holds":
-            reason = f"{answer.reason}, in any cache" + _trust(cost, answer.outcome)
-            return Verdict(ensures, answer.outcome, reason, proofs=answer.proofs)
-    return found
-
-
-def _by_regimes(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    assert cost.orders is not None
-    below = None if ensures.relation == "O" else _any_order(ensures, costs, cost, known, facts)
-    if ensures.relation == "Omega" and below is not None:
-        return below
-    found = cost.orders(facts)
-    if isinstance(found, str):
-        return Verdict(ensures, "unknown", found)
-    if ensures.relation != "O" and below is None:
-        return _too_little(ensures, costs, found, known, facts)
-    proofs = () if below is None else below.proofs
-    for condition, order in found:
-        where = (*facts, *facts_of(condition))
-        answer = is_O(parse_expression(order), ensures.bound, where)
-        if not isinstance(answer, Proved):
-            place = f"where {condition}: " if condition else ""
-            unknown = Verdict(ensures, "unknown", f"{place}the bound grows like {order}")
-            return _too_much(ensures, least(costs, cost, known), facts) or unknown
-        proofs += (answer,)
-    if not in_small_caches(costs, ensures.bound, facts, known):
-        return Verdict(ensures, "unknown", "it is not known to hold in caches of few lines")
-    reason = f"the recurrence grows like {', '.join(order for _, order in found)}"
-    return Verdict(ensures, "holds", reason, proofs=proofs)
-
-
-def _too_little(
-    ensures: s.Ensures,
-    costs: Costs,
-    growths: tuple[tuple[str, str], ...],
-    known: Facts,
-    facts: tuple[s.Fact, ...],
-) -> Verdict:
-    """Whether a claim from below is refuted by what the cost is O of."""
-    unknown = Verdict(ensures, "unknown", "the derived lower bounds do not decide it")
-    if len(growths) > 1 or growths[0][0]:
-        return unknown
-    growth = parse_expression(growths[0][1])
-    answer = is_O(ensures.bound, growth, facts)
-    if not isinstance(answer, Refuted) or not in_small_caches(costs, growth, facts, known):
-        return unknown
-    return Verdict(ensures, "fails", f"it is O({growths[0][1]}), and {counterexample(answer, 'Omega')}")
-
-
-def _too_much(ensures: s.Ensures, below: str | None, facts: tuple[s.Fact, ...]) -> Verdict | None:
-    """Whether a claim from above is refuted by what any order fetches."""
-    answer = None if below is None else is_O(parse_expression(below), ensures.bound, facts)
-    if not isinstance(answer, Refuted):
-        return None
-    return Verdict(ensures, "fails", f"for every schedule {counterexample(answer, 'O')}")
-
-
-def _by_alternatives(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """The growth of what has several bounds on each side."""
-    if ensures.relation == "O":
-        return _from_above(ensures, costs, cost, known, facts)
-    below = _any_lower(replace(ensures, relation="Omega"), costs, cost, known, facts)
-    if ensures.relation == "Omega" or below.outcome != "holds":
-        return replace(below, ensures=ensures)
-    above = _from_above(replace(ensures, relation="O"), costs, cost, known, facts)
-    return replace(above, ensures=ensures, proofs=(*below.proofs, *above.proofs))
-
-
-def _any_lower(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """Whether one of the lower bounds grows as is claimed."""
-    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
-    reason = "the derived lower bounds do not decide it"
-    for lower in (cost.lower, *(value for _, value in cost.lowers)):
-        bounds = replace(cost, lower=lower, alternatives=(), lowers=())
-        (piece,) = pieces(costs, bounds, facts, known)
-        outcome, why, proofs = decide_growth("Omega", [piece], ensures.bound, confirm)
-        if outcome != "unknown":
-            return Verdict(ensures, outcome, why, proofs=proofs)
-    return _any_order(ensures, costs, cost, known, facts) or Verdict(ensures, "unknown", reason)
-
-
-def _any_order(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
-    """Whether what any order of the same iterations fetches grows as is claimed from below."""
-    below = least(costs, cost, known)
-    if below is None:
-        return None
-    try:
-        answer = is_O(ensures.bound, parse_expression(below), facts)
-    except ArchlineError:
-        return None
-    if not isinstance(answer, Proved):
-        return None
-    return Verdict(ensures, "holds", f"every schedule has Omega({below})", proofs=(answer,))
-
-
-def _from_above(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """Whether one of the upper bounds grows as is claimed; if that is not known, where it does is told."""
-    found = _any_alternative(ensures, costs, cost, known, facts)
-    if found.outcome != "unknown":
-        return found
-    for each in cost.alternatives:
-        if each.told and _within(ensures, costs, cost, known, facts, each):
-            return replace(found, reason=f"{found.reason}; it is known to be O of this when {each.when}")
-    return found
-
-
-def _within(
-    ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...], regime: Alternative
-) -> bool:
-    """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
-    try:
-        conditions = parse_facts(regime.when)
-    except ArchlineError:
-        return False
-    for need in regime.needs:
-        known = known.with_nonnegative(need)
-    only = replace(cost, alternatives=(regime,))
-    return _any_alternative(ensures, costs, only, known, (*facts, *conditions)).outcome == "holds"
-
-
-def _any_alternative(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """The growth by any one of the bounds whose conditions the facts imply, those of large caches first."""
-    confirm = _Confirmation(cost, facts, ensures.bound, costs.index_range)
-    some = known.with_nonnegative(ONE_LINE)
-    verdict = Verdict(ensures, "unknown", "no bound is known to hold under these facts")
-    for each in reversed(cost.alternatives):
-        smooth = each.smooth()
-        if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, *smooth[0])):
-            upper = some.simplify(smooth[1])
-            (piece,) = pieces(costs, replace(cost, upper=upper, alternatives=()), facts, some)
-            outcome, reason, proofs = decide_growth(ensures.relation, [piece], ensures.bound, confirm)
-            verdict = Verdict(ensures, outcome, reason, proofs=proofs)
-            if outcome != "unknown":
-                return verdict
-    return _by_line(ensures, costs, cost, known, facts) or verdict
-
-
-def _by_line(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict | None:
-    """Where a size is at most a line, and where it is at least one: other bounds may hold."""
-    for name in costs.parameters:
-        size = Poly.symbol(name)
-        if known.nonnegative(LINE - size) or known.nonnegative(size - LINE) or not _in_lines(cost, name):
-            continue
-        reasons, proofs = [], tuple[Proved, ...]()
-        for relation, value in (("<=", LINE - size), (">=", size - LINE)):
-            (fact,) = parse_facts(f"{name} {relation} L")
-            found = _any_alternative(ensures, costs, cost, known.with_nonnegative(value), (*facts, fact))
-            if found.outcome != "holds":
-                return found
-            reasons.append(found.reason)
-            proofs += found.proofs
-        return Verdict(ensures, "holds", reasons[-1], proofs=proofs)
-    return None
-
-
-def _in_lines(cost: Cost, name: str) -> bool:
-    """Whether a size is counted in lines."""
-    values = [value for each in cost.alternatives for value in (each.upper, *each.needs)]
-    return any(isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms())
 
 
 def _trust(cost: Cost, outcome: Outcome) -> str:

@@ -39,7 +39,7 @@ from archline.recurrences.exact.base_cases import bounded_below, growing, uncapp
 
 @record
 class ConditionalCost:
-    """A cost where some facts hold: an expression that it is at most, and one that it is at least."""
+    """A cost where some facts hold: an expression that it is at most, and one that it is at least; "" if unknown."""
 
     when: str
     facts: tuple[s.Fact, ...]
@@ -47,10 +47,11 @@ class ConditionalCost:
     upper: str
 
     @cached_property
-    def ends(self) -> tuple[s.Expr, s.Expr]:
+    def growth(self) -> Growth:
         """Both expressions, parsed. Raises ArchlineError."""
-        lower = parse_expression(self.lower)
-        return lower, lower if self.upper == self.lower else parse_expression(self.upper)
+        lower = parse_expression(self.lower) if self.lower else None
+        upper = lower if self.upper == self.lower else parse_expression(self.upper) if self.upper else None
+        return Growth(lower, upper)
 
 
 _told: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
@@ -278,7 +279,7 @@ def decide_growth(relation: str, pieces: Sequence[ConditionalCost], bound: s.Exp
     """Whether a cost is O, Omega or Theta of an expression."""
     unknown, proofs = "", tuple[Proved, ...]()
     for piece in pieces:
-        for side in _sides(relation):
+        for side in sides_of(relation):
             outcome, reason, found = _one(side, piece, bound, confirm)
             proofs += found
             place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
@@ -289,7 +290,8 @@ def decide_growth(relation: str, pieces: Sequence[ConditionalCost], bound: s.Exp
     return Decided("unknown", unknown) if unknown else Decided("holds", "proved for all sizes", proofs)
 
 
-def _sides(relation: str) -> tuple[str, ...]:
+def sides_of(relation: str) -> tuple[str, ...]:
+    """The directions that a relation claims."""
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 
@@ -299,7 +301,7 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
     if max(len(piece.lower), len(piece.upper)) > MAX_LENGTH:
         return too_long
     try:
-        lower, upper = piece.ends
+        cost, claim = piece.growth, Growth(bound, bound)
     except ArchlineError:
         return too_long
     if side == "O" and piece.upper == "0":
@@ -311,7 +313,6 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
     if domain is None:
         # Sizes of 0: growth is about sizes from 1 on.
         return Decided("holds", "")
-    cost, claim = Growth(lower, upper), Growth(bound, bound)
     match dominated(cost, claim, domain) if side == "O" else dominated(claim, cost, domain):
         case Proved() as proof:
             return Decided("holds", "", (proof,))

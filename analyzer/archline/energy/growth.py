@@ -35,7 +35,7 @@ def of_formula(
     growths = [metrics[name] for name in sorted(held)]
     if any(each.lower is None or each.upper is None for each in growths):
         return Growth(None, None, facts)
-    ends = {name: _ends(metrics[name]) for name in held}
+    ends = {name: both_ends(metrics[name]) for name in held}
     bounds = FormulaBounds(bounds_of(lowest, ends).lower, bounds_of(highest, ends).upper)
     try:
         domain = Domain(facts)
@@ -64,7 +64,8 @@ def _without_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
             return expr
 
 
-def _ends(growth: Growth) -> FormulaBounds[s.Expr]:
+def both_ends(growth: Growth) -> FormulaBounds[s.Expr]:
+    """The bounds of a growth that is known from both sides."""
     assert growth.lower is not None
     assert growth.upper is not None
     return FormulaBounds(growth.lower, growth.lower if growth.tight else growth.upper)

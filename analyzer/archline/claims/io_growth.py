@@ -1,0 +1,182 @@
+"""Claims on the growth of io, which has several bounds on each side: any one of them may decide.
+
+From above these are the bounds of regimes that the facts imply, and what a recurrence with a cut-off grows like; from
+below those of the written schedule, and what every schedule fetches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from archline.algebra import atoms as a
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Alternative, Cost, Costs
+from archline.claims.any_order_growth import least
+from archline.claims.growth import (
+    ConditionalCost,
+    Confirm,
+    Decided,
+    decide_growth,
+    facts_of,
+    in_small_caches,
+    pieces,
+    sides_of,
+)
+from archline.growth.is_big_o import Proved
+from archline.ir.layout import LINE, ONE_LINE
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.parser import parse_expression, parse_facts
+from archline.records import record, replace
+
+NOT_FROM_BELOW = "the derived lower bounds do not decide it"
+NOT_FROM_ABOVE = "no bound is known to hold under these facts"
+
+
+@record
+class _Bounds:
+    """Bounds of io in cases of which one holds at each point.
+
+    What a proof from them, a refutation and neither are said to rest on; empty where the prover's reasons say it. Those
+    that are `orders` are known up to a constant, so that no values confirm a counterexample.
+    """
+
+    pieces: Sequence[ConditionalCost]
+    proof: str = ""
+    refutation: str = ""
+    neither: str = ""
+    orders: bool = False
+
+
+@record
+class IoClaim:
+    """What io is claimed to grow like, where facts hold; `known` is what they say of the symbols."""
+
+    bound: s.Expr
+    costs: Costs
+    cost: Cost
+    known: Facts
+    facts: tuple[s.Fact, ...]
+    confirm: Confirm
+
+    def decided(self, relation: str) -> Decided:
+        """Whether io is O, Omega or Theta of the bound, from below first."""
+        proofs = tuple[Proved, ...]()
+        for side in reversed(sides_of(relation)):
+            found = self._from_above() if side == "O" else self._by_any(side, self._lower_bounds())
+            if found.outcome != "holds":
+                return self._with_condition(found) if side == "O" and found.outcome == "unknown" else found
+            proofs += found.proofs
+        return found._replace(proofs=proofs)
+
+    def _from_above(self) -> Decided:
+        found = self._by_any("O", self._upper_bounds())
+        return found if found.outcome != "unknown" else self._by_line() or found
+
+    def _by_any(self, side: str, bounds: Iterable[_Bounds]) -> Decided:
+        """The verdict by the first bounds that decide; else what the last ones leave open, or what is said of some."""
+        reason = NOT_FROM_ABOVE if side == "O" else NOT_FROM_BELOW
+        neither = ""
+        for each in bounds:
+            confirm: Confirm = (lambda *_: True) if each.orders else self.confirm
+            found = decide_growth(side, each.pieces, self.bound, confirm)
+            if found.outcome == "holds":
+                return found._replace(reason=each.proof or found.reason)
+            if found.outcome == "fails":
+                return found._replace(reason=each.refutation + found.reason)
+            neither, reason = neither or each.neither, found.reason if side == "O" else reason
+        return Decided("unknown", neither or reason)
+
+    def _lower_bounds(self) -> Iterator[_Bounds]:
+        if self.cost.orders is None:
+            for lower in (self.cost.lower, *(value for _, value in self.cost.lowers)):
+                yield self._plain(self.known, lower, self.cost.upper)
+        yield from self._any_schedule()
+        regimes = self._regimes()
+        if not isinstance(regimes, str) and len(regimes) == 1 and not regimes[0].when:
+            (growth,) = regimes
+            if in_small_caches(self.costs, parse_expression(growth.upper), self.facts, self.known):
+                yield _Bounds(regimes, refutation=f"it is O({growth.upper}), and ", orders=True)
+
+    def _upper_bounds(self) -> Iterator[_Bounds]:
+        """Those whose conditions the facts imply, those of large caches first."""
+        some = self.known.with_nonnegative(ONE_LINE)
+        for each in reversed(self.cost.alternatives):
+            smooth = each.smooth()
+            if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, *smooth[0])):
+                yield self._plain(some, self.cost.lower, some.simplify(smooth[1]))
+        if self.cost.orders is None:
+            return
+        regimes = self._regimes()
+        if isinstance(regimes, str):
+            yield self._open(regimes)
+        elif in_small_caches(self.costs, self.bound, self.facts, self.known):
+            orders = ", ".join(each.upper for each in regimes)
+            yield _Bounds(regimes, f"the recurrence grows like {orders}", neither=f"the bound grows like {orders}")
+        else:
+            yield self._open("it is not known to hold in caches of few lines")
+        yield from self._any_schedule()
+        accesses = self._plain(self.known, self.cost.lower, self.cost.upper)
+        yield replace(accesses, proof="proved for all sizes, in any cache")
+
+    def _plain(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
+        """Io between two ends, without regimes."""
+        cost = replace(self.cost, lower=lower, upper=upper, orders=None, alternatives=(), lowers=())
+        return _Bounds(pieces(self.costs, cost, self.facts, known))
+
+    def _open(self, reason: str) -> _Bounds:
+        return _Bounds((ConditionalCost("", self.facts, "", ""),), neither=reason)
+
+    def _any_schedule(self) -> Iterator[_Bounds]:
+        """What every schedule of the same iterations fetches."""
+        below = least(self.costs, self.cost, self.known)
+        if below is not None:
+            piece = ConditionalCost("", self.facts, below, "")
+            yield _Bounds((piece,), f"every schedule has Omega({below})", "for every schedule ", orders=True)
+
+    def _regimes(self) -> tuple[ConditionalCost, ...] | str:
+        """What a recurrence with a cut-off grows like, or why that is not known."""
+        found = () if self.cost.orders is None else self.cost.orders(self.facts)
+        if isinstance(found, str):
+            return found
+        return tuple(ConditionalCost(when, (*self.facts, *facts_of(when)), "", upper) for when, upper in found)
+
+    def _with_condition(self, found: Decided) -> Decided:
+        """Of a claim that is not decided from above, where it is known to hold."""
+        when = next((each.when for each in self.cost.alternatives if each.told and self._holds_within(each)), "")
+        return found._replace(reason=f"{found.reason}; it is known to be O of this when {when}") if when else found
+
+    def _holds_within(self, regime: Alternative) -> bool:
+        """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
+        try:
+            conditions = parse_facts(regime.when)
+        except ArchlineError:
+            return False
+        known = self.known
+        for need in regime.needs:
+            known = known.with_nonnegative(need)
+        cost = replace(self.cost, alternatives=(regime,))
+        return replace(self, cost=cost, known=known, facts=(*self.facts, *conditions))._from_above().outcome == "holds"
+
+    def _by_line(self) -> Decided | None:
+        """Where a size is at most a line, and where it is at least one: other bounds may hold."""
+        for name in self.costs.parameters:
+            size = Poly.symbol(name)
+            if self.known.nonnegative(LINE - size) or self.known.nonnegative(size - LINE) or not self._in_lines(name):
+                continue
+            found = []
+            for relation, value in (("<=", LINE - size), (">=", size - LINE)):
+                facts = (*self.facts, *parse_facts(f"{name} {relation} L"))
+                found.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
+                if found[-1].outcome != "holds":
+                    return found[-1]
+            return found[-1]._replace(proofs=tuple(proof for each in found for proof in each.proofs))
+        return None
+
+    def _in_lines(self, name: str) -> bool:
+        """Whether a size is counted in lines."""
+        values = [value for each in self.cost.alternatives for value in (each.upper, *each.needs)]
+        return any(
+            isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms()
+        )

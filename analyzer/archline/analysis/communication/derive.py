@@ -25,6 +25,7 @@ from archline.analysis.communication.stretches import Stretches
 from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.data import closed_amount
+from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
 from archline.ir.conditions import OPPOSITE, difference
 from archline.ir.declarations import declared
@@ -207,12 +208,11 @@ def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amou
 def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
     """The recurrences of a module's recursive algorithms on grids; `longest` are the most words of a message."""
 
-    def follow(level: Level, place: Position) -> tuple[Mapping[str, Amount], frozenset[str]]:
-        memory = {"memory": Memory(module, recursions, level).body(level.algorithm, place)}
-        if not level.algorithm.grid:
-            return memory, frozenset()
-        spent = PathCosts(module, recursions, level).algorithm(level.algorithm, place)
-        return {**spent.amounts, **memory}, spent.declared
+    def follow(level: Level, place: Position) -> Tally:
+        memory = Memory(module, recursions, level).body(level.algorithm, place)
+        grid = level.algorithm.grid
+        spent = PathCosts(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
+        return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), follow, longest)
     return recursions

@@ -14,7 +14,6 @@ from math import prod
 from typing import Any
 
 from archline.algebra import atoms as a
-from archline.algebra.disjunctions import Knowledge
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
@@ -22,7 +21,8 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.place import Axis, Position, at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.cost import Cost
-from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
+from archline.analysis.metrics.cases import Case, TooManyCasesError, UndecidedError, Way, every_case
+from archline.analysis.metrics.tally import Tally
 from archline.expr.tree import defined_sizes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
@@ -34,23 +34,12 @@ from archline.records import record, replace
 from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import Values
 from archline.recurrences.exact.base_cases import ends
-from archline.recurrences.model import Equation, Function, IntegerRecurrence
+from archline.recurrences.model import Function, IntegerRecurrence
 
-MAX_CASES = 48
 Corner = tuple[str, ...] | None
 """The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""
-Follow = Callable[["Level", Position], tuple[Mapping[str, Amount], frozenset[str]]]
-"""What a level costs by metric, of a processor at its start; and the names of the declared costs in it."""
-
-
-@record(eq=False)
-class LevelCase:
-    """One way through the body: the conditions that lead there, and what the level costs with its calls."""
-
-    way: Way
-    facts: Facts
-    amounts: Mapping[str, Amount]
-    declared: frozenset[str]
+Follow = Callable[["Level", Position], Tally]
+"""What a level costs with its calls, of a processor at its start."""
 
 
 @record(eq=False)
@@ -88,7 +77,7 @@ class GridRecursions:
         self._module = module
         self._metrics = metrics
         self._follow = follow
-        self._cases: dict[tuple[s.Algorithm, Corner], tuple[LevelCase, ...] | Unknown] = {}
+        self._cases: dict[tuple[s.Algorithm, Corner], tuple[Case, ...] | Unknown] = {}
         self._functions: dict[tuple[s.Algorithm, str, Corner], Function | Unknown] = {}
         self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
         self.followed: dict[object, Any] = {}
@@ -134,32 +123,29 @@ class GridRecursions:
         if level is not None and level.algorithm is callee:
             return frozenset()
         cases = self.cases(callee, None) if len(component(self._module, callee)) == 1 else ()
-        return frozenset() if isinstance(cases, Unknown) else frozenset().union(*(each.declared for each in cases))
+        return (
+            frozenset() if isinstance(cases, Unknown) else frozenset().union(*(each.tally.declared for each in cases))
+        )
 
     # Recurrences
-    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[LevelCase, ...] | Unknown:
+    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
         """Every way through the body that conditions on sizes distinguish."""
         key = algorithm, corner
         if key not in self._cases:
             self._cases[key] = self._find_cases(algorithm, corner)
         return self._cases[key]
 
-    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[LevelCase, ...] | Unknown:
+    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
         start = self._start(algorithm, corner)
-        found: list[LevelCase] = []
-        pending = [Way((), Knowledge(start.scope.facts))]
-        while pending:
-            if len(found) + len(pending) > MAX_CASES:
-                return Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
-            way = pending.pop()
+
+        def follow(way: Way) -> Case:
             place = start.with_scope(start.scope.with_facts(way.known.facts))
-            try:
-                amounts, trusted = self._follow(Level(algorithm, way), place)
-            except UndecidedError as open_:
-                pending.extend(reversed(list(both_ways(way, open_))))
-                continue
-            found.append(LevelCase(way, way.known.facts, amounts, trusted))
-        return tuple(found)
+            return Case(way, way.known.facts, self._follow(Level(algorithm, way), place))
+
+        try:
+            return tuple(every_case(start.scope.facts, follow))
+        except TooManyCasesError:
+            return Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
 
     def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
         if not algorithm.grid:
@@ -183,11 +169,11 @@ class GridRecursions:
         defined = self._defined(algorithm)
         equations = []
         for case in cases:
-            amount = case.amounts[metric]
+            amount = case.tally.amount(metric)
             if isinstance(amount, Unknown):
                 return amount
             value = case.facts.restore(amount.upper if corner is None else amount.lower)
-            equations.append(_equation(case, _without(value, self._names(algorithm), defined)))
+            equations.append(_in_sizes(case).equation(_without(value, self._names(algorithm), defined)))
         parameters = tuple(name for name in self._names(algorithm) if name not in defined)
         least = {**self._module.signatures[algorithm].at_least, "P": 1}
         least = {name: low for name, low in least.items() if name in parameters}
@@ -278,9 +264,10 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
     return value.map_within(rewritten).substitute(defined)
 
 
-def _equation(case: LevelCase, value: Poly) -> Equation:
-    restored = (replace(each, indicator=case.facts.restore(each.indicator)) for each in case.way.decisions)
-    return Equation(tuple(restored), case.facts, value, (), case.way.known.nonnegative)
+def _in_sizes(case: Case) -> Case:
+    """The case with the indicators of its conditions in the sizes themselves."""
+    restored = (replace(each, indicator=case.facts.restore(each.indicator)) for each in case.decisions)
+    return replace(case, way=replace(case.way, decisions=tuple(restored)))
 
 
 def _name(metric: str, corner: Corner) -> str:

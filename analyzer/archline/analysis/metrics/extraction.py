@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.recursive_bodies import Bodies, Case, TooManyCasesError
+from archline.analysis.metrics.cases import Case, TooManyCasesError
+from archline.analysis.metrics.recursive_bodies import Bodies
 from archline.analysis.metrics.statements import Statements
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.records import field, record
-from archline.recurrences.model import Equation, Function, System
+from archline.recurrences.model import Function, System
 
 LEAST, MOST = "least ", "most "
 """What the names of a function's bounds begin with where the data decides part of its cost."""
@@ -114,7 +115,8 @@ class Extraction:
         functions: dict[str, Function] = {}
         for upper in (False, True) if split else (True,):
             name = _name(metric, algorithm, not split, upper)
-            equations = [_equation(case, amount, upper) for case, amount in zip(cases, known, strict=True)]
+            both = zip(cases, known, strict=True)
+            equations = [case.equation(amount.upper if upper else amount.lower) for case, amount in both]
             functions[name] = Function(
                 name,
                 algorithm,
@@ -177,11 +179,3 @@ class _Hidden:
         return Known(
             *(Poly.of_atom(a.Applied(_name(metric, target, False, upper), arguments)) for upper in (False, True))
         )
-
-
-def _equation(case: Case, amount: Known, upper: bool) -> Equation:
-    """One end of an amount in a case."""
-    value = amount.upper if upper else amount.lower
-    return Equation(
-        case.decisions, case.facts, value, tuple(each for each in case.data if each in value.names), case.known
-    )

@@ -10,9 +10,9 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
+from archline.analysis.metrics.cases import Case, UndecidedError, Way, every_case
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Step, Tally
-from archline.analysis.metrics.ways import UndecidedError, Way, both_ways
 from archline.expr.tree import substituted
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.conditions import MAYBE, knowing
@@ -21,38 +21,6 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
-from archline.records import record, replace
-from archline.recurrences.model import Decision
-
-MAX_CASES = 48
-
-
-@record
-class Case:
-    """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
-
-    `facts` hold there. `data` names integers that only the data gives.
-    """
-
-    way: Way
-    facts: Facts
-    tally: Tally
-    steps: tuple[Step, ...]
-    data: tuple[str, ...]
-
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        """The conditions on sizes with their outcomes."""
-        return self.way.decisions
-
-    @property
-    def known(self) -> tuple[Poly, ...]:
-        """The values >= 0 of the decisions."""
-        return self.way.known.nonnegative
-
-
-class TooManyCasesError(Exception):
-    """The body has more ways through it than are followed."""
 
 
 class Openness(Protocol):
@@ -97,25 +65,14 @@ class Bodies(Statements):
 
     def cases(self) -> list[Case]:
         """Every way through the body that conditions on sizes distinguish. Raises TooManyCasesError."""
-        start = declared(self.module, self._algorithm)
-        found: list[Case] = []
-        pending = [Way((), Knowledge(start.facts))]
-        while pending:
-            if len(found) + len(pending) > MAX_CASES:
-                raise TooManyCasesError
-            way = pending.pop()
-            try:
-                found.append(self._follow(replace(start, facts=way.known.facts), way))
-            except UndecidedError as open_:
-                pending.extend(reversed(list(both_ways(way, open_))))
-        return found
+        return every_case(declared(self.module, self._algorithm).facts, self._follow)
 
     def along(self, ways: Iterable[Way]) -> list[Case]:
         """The same, where the ways are known: other metrics are decided by the same conditions."""
-        start = declared(self.module, self._algorithm)
-        return [self._follow(replace(start, facts=way.known.facts), way) for way in ways]
+        return list(map(self._follow, ways))
 
-    def _follow(self, scope: Scope, way: Way) -> Case:
+    def _follow(self, way: Way) -> Case:
+        scope = declared(self.module, self._algorithm).with_facts(way.known.facts)
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
         tally, steps = self.block(self._algorithm.body, scope)

@@ -17,7 +17,8 @@ from archline.algebra.polynomial import ONE, ZERO
 from archline.algebra.prove.residues import never_negative
 from archline.ir.conditions import difference
 from archline.ir.conditions import never_negative as differences
-from archline.ir.recursive import Bodies, TooManyWaysError, calls, ways
+from archline.ir.recursive import OneLevel, TooManyWaysError, calls, ways
+from archline.ir.recursive import body as body_of
 from archline.ir.scope import Scope
 from archline.ir.tree import Recursion
 from archline.ir.unsupported import UntracedError
@@ -56,7 +57,7 @@ def inherited(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -
 def _holding(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
     """Those that hold in each call, if all do in the caller."""
     try:
-        body = Bodies(module).body(algorithm)
+        body = body_of(module, algorithm, OneLevel())
         every = [(known or (), call) for known, nodes in ways(body.nodes) for call in calls(nodes)]
     except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from archline.algebra import atoms as a
@@ -13,13 +13,14 @@ from archline.ir.conditions import behind, negated, required
 from archline.ir.declarations import declared
 from archline.ir.layout import whole
 from archline.ir.monotone import stream
-from archline.ir.places import Callees, Place, is_exact, shape_of, static, whole_view
+from archline.ir.places import Place, callee, is_exact, most_extent, shape_of, sized, static, view, whole_view
 from archline.ir.ranges import data_range, rises, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, Node, View, Walk, contiguous_dimension
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import component
+from archline.language.model import Module
 
 MAX_ACCESSES = 400
 
@@ -31,10 +32,48 @@ Element = tuple[Array, tuple[Poly | None, ...]]
 """An element of an array, which the sizes and the counters of loops give."""
 
 
-@dataclass(eq=False)
-class Program(Callees):
-    """Follows an algorithm."""
+class Policy:
+    """How a lowering treats what need not be followed in place. By itself all is, and recursion is refused."""
 
+    def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
+        """An array that the algorithm is given."""
+        return Array(name, extents, layout)
+
+    def statement(self, program: Program, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
+        """The accesses of a statement, and the place behind it."""
+        after = program.after(statement, place)
+        return program.statement(statement, place, after), after
+
+    def reading(self, place: Place) -> Scope:
+        """What names mean where views are cut out."""
+        return place.scope
+
+    def loop(self, place: Place, loop: s.Loop) -> Place:
+        """The place at which a loop begins."""
+        return place
+
+    def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        """The accesses of an `if`."""
+        return program.branches(branches, place)
+
+    def call(self, program: Program, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+        """The accesses of a call of an algorithm."""
+        if component(program.module, target):
+            raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
+        return program.inlined(call, target, place)
+
+
+@dataclass(eq=False)
+class Program:
+    """Follows an algorithm; what is not simply followed in place is up to a policy.
+
+    `names` tells how many loops have had each name, `made` are the local arrays that were met.
+    """
+
+    module: Module
+    policy: Policy = field(default_factory=Policy)
+    names: dict[str, int] = field(default_factory=dict)
+    made: list[Array] = field(default_factory=list)
     _count: int = 0
     _counters: dict[s.Loop | s.While, str] = field(default_factory=dict)
 
@@ -50,31 +89,30 @@ class Program(Callees):
         for parameter in algorithm.parameters:
             shape, layout = shape_of(parameter.type)
             if shape is not None:
-                extents = tuple(self.extent(each, scope) for each in shape)
-                views[parameter.name] = whole_view(self.parameter(parameter.name, extents, layout))
+                extents = tuple(most_extent(each, scope) for each in shape)
+                views[parameter.name] = whole_view(self.policy.array(parameter.name, extents, layout))
         return scope, views
-
-    def parameter(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
-        """An array that the algorithm is given."""
-        return Array(name, extents, layout)
 
     def body_of(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
         """The accesses of an algorithm's body."""
         self.names = dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, Place(scope, views, algorithm=algorithm.name)))
 
-    def made(self, array: Array) -> None:
-        """A local array is declared."""
+    def fresh(self, name: str) -> str:
+        """A name that no other loop has."""
+        self.names[name] = self.names.get(name, 0) + 1
+        return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
 
     # Statements
     def block(self, body: tuple[s.Stmt, ...], place: Place) -> Iterator[Node]:
         """The accesses of statements in order."""
         for statement in body:
-            after = self._after(statement, place)
-            yield from self._statement(statement, place, after)
+            nodes, after = self.policy.statement(self, statement, place)
+            yield from nodes
             place = after
 
-    def _statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
+    def statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
+        """The accesses of a statement, between the places before it and behind it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
                 yield from self._filled(after.views[name], value, place, statement)
@@ -88,7 +126,7 @@ class Program(Callees):
             case s.While():
                 yield from self._while(statement, place)
             case s.If(branches=branches):
-                yield from self._if(branches, place)
+                yield from self.policy.branches(self, branches, place)
             case s.Split():
                 pass
 
@@ -108,7 +146,7 @@ class Program(Callees):
                     yield from before
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
-    def _after(self, statement: s.Stmt, place: Place) -> Place:
+    def after(self, statement: s.Stmt, place: Place) -> Place:
         """The place behind a statement: what it names, declares, sets and assumes."""
         before, place = place, place.after(statement)
         match statement:
@@ -129,14 +167,14 @@ class Program(Callees):
 
     def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
         """The place behind the declaration of a local array."""
-        extents = tuple(self.extent(each, place.scope) for each in shape)
+        extents = tuple(most_extent(each, place.scope) for each in shape)
         exact = all(is_exact(each, place.scope) for each in shape)
         loops = frozenset(place.loops)
         moves = _placing(extents, place) & loops
         varies = any(each.names & loops for each in extents) or any(each.within for each in place.locals)
         within = loops if moves or varies or not exact else frozenset()
         array = Array(name, extents, layout, True, place.stack, moves, within=within, beneath=place.locals, exact=exact)
-        self.made(array)
+        self.made.append(array)
         views = {**place.views, name: replace(whole_view(array), exact=exact)}
         return replace(place, views=views, stack=place.stack + whole(array), locals=(*place.locals, array))
 
@@ -169,6 +207,7 @@ class Program(Callees):
 
     # Loops and branches
     def _loop(self, loop: s.Loop, place: Place) -> Iterator[Node]:
+        place = self.policy.loop(place, loop)
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
                 yield from self.reads(part, place)
@@ -224,7 +263,8 @@ class Program(Callees):
         if body:
             yield Loop(name, ZERO, trips, trips, place.scope.facts, inside, body, loop.span)
 
-    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        """One branch after the other, each under its condition."""
         # What holds in a branch is no fact: its loops are added up over all iterations, whether they come here or not.
         around = place
         shared: frozenset[Element] | None = None
@@ -244,6 +284,10 @@ class Program(Callees):
             place = place.under(required(negated(branch.condition), place.scope))
 
     # Expressions
+    def view(self, expr: s.Expr, place: Place) -> View:
+        """The view that an expression is. Raises UntracedError."""
+        return view(self.module, expr, place.views, self.policy.reading(place))
+
     def reads(self, expr: s.Expr, place: Place) -> Iterator[Node]:
         """What evaluating an expression reads, calls of algorithms included; of a view, what its bounds do."""
         match expr:
@@ -261,7 +305,7 @@ class Program(Callees):
                     yield from self.reads(argument, place)
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
-                    yield from self.call(expr, target, place)
+                    yield from self.policy.call(self, expr, target, place)
             case s.Reshape(base=base, shape=shape):
                 for part in (base, *shape):
                     yield from self.reads(part, place)
@@ -323,15 +367,18 @@ class Program(Callees):
         return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=place.when)
 
     # Calls
-    def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
-        if component(self.module, target):
-            raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
-        views = {
+    def passed(self, call: s.Call, target: s.Algorithm, place: Place) -> dict[str, View]:
+        """The views that a call passes, by parameter. Raises UntracedError."""
+        return {
             parameter.name: self.view(argument, place)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if self.module.is_view(argument)
         }
-        scope, given = self.callee(call, target, place)
+
+    def inlined(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+        """The body of an algorithm that is called."""
+        views = self.passed(call, target, place)
+        scope, given = callee(call, target, place, self.fresh)
         loops = (*place.loops, *(each.variable for each in given))
         # What is passed by value does not change in the callee's loops: only those count there.
         inner = replace(
@@ -347,7 +394,7 @@ class Program(Callees):
             rested=None,
         )
         body = tuple(self.block(target.body, inner))
-        yield from self.sized(given, body)
+        yield from sized(given, body)
 
 
 def _assigned(statements: Sequence[s.Stmt], nodes: Sequence[Node], place: Place) -> frozenset[Element]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
@@ -20,68 +20,65 @@ from archline.language.model import BoundBy, Module
 from archline.records import record
 
 
-@dataclass(eq=False)
-class Views:
-    """The views of a module's algorithms."""
+def view(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
+    """The view that an expression is. Raises UntracedError."""
+    match expr:
+        case s.Name(id=name):
+            return views[name]
+        case s.Element(array=name):
+            return _sliced(expr, views[name], module.shapes[expr], scope)
+        case s.Reshape(base=base, shape=shape):
+            return _reshaped(view(module, base, views, scope), shape, scope)
+        case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
+            raise AssertionError(f"not a view: {expr}")
 
-    module: Module
 
-    def view(self, expr: s.Expr, place: Place) -> View:
-        """The view that an expression is."""
-        match expr:
-            case s.Name(id=name):
-                return place.views[name]
-            case s.Element(array=name):
-                return self._sliced(expr, place.views[name], place.scope)
-            case s.Reshape(base=base, shape=shape):
-                return self._reshaped(self.view(base, place), shape, place.scope)
-            case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
-                raise AssertionError(f"not a view: {expr}")
+def _sliced(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) -> View:
+    starts: list[Poly | None] = list(base.starts)
+    axes: list[tuple[int, Poly]] = []
+    extents: list[Poly] = []
+    exact = base.exact
+    own_extents = iter(shape)
+    for piece, (dimension, step), extent_ in zip(expr.subscripts, base.axes, base.extents, strict=True):
+        begin = piece.lo if isinstance(piece, s.Slice) else piece
+        first = ZERO if begin is None else static(begin, scope)
+        start = starts[dimension]
+        starts[dimension] = None if start is None or first is None else start + step * first
+        if isinstance(piece, s.Slice):
+            own = ONE if piece.step is None else static(piece.step, scope)
+            written = next(own_extents)
+            length = extent_
+            if piece.lo is not None or piece.hi is not None:
+                length, exact = most_extent(written, scope), exact and is_exact(written, scope)
+            if own is None:
+                starts[dimension], own = None, ONE
+            elif piece.step is not None and length is extent_:
+                length = a.ceil_div(extent_, own)
+            axes.append((dimension, step * own))
+            extents.append(length)
+    return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
 
-    def _sliced(self, expr: s.Element, base: View, scope: Scope) -> View:
-        starts: list[Poly | None] = list(base.starts)
-        axes: list[tuple[int, Poly]] = []
-        extents: list[Poly] = []
-        exact = base.exact
-        shape = iter(self.module.shapes[expr])
-        for piece, (dimension, step), extent_ in zip(expr.subscripts, base.axes, base.extents, strict=True):
-            begin = piece.lo if isinstance(piece, s.Slice) else piece
-            first = ZERO if begin is None else static(begin, scope)
-            start = starts[dimension]
-            starts[dimension] = None if start is None or first is None else start + step * first
-            if isinstance(piece, s.Slice):
-                own = ONE if piece.step is None else static(piece.step, scope)
-                written = next(shape)
-                length = extent_
-                if piece.lo is not None or piece.hi is not None:
-                    length, exact = self.extent(written, scope), exact and is_exact(written, scope)
-                if own is None:
-                    starts[dimension], own = None, ONE
-                elif piece.step is not None and length is extent_:
-                    length = a.ceil_div(extent_, own)
-                axes.append((dimension, step * own))
-                extents.append(length)
-        return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
 
-    def _reshaped(self, base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
-        ((dimension, step),) = base.axes
-        extents = tuple(self.extent(each, scope) for each in shape)
-        axes: list[tuple[int, Poly]] = []
-        for each in reversed(extents):
-            axes.append((dimension, step))
-            step = step * each
-        exact = base.exact and all(is_exact(each, scope) for each in shape)
-        return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
+def _reshaped(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
+    ((dimension, step),) = base.axes
+    extents = tuple(most_extent(each, scope) for each in shape)
+    axes: list[tuple[int, Poly]] = []
+    for each in reversed(extents):
+        axes.append((dimension, step))
+        step = step * each
+    exact = base.exact and all(is_exact(each, scope) for each in shape)
+    return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
 
-    def extent(self, expr: s.Expr, scope: Scope) -> Poly:
-        """An extent, or the most that it can be."""
-        try:
-            return extent(expr, scope)
-        except NotStaticError as problem:
-            known = int_range(expr, scope)
-            if known is None:
-                raise UntracedError(f"an extent: {problem.reason}", expr.span) from None
-            return scope.facts.positive_part(known[1])
+
+def most_extent(expr: s.Expr, scope: Scope) -> Poly:
+    """An extent, or the most that it can be. Raises UntracedError."""
+    try:
+        return extent(expr, scope)
+    except NotStaticError as problem:
+        known = int_range(expr, scope)
+        if known is None:
+            raise UntracedError(f"an extent: {problem.reason}", expr.span) from None
+        return scope.facts.positive_part(known[1])
 
 
 def is_exact(expr: s.Expr, scope: Scope) -> bool:
@@ -183,65 +180,58 @@ class Place:
         return replace(self, when=(*self.when, *conditions))
 
 
-@dataclass(eq=False)
-class Callees(Views):
-    """The callees of a module's algorithms; `names` tells how many loops have had each name."""
+# Calls
+def sized(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """A body under sizes that the data gives: each is the counter of a loop of one iteration."""
+    for loop in reversed(given if body else ()):
+        body = (replace(loop, body=body),)
+    return body
 
-    names: dict[str, int] = field(default_factory=dict)
 
-    def sized(self, given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
-        """A body under sizes that the data gives: each is the counter of a loop of one iteration."""
-        for loop in reversed(given if body else ()):
-            body = (replace(loop, body=body),)
-        return body
+def callee(
+    call: s.Call, target: s.Algorithm, place: Place, fresh: Callable[[str], str]
+) -> tuple[Scope, tuple[Loop, ...]]:
+    """What names mean in an algorithm that is called, and the sizes that the data gives."""
+    module, outer = place.scope.module, place.scope
+    own = declared(module, target)
+    values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
+    given: list[Loop] = []
+    for name, bound in module.bindings[call].items():
+        found = None if bound is None else static(bound, replace(outer, reads_offsets=True))
+        if found is None:
+            facts = given[-1].inside if given else outer.facts
+            given.append(_given(name, call, target, outer.with_facts(facts), fresh))
+            found = Poly.symbol(given[-1].variable)
+        values[name] = found
+    below = {name: bound.substitute(values) for name, bound in own.below.items()}
+    for parameter, argument in zip(target.parameters, call.arguments, strict=True):
+        known = isinstance(argument, s.Name) and argument.id in outer.segments
+        # Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time.
+        if parameter.name in own.segments and place.loops and not known:
+            raise UntracedError("offsets that may be others in each iteration", argument.span)
+    segments = {name: _segments(each, call, values) for name, each in own.segments.items()}
+    facts = given[-1].inside if given else outer.facts
+    return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
 
-    def callee(self, call: s.Call, target: s.Algorithm, place: Place) -> tuple[Scope, tuple[Loop, ...]]:
-        """What names mean in an algorithm that is called, and the sizes that the data gives."""
-        own, outer = declared(self.module, target), place.scope
-        values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
-        given: list[Loop] = []
-        for name, bound in self.module.bindings[call].items():
-            found = None if bound is None else static(bound, replace(outer, reads_offsets=True))
-            if found is None:
-                facts = given[-1].inside if given else outer.facts
-                given.append(self._given(name, call, target, outer.with_facts(facts)))
-                found = Poly.symbol(given[-1].variable)
-            values[name] = found
-        below = {name: bound.substitute(values) for name, bound in own.below.items()}
-        self._require_constant_offsets(call, target, own, place)
-        segments = {name: self._segments(each, call, values) for name, each in own.segments.items()}
-        facts = given[-1].inside if given else outer.facts
-        return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
 
-    def _given(self, name: str, call: s.Call, target: s.Algorithm, outer: Scope) -> Loop:
-        """A size that the data gives, as a loop of one iteration whose counter it is."""
-        signature = self.module.signatures[target]
-        for binding in signature.sizes:
-            if binding.name == name and binding.by is BoundBy.EXTENT:
-                extent = self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
-                known = extent_range(extent, outer)
-                if known is not None:
-                    variable = self.fresh(name)
-                    least = Poly.constant(signature.at_least.get(name, 1))
-                    # Where no size is allowed there is no call: then nothing may follow from its being there.
-                    most = outer.facts.maximum(known.upper, least)
-                    inside = outer.facts.with_symbol(variable, (known.lower, least), (most,))
-                    return Loop(variable, known.lower, most + 1, ONE, outer.facts, inside, (), call.span)
-        raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
+def _given(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
+    """A size that the data gives, as a loop of one iteration whose counter it is."""
+    signature = outer.module.signatures[target]
+    for binding in signature.sizes:
+        if binding.name == name and binding.by is BoundBy.EXTENT:
+            shape = outer.module.shapes[call.arguments[binding.parameter]]
+            known = extent_range(shape[binding.dimension], outer)
+            if known is not None:
+                variable = fresh(name)
+                least = Poly.constant(signature.at_least.get(name, 1))
+                # Where no size is allowed there is no call: then nothing may follow from its being there.
+                most = outer.facts.maximum(known.upper, least)
+                inside = outer.facts.with_symbol(variable, (known.lower, least), (most,))
+                return Loop(variable, known.lower, most + 1, ONE, outer.facts, inside, (), call.span)
+    raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
 
-    def _require_constant_offsets(self, call: s.Call, target: s.Algorithm, own: Scope, place: Place) -> None:
-        """Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time."""
-        for parameter, argument in zip(target.parameters, call.arguments, strict=True):
-            known = isinstance(argument, s.Name) and argument.id in place.scope.segments
-            if parameter.name in own.segments and place.loops and not known:
-                raise UntracedError("offsets that may be others in each iteration", argument.span)
 
-    def _segments(self, known: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
-        """What is known of offsets in an algorithm that is called: another array each time."""
-        moved = known.rebuilt(tuple(part.substitute(values) for part in known.parts))
-        return replace(moved, array=f"{known.array} at {call.span}")
-
-    def fresh(self, name: str) -> str:
-        """A name that no other loop has."""
-        self.names[name] = self.names.get(name, 0) + 1
-        return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
+def _segments(known: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
+    """What is known of offsets in an algorithm that is called: another array each time."""
+    moved = known.rebuilt(tuple(part.substitute(values) for part in known.parts))
+    return replace(moved, array=f"{known.array} at {call.span}")

@@ -1,18 +1,23 @@
-"""The body of a recursive algorithm: calls of recursive algorithms stay calls, and conditions around them stay."""
+"""Bodies of algorithms of which calls, and the conditions around them, stay: two policies of lowering."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import product
 
+from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.conditions import indicator, knowing, negated, required
-from archline.ir.lower import Program
-from archline.ir.places import Place
+from archline.ir.lower import Policy, Program
+from archline.ir.places import Place, callee, sized, static, whole_view
 from archline.ir.scope import Scope
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
+from archline.ir.unsupported import UntracedError
 from archline.language import call_graph
 from archline.language import syntax as s
+from archline.language.model import Module
 from archline.records import record
 
 MAX_WAYS = 64
@@ -35,59 +40,51 @@ class Body:
     made: tuple[Array, ...]
 
 
+def body(module: Module, algorithm: s.Algorithm, policy: Policy) -> Body:
+    """The body of an algorithm. Raises UntracedError."""
+    program = Program(module, policy)
+    scope, views = program.given(algorithm)
+    nodes = program.body_of(algorithm, scope, views)
+    return Body(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(program.made))
+
+
 @dataclass(eq=False)
-class Bodies(Program):
-    """Follows a recursive algorithm as far as its calls.
+class OneLevel(Policy):
+    """A recursive algorithm is followed as far as its calls: they stay calls, and conditions around them stay.
 
     Of its array parameters, rows of those in `aligned` begin with a line, and entries of those in `strided` lie apart.
     """
 
     aligned: frozenset[str] = frozenset()
     strided: frozenset[str] = frozenset()
-    _made: list[Array] = field(default_factory=list)
 
-    def body(self, algorithm: s.Algorithm) -> Body:
-        """The body of an algorithm. Raises UntracedError."""
-        scope, views = self.given(algorithm)
-        nodes = self.body_of(algorithm, scope, views)
-        return Body(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(self._made))
-
-    def parameter(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
+    def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
-    def made(self, array: Array) -> None:
-        """Note a local array."""
-        self._made.append(array)
-
-    def call(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Program, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         """A call of a recursive algorithm stays one."""
-        if not call_graph.component(self.module, target):
-            yield from super().call(call, target, place)
+        if not call_graph.component(program.module, target):
+            yield from program.inlined(call, target, place)
             return
-        scope, given = self.callee(call, target, place)
-        views = {
-            parameter.name: self.view(argument, place)
-            for parameter, argument in zip(target.parameters, call.arguments, strict=True)
-            if self.module.is_view(argument)
-        }
-        sizes = {name: scope.values[name] for name in self.module.bindings[call]}
+        scope, given = callee(call, target, place, program.fresh)
+        sizes = {name: scope.values[name] for name in program.module.bindings[call]}
         known = all(array.exact and not array.within and array.layout != "zmorton" for array in place.locals)
         base = place.stack if known else None
-        yield from self.sized(given, (Recursion(target, sizes, views, call.span, base),))
+        yield from sized(given, (Recursion(target, sizes, program.passed(call, target, place), call.span, base),))
 
-    def _if(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         """Branches of the algorithm's own body stay apart: what stands in one is as certain as the branch is."""
-        if not place.algorithm_top and not any(map(self._recurses, branches)):
-            yield from super()._if(branches, place)
+        if not place.algorithm_top and not any(_recurses(each, program.module) for each in branches):
+            yield from program.branches(branches, place)
             return
         found: list[Branch] = []
         inner = place
         before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:
-                found.append(Branch(ONE, ONE, None, tuple(self.block(branch.body, inner)), before))
+                found.append(Branch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
                 break
-            yield from self.reads(branch.condition, inner)
+            yield from program.reads(branch.condition, inner)
             taken = indicator(branch.condition, inner.scope)
             held, left = inner, inner
             if taken is None or not place.algorithm_top:
@@ -99,15 +96,138 @@ class Bodies(Program):
                 left = replace(left, scope=knowing(left.scope, negated(branch.condition)))
             possible = _possible(branch.condition, inner.scope)
             here = _both(before, required(branch.condition, inner.scope))
-            found.append(Branch(taken, possible, branch.condition, tuple(self.block(branch.body, held)), here))
+            found.append(Branch(taken, possible, branch.condition, tuple(program.block(branch.body, held)), here))
             before = _both(before, required(negated(branch.condition), inner.scope))
             inner = left
         yield Choice(tuple(found))
 
-    def _recurses(self, branch: s.Branch) -> bool:
-        """Whether a recursive algorithm may be called in a branch."""
-        called = (self.module.targets.get(node) for node in s.nodes(branch.body) if isinstance(node, s.Call))
-        return any(isinstance(target, s.Algorithm) and call_graph.recurses(self.module, target) for target in called)
+
+def _recurses(branch: s.Branch, module: Module) -> bool:
+    """Whether a recursive algorithm may be called in a branch."""
+    called = (module.targets.get(node) for node in s.nodes(branch.body) if isinstance(node, s.Call))
+    return any(isinstance(target, s.Algorithm) and call_graph.recurses(module, target) for target in called)
+
+
+class AsFarAsKnown(Policy):
+    """All calls stay calls, and what cannot be followed is left out: for what is touched at least.
+
+    On each way through the branches of the body, all that stands there is as certain as the way is. Integers of the
+    data are symbols for as long as no statement sets them.
+    """
+
+    def reading(self, place: Place) -> Scope:
+        return replace(place.knowing, reads_offsets=True)
+
+    def statement(self, program: Program, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
+        after = self._behind(program, statement, place)
+        return _followed(program.statement(statement, place, after)), after
+
+    def _behind(self, program: Program, statement: s.Stmt, place: Place) -> Place:
+        try:
+            after = program.after(statement, place)
+        except UntracedError:
+            return _without(program, statement, place.after(statement))
+        if not place.algorithm_top:
+            return after
+        named = {name: _value(program, statement, name, place) for name in _unknown(statement, place, after)}
+        return replace(after, integers={**after.integers, **named})
+
+    def loop(self, place: Place, loop: s.Loop) -> Place:
+        """What the loop does not set is the same in all iterations."""
+        values = {**place.after(loop).integers, **place.scope.values}
+        return replace(place, scope=replace(place.scope, values=values))
+
+    def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+        if not place.algorithm_top:
+            yield from program.branches(branches, place)
+            return
+        found: list[Branch] = []
+        before: list[tuple[Poly, ...]] = [()]
+        read: tuple[Node, ...] = ()
+        for branch in branches:
+            if branch.condition is None:
+                body = (*read, *program.block(branch.body, place))
+                found += [Branch(ONE, ONE, None, body, known) for known in before]
+                break
+            read = (*read, *program.reads(branch.condition, place))
+            held = replace(place, scope=knowing(place.scope, branch.condition))
+            body = (*read, *program.block(branch.body, held))
+            otherwise = negated(branch.condition)
+            taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
+            found += [Branch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
+            before = [(*old, *new) for old in before for new in left]
+            place = replace(place, scope=knowing(place.scope, otherwise))
+        else:
+            found += [Branch(ONE, ONE, None, read, known) for known in before]
+        yield Choice(tuple(found))
+
+    def call(self, program: Program, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+        if not place.certain or place.when:
+            return
+        views = {}
+        for parameter, argument in zip(target.parameters, call.arguments, strict=True):
+            if program.module.is_view(argument):
+                try:
+                    views[parameter.name] = program.view(argument, place)
+                except UntracedError:
+                    views[parameter.name] = _anything(program, parameter.name, len(program.module.shapes[argument]))
+        sizes, signature = {}, program.module.signatures[target]
+        for name in (*signature.size_names, *signature.indices):
+            bound = program.module.bindings[call][name]
+            found = None if bound is None else static(bound, place.knowing)
+            sizes[name] = _symbol(program, name) if found is None else found
+        yield Recursion(target, sizes, views, call.span)
+
+
+def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes up to where they cannot be followed."""
+    with suppress(UntracedError):
+        yield from nodes
+
+
+def _unknown(statement: s.Stmt, place: Place, after: Place) -> set[str]:
+    """The integers that a statement gives values of the data."""
+    found = place.integers.keys() - after.integers.keys()
+    if isinstance(statement, s.Let) and not place.scope.module.is_view(statement.value):
+        found.add(statement.name)
+    if isinstance(statement, s.Local) and statement.is_integer and statement.value is not None:
+        found.add(statement.name)
+    return found - after.knowing.values.keys()
+
+
+def _value(program: Program, statement: s.Stmt, name: str, place: Place) -> Poly:
+    if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
+        found = static(statement.value, place.knowing)
+        if found is not None:
+            return found + place.integers[name] if statement.op == "+=" else found
+    return _symbol(program, name)
+
+
+def _without(program: Program, statement: s.Stmt, place: Place) -> Place:
+    """The name of a view, or of a local array, of which nothing is known."""
+    if isinstance(statement, s.Let):
+        shape = program.module.shapes[statement.value]
+    elif isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType):
+        shape = statement.type.shape
+    else:
+        return place
+    return replace(place, views={**place.views, statement.name: _anything(program, statement.name, len(shape))})
+
+
+def _anything(program: Program, name: str, dimensions: int) -> View:
+    """A view of what is not known, in so many dimensions."""
+    extents = tuple(_symbol(program, name) for _ in range(dimensions))
+    return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
+
+
+def _symbol(program: Program, name: str) -> Poly:
+    """A number of which nothing is known but that it is one."""
+    return Poly.symbol(program.fresh(f"some {name}"))
+
+
+def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
+    """What is at least 0 where a condition holds: more ways than one where two sizes differ either way."""
+    return [tuple(each) for each in product(*(a.options(need, True) for need in required(condition, scope) or ()))]
 
 
 def _both(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:

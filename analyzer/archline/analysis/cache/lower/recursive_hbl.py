@@ -37,8 +37,9 @@ from archline.analysis.cache.lower.hbl import (
     touches,
 )
 from archline.analysis.cache.summaries.must_access import Filled, filled
-from archline.ir.recursive import Bodies, TooManyWaysError, recurses, ways
 from archline.ir.recursive import Body as Called
+from archline.ir.recursive import OneLevel, TooManyWaysError, recurses, ways
+from archline.ir.recursive import body as body_of
 from archline.ir.tree import Access, Array, Chain, Loop, Node, Recursion
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
@@ -148,7 +149,7 @@ class _Families:
         """Those of an algorithm that another one calls; none where they are not known."""
         if algorithm not in self._known:
             try:
-                body = Bodies(self.module).body(algorithm)
+                body = body_of(self.module, algorithm, OneLevel())
                 found = tuple(self._of(body, _paths(self.module, body)))
             except (NoBoxesError, UntracedError, TooComplexError):
                 found = ()

@@ -27,7 +27,7 @@ from archline.analysis.cost import Reached
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import box_lines, whole
 from archline.ir.places import shape_of
-from archline.ir.recursive import Bodies, Body, at_lines, calls, in_rows, recurses
+from archline.ir.recursive import Body, OneLevel, at_lines, body, calls, in_rows, recurses
 from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -194,7 +194,7 @@ class Recursions:
             if (aligned, strided) == known:
                 continue
             found[algorithm] = aligned, strided
-            bodies[algorithm] = Bodies(self.module, aligned=aligned, strided=strided).body(algorithm)
+            bodies[algorithm] = body(self.module, algorithm, OneLevel(aligned, strided))
             for call in calls(bodies[algorithm].nodes):
                 own = frozenset(name for name, view in call.views.items() if at_lines(view))
                 apart = frozenset(name for name, view in call.views.items() if not in_rows(view))

@@ -26,8 +26,8 @@ from archline.analysis.cache.summaries.cover import Covering
 from archline.analysis.cache.summaries.regions import Claims, MustTouchRegion, Parts
 from archline.analysis.cost import InFull
 from archline.ir.layout import LINE, whole
-from archline.ir.must import Followed
-from archline.ir.recursive import TooManyWaysError, calls, ways
+from archline.ir.recursive import AsFarAsKnown, TooManyWaysError, calls, ways
+from archline.ir.recursive import body as body_of
 from archline.ir.tree import Array, Node, accesses, changing
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
@@ -293,7 +293,7 @@ def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody
     """None where it cannot be followed at all."""
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
-            body = Followed(module).body(algorithm)
+            body = body_of(module, algorithm, AsFarAsKnown())
         nodes = tuple(changing(body.nodes)) if written else body.nodes
         found = tuple((known or (), each) for known, each in ways(nodes))
     except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):

@@ -15,9 +15,8 @@ from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate_static, holds
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import declared_costs, reachable
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
-from archline.language.model import Module
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
@@ -61,7 +60,7 @@ def points(
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
     starts = [least.get(name, 0) for name in names]
     allowed = Allowed.of(scope, facts)
-    declared = [amount for each in _declared(algorithm, scope.module) for amount, _ in each]
+    declared = [amount for _, amount, _ in declared_costs(scope.module, algorithm.body)]
 
     def runs(point: Mapping[str, int]) -> bool:
         # A negative one stops a run, or sits in a branch that these sizes may not take.
@@ -157,15 +156,6 @@ def _of_any_sign(points: Iterable[tuple[int, ...]], places: Sequence[int]) -> It
 def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
     """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
-
-
-def _declared(algorithm: s.Algorithm, module: Module) -> Iterator[tuple[tuple[s.Expr, str], ...]]:
-    """The costs that the body declares, or an extern that it calls."""
-    for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Costs):
-            yield node.amounts
-        elif isinstance(node, s.Call) and isinstance(extern := module.targets.get(node), s.Extern):
-            yield extern.costs
 
 
 def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO as NOTHING
-from archline.analysis.communication.extents import grid_extents
+from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm

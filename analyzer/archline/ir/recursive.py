@@ -74,7 +74,9 @@ class OneLevel(Policy):
 
     def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         """Branches of the algorithm's own body stay apart: what stands in one is as certain as the branch is."""
-        if not place.algorithm_top and not any(_recurses(each, program.module) for each in branches):
+        if not place.algorithm_top and not any(
+            call_graph.recurses(program.module, each) for each in call_graph.called(program.module, branches)
+        ):
             yield from program.branches(branches, place)
             return
         found: list[Branch] = []
@@ -100,12 +102,6 @@ class OneLevel(Policy):
             before = _both(before, required(negated(branch.condition), inner.scope))
             inner = left
         yield Choice(tuple(found))
-
-
-def _recurses(branch: s.Branch, module: Module) -> bool:
-    """Whether a recursive algorithm may be called in a branch."""
-    called = (module.targets.get(node) for node in s.nodes(branch.body) if isinstance(node, s.Call))
-    return any(isinstance(target, s.Algorithm) and call_graph.recurses(module, target) for target in called)
 
 
 class AsFarAsKnown(Policy):

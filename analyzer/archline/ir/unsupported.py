@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import declared_costs, reachable
 from archline.language.model import Module
 
 
@@ -23,19 +23,9 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
             raise UntracedError(
                 "io is derived on one processor, not on a grid: ask for it of what the processors call", each.span
             )
+        costs = {node for node, _, metric in declared_costs(module, each.body) if metric == "io"}
         for node in s.nodes(each.body):
-            match node:
-                case s.Communication() | s.Split():
-                    raise UntracedError("the costs of communication are not derived in this version", node.span)
-                case s.Costs() | s.Call() if any(metric == "io" for _, metric in _declared(module, node)):
-                    raise UntracedError("declared io is not added up in this version", node.span)
-                case _:
-                    pass
-
-
-def _declared(module: Module, node: s.Costs | s.Call) -> tuple[tuple[s.Expr, str], ...]:
-    """The costs that a statement declares, or the extern that a call calls."""
-    if isinstance(node, s.Costs):
-        return node.amounts
-    target = module.targets.get(node)
-    return target.costs if isinstance(target, s.Extern) else ()
+            if isinstance(node, s.Communication | s.Split):
+                raise UntracedError("the costs of communication are not derived in this version", node.span)
+            if node in costs:
+                raise UntracedError("declared io is not added up in this version", node.span)

@@ -160,7 +160,7 @@ def _popped(stack: dict[T, None], last: T) -> tuple[T, ...]:
     return tuple(reversed(found))
 
 
-def called(known: CallTargets, part: s.Node) -> Iterator[s.Algorithm]:
+def called(known: CallTargets, part: object) -> Iterator[s.Algorithm]:
     """The algorithms that a part of a program calls itself, those that stand for collective operations among them."""
     for node in s.nodes(part):
         call = node
@@ -168,3 +168,11 @@ def called(known: CallTargets, part: s.Node) -> Iterator[s.Algorithm]:
             call = known.collectives[node].invoke.call
         if isinstance(call, s.Call) and isinstance(target := known.targets.get(call), s.Algorithm):
             yield target
+
+
+def declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
+    """Each amount that a part of a program declares, itself or by an extern that it calls: where, how much, of what."""
+    for node in s.nodes(part):
+        target = known.targets.get(node) if isinstance(node, s.Call) else None
+        costs = node.amounts if isinstance(node, s.Costs) else target.costs if isinstance(target, s.Extern) else ()
+        yield from ((node, amount, metric) for amount, metric in costs)

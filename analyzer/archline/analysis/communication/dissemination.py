@@ -35,42 +35,31 @@ def disseminates(algorithm: s.Algorithm) -> bool:
 def _opened(body: tuple[s.Stmt, ...]) -> Iterator[s.Stmt]:
     """The statements, those under `if P > 1` as they stand: one processor has nobody to send to."""
     for statement in body:
-        match statement:
-            case s.If(branches=(s.Branch(condition=condition, body=inside),)) if (
-                condition is not None and format_expression(condition) == "P > 1"
-            ):
-                yield from _opened(inside)
-            case _:
-                # All other statements stand for themselves.
-                yield statement
+        first = statement.branches[0] if isinstance(statement, s.If) and len(statement.branches) == 1 else None
+        if first is not None and first.condition is not None and format_expression(first.condition) == "P > 1":
+            yield from _opened(first.body)
+        else:
+            yield statement
 
 
-def _steps(body: tuple[s.Stmt, ...], coordinate: str) -> Iterator[tuple[str, str]]:
+def _steps(body: tuple[s.Stmt, ...], coordinate: str, loop: s.Loop | None = None) -> Iterator[tuple[str, str]]:
     """The distances that each step, or loop of steps, covers, and the direction: "" where they are no such steps."""
-    distances: dict[str, str] = {}
-    for statement in body:
-        match statement:
-            case s.Let(name=name, value=value):
-                distances[name] = format_expression(value)
-            case s.Loop(step=None, parallel=False, body=inside):
-                yield from _of_loop(statement, inside, coordinate)
-            case s.Communicate():
-                distance, direction = _moved(statement, coordinate)
-                yield "last", direction if distances.get(distance) == LAST else ""
-            case _:
-                # What else communicates is counted by the caller.
-                pass
-
-
-def _of_loop(loop: s.Loop, body: tuple[s.Stmt, ...], coordinate: str) -> Iterator[tuple[str, str]]:
+    part, wanted = ("last", LAST) if loop is None else (_levels(loop), f"2^{loop.variable}")
     distances = {each.name: format_expression(each.value) for each in body if isinstance(each, s.Let)}
-    ends = (format_expression(loop.lo), format_expression(loop.hi))
-    whole, but_last = (WHOLE_DOWN, BUT_LAST_DOWN) if loop.down else (WHOLE, BUT_LAST)
-    part = "whole" if ends in whole else "but last" if ends in but_last else ""
     for statement in body:
         if isinstance(statement, s.Communicate):
             distance, direction = _moved(statement, coordinate)
-            yield part, direction if distances.get(distance) == f"2^{loop.variable}" else ""
+            yield part, direction if distances.get(distance) == wanted else ""
+        elif isinstance(statement, s.Loop) and loop is None and statement.step is None and not statement.parallel:
+            # What else communicates is counted by the caller.
+            yield from _steps(statement.body, coordinate, statement)
+
+
+def _levels(loop: s.Loop) -> str:
+    """Which distances a loop goes through."""
+    ends = (format_expression(loop.lo), format_expression(loop.hi))
+    whole, but_last = (WHOLE_DOWN, BUT_LAST_DOWN) if loop.down else (WHOLE, BUT_LAST)
+    return "whole" if ends in whole else "but last" if ends in but_last else ""
 
 
 def _moved(exchange: s.Communicate, coordinate: str) -> tuple[str, str]:

@@ -15,10 +15,11 @@ from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.declarations import declared
+from archline.ir.places import shape_of
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import called, component
 from archline.language.model import Module
 from archline.records import record, replace
 
@@ -142,15 +143,11 @@ class Memory:
         return self._block(algorithm.body, place)
 
     def _words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
-        match type_:
-            case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
-                extents = shape
-            case s.OffsetsType(count=count):
-                extents = (s.Binary("+", count, s.Integer(1, span=count.span), span=count.span),)
-            case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
-                return NOTHING
+        shape, _ = shape_of(type_)
+        if shape is None:
+            return NOTHING
         try:
-            words = prod((static_value(extent, place.scope) for extent in extents), start=ONE)
+            words = prod((static_value(extent, place.scope) for extent in shape), start=ONE)
         except NotStaticError as problem:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
         return place.bounded(exactly(rounded_up(place.scope.facts.simplify(words))), at.span)
@@ -172,8 +169,7 @@ class Memory:
         return peak.amount(place.scope.facts)
 
     def _recurses(self, statement: s.Stmt) -> bool:
-        targets = (self._module.targets.get(node) for node in s.nodes(statement) if isinstance(node, s.Call))
-        return any(isinstance(each, s.Algorithm) and bool(component(self._module, each)) for each in targets)
+        return any(component(self._module, each) for each in called(self._module, statement))
 
     def _statement(self, statement: s.Stmt, place: Position, spare: Spare) -> Amount:
         match statement:

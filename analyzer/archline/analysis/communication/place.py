@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 from math import prod
@@ -12,6 +12,7 @@ from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.average import Average, sum_below
 from archline.analysis.communication.floors import upper_bounds
+from archline.analysis.cost import Cost
 from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.conditions import holding, knowing, summable
@@ -320,11 +321,7 @@ def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
     """The global arrays of an algorithm on a grid, and the views of them that have names."""
     found = {each.name for each in algorithm.parameters if not each.local}
     for node in s.nodes(algorithm.body):
-        if (
-            isinstance(node, s.Let)
-            and isinstance(module.types.get(node.value), ViewType)
-            and _base(node.value) in found
-        ):
+        if isinstance(node, s.Let) and module.is_view(node.value) and _base(node.value) in found:
             found.add(node.name)
     return frozenset(found)
 
@@ -343,18 +340,11 @@ def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
     """The statements that only say where data starts and ends, which are free, and the loops that hold nothing else."""
     shared = shared_names(module, algorithm)
     for node in s.nodes(algorithm.body):
-        match node:
-            case s.Local(value=value) if value is not None and _is_view(module, value) and _base(value) in shared:
+        if isinstance(node, s.Local) and node.value is not None:
+            if module.is_view(node.value) and _base(node.value) in shared:
                 yield node
-            case s.Loop(body=body) if _only_transfers(body):
-                yield node
-            case _:
-                # Other statements do more; nodes that are none are not asked for.
-                pass
-
-
-def _is_view(module: Module, expr: s.Expr) -> bool:
-    return isinstance(module.types.get(expr), ViewType)
+        elif isinstance(node, s.Loop) and _only_transfers(node.body):
+            yield node
 
 
 def _only_transfers(body: tuple[s.Stmt, ...]) -> bool:
@@ -363,3 +353,21 @@ def _only_transfers(body: tuple[s.Stmt, ...]) -> bool:
         for each in body
     )
     return plain and any(isinstance(each, s.Transfer | s.Loop) for each in body)
+
+
+def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
+    """P, the product of all axes, and the `nodes`, that of those which are not within one; exact, in the sizes."""
+    scope = declared(module, algorithm)
+    nodes = [axis for axis in algorithm.grid if axis.within is None]
+    found = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}
+    if any("P" in s.names(axis.extent) for axis in algorithm.grid):
+        # What is cut up is P, whatever its parts.
+        found["P"] = Poly.symbol("P")
+        if len(nodes) == len(algorithm.grid):
+            found["nodes"] = found["P"]
+    return {name: Cost(name, "exact", value, value) for name, value in found.items()}
+
+
+def _product(axes: Sequence[s.Axis], scope: Scope) -> Poly:
+    extents = prod((static_value(axis.extent, scope) for axis in axes), start=ONE)
+    return scope.facts.restore(scope.facts.simplify(extents))

@@ -42,7 +42,7 @@ from archline.ir.conditions import summable
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable
+from archline.language.call_graph import called, component, declared_costs, reachable
 from archline.language.metrics import TEST
 from archline.language.model import Module
 from archline.records import field, record, replace
@@ -164,15 +164,9 @@ class PathCosts:
 
     def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
         """Whether costs are declared in statements, or in what they call."""
-        targets = self._module.targets
-        called = (targets.get(node) for node in s.nodes(statements) if isinstance(node, s.Call))
-        callees = [each for each in called if isinstance(each, s.Algorithm)]
-        inside = (other.body for each in callees for other in (each, *reachable(self._module, each)))
-        return any(
-            isinstance(node, s.Costs) or (isinstance(node, s.Call) and isinstance(targets.get(node), s.Extern))
-            for part in (statements, *inside)
-            for node in s.nodes(part)
-        )
+        module = self._module
+        callees = {other for each in called(module, statements) for other in (each, *reachable(module, each))}
+        return any(True for _ in declared_costs(module, (statements, *(each.body for each in callees))))
 
     def _amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
         """What statements between steps cost."""

@@ -13,7 +13,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Cost, Costs
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import declared_costs, reachable
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 
@@ -36,11 +36,7 @@ def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
     if known is None or known.at_most in known.within:
         return False
     bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
-    nodes = tuple(s.nodes(bodies))
-    declared = [node.amounts for node in nodes if isinstance(node, s.Costs)]
-    called = (module.targets.get(node) for node in nodes if isinstance(node, s.Call))
-    declared += [target.costs for target in called if isinstance(target, s.Extern)]
-    return any(each == metric for amounts in declared for _, each in amounts)
+    return any(each == metric for _, _, each in declared_costs(module, bodies))
 
 
 def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:

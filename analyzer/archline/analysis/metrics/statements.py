@@ -462,22 +462,6 @@ def _vary(sizes: Mapping[str, Poly], scope: Scope) -> bool:
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
     """Names in an extern's declared cost are symbols of their own, given at `--at`."""
-    for expr, _ in extern.costs:
-        for name in _names(expr):
-            if name not in scope.values:
-                scope = scope.with_value(name, Poly.symbol(name))
+    for name in s.names(extern.costs) - scope.values.keys():
+        scope = scope.with_value(name, Poly.symbol(name))
     return scope
-
-
-def _names(expr: s.Expr) -> set[str]:
-    match expr:
-        case s.Name(id=name):
-            return {name}
-        case s.Unary(operand=operand):
-            return _names(operand)
-        case s.Binary(left=left, right=right):
-            return _names(left) | _names(right)
-        case s.Call(arguments=arguments):
-            return set().union(*(_names(argument) for argument in arguments))
-        case s.Integer() | s.Real() | s.Element() | s.Reshape():
-            return set()

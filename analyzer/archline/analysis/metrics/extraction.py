@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.cases import Case, TooManyCasesError
-from archline.analysis.metrics.recursive_bodies import Bodies
+from archline.analysis.metrics.recursive_bodies import Bodies, CostsAt
 from archline.analysis.metrics.statements import Statements
-from archline.ir.amounts import Amount, Known, Unknown, exactly
+from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -96,7 +97,25 @@ class Extraction:
         return tuple(sorted(found | set(self._outer.model.expected)))
 
     def _bodies(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> Bodies:
-        return Bodies(self._outer, algorithm, _Hidden(self, algorithm, names, split))
+        """The bodies of an algorithm; if `split` its own calls lie between a least and a most."""
+        circle = component(self._outer.module, algorithm)
+
+        def applied(target: s.Algorithm) -> CostsAt | None:
+            """Of the algorithm itself, and of other recursive ones that do not call it back."""
+            if target is algorithm:
+                return partial(_applied, target, dict.fromkeys(names, not split))
+            if target in circle or not self.recursive(target):
+                return None
+            extracted = self.of(target)
+            if (gap := extracted.gap) is not None:
+                return lambda _: gap
+            return partial(
+                _applied,
+                target,
+                {name: each if isinstance(each, Unknown) else each.exact for name, each in extracted.systems.items()},
+            )
+
+        return Bodies(self._outer, algorithm, applied)
 
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[Case, ...], split: bool
@@ -144,38 +163,15 @@ class Extraction:
         return found
 
 
-@record
-class _Hidden:
-    """Names the costs of recursive calls. `split`: a call of the algorithm itself lies between a least and a most."""
+def _applied(
+    target: s.Algorithm, exact: Mapping[str, bool | Unknown], arguments: tuple[Poly, ...]
+) -> Mapping[str, Amount]:
+    """The costs of a call as functions of its sizes: one for each metric that is `exact`, else a least and a most."""
 
-    extraction: Extraction
-    algorithm: s.Algorithm
-    own_names: tuple[str, ...]
-    split: bool
+    def cost(metric: str, known: bool | Unknown) -> Amount:
+        if isinstance(known, Unknown):
+            return known
+        low, high = (a.Applied(_name(metric, target, known, upper), arguments) for upper in (False, True))
+        return Known(Poly.of_atom(low), Poly.of_atom(high))
 
-    def hides(self, target: s.Algorithm) -> bool:
-        """The algorithm itself, and other recursive ones that do not call it back."""
-        if target is self.algorithm:
-            return True
-        circle = component(self.extraction._outer.module, self.algorithm)
-        return target not in circle and self.extraction.recursive(target)
-
-    def names(self, target: s.Algorithm) -> tuple[str, ...] | Unknown:
-        if target is self.algorithm:
-            return self.own_names
-        extracted = self.extraction.of(target)
-        return tuple(extracted.systems) if extracted.gap is None else extracted.gap
-
-    def cost(self, target: s.Algorithm, metric: str, arguments: tuple[Poly, ...]) -> Amount:
-        if target is self.algorithm:
-            exact = not self.split
-        else:
-            system = self.extraction.of(target).systems[metric]
-            if isinstance(system, Unknown):
-                return system
-            exact = system.exact
-        if exact:
-            return exactly(Poly.of_atom(a.Applied(_name(metric, target, True, True), arguments)))
-        return Known(
-            *(Poly.of_atom(a.Applied(_name(metric, target, False, upper), arguments)) for upper in (False, True))
-        )
+    return {metric: cost(metric, known) for metric, known in exact.items()}

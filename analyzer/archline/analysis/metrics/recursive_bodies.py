@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
@@ -22,18 +21,8 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
 
-
-class Openness(Protocol):
-    """Which algorithms' costs stay functions of their sizes, and what those functions are called."""
-
-    def hides(self, target: s.Algorithm) -> bool:
-        """Whether the cost of a call is such a function."""
-
-    def names(self, target: s.Algorithm) -> tuple[str, ...] | Unknown:
-        """The metrics of a hidden algorithm, and their kinds, or why they are not known."""
-
-    def cost(self, target: s.Algorithm, metric: str, arguments: tuple[Poly, ...]) -> Amount:
-        """The cost of a call of a hidden algorithm."""
+CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | Unknown]
+"""The costs of a call as functions of its sizes, by metric and kind, or why they are not known."""
 
 
 class Bodies(Statements):
@@ -45,16 +34,17 @@ class Bodies(Statements):
 
     _solves = False
 
-    def __init__(self, outer: Statements, algorithm: s.Algorithm, open_: Openness) -> None:
-        """`open_` tells how to name the cost of a call that recursion hides."""
+    def __init__(
+        self, outer: Statements, algorithm: s.Algorithm, applied: Callable[[s.Algorithm], CostsAt | None]
+    ) -> None:
+        """`applied` has the algorithms whose costs stay functions of their sizes."""
         super().__init__(outer.module, coarse=False, model=outer.model)
         self._algorithm = algorithm
         self._circle = component(outer.module, algorithm)
         self._outer = outer
-        self._openness = open_
+        self._applied = applied
         self._way = Way((), Knowledge(Facts()))
         self._loops = 0
-        self._following: tuple[s.Stmt, ...] = ()
         self._data: dict[str, None] = {}
         self._facts = Facts()
         self._older: frozenset[str] = frozenset()
@@ -100,16 +90,16 @@ class Bodies(Statements):
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
-        if not isinstance(target, s.Algorithm) or not self._openness.hides(target):
+        applied = self._applied(target) if isinstance(target, s.Algorithm) else None
+        if applied is None or not isinstance(target, s.Algorithm):
             return super().call(call, scope)
         sizes = self.sizes(call, target, scope)
         signature = self.module.signatures[target]
         names = (*signature.size_names, *signature.indices)
         arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
-        counted = self._openness.names(target)
-        if isinstance(counted, Unknown):
-            return Tally(gap=counted)
-        costs = {name: self._openness.cost(target, name, arguments) for name in counted}
+        costs = applied(arguments)
+        if isinstance(costs, Unknown):
+            return Tally(gap=costs)
         return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
 
     def _named(self, value: Poly, scope: Scope) -> Poly:
@@ -126,16 +116,14 @@ class Bodies(Statements):
         return value.map_atoms(name)
 
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[Step, ...]]:
-        outer, self._following = self._following, body
         declared_before = dict(self._unsettled)
         try:
             return super().block(body, scope)
         finally:
-            self._following = outer
             # What a block inside learns of an older integer is not known behind it, where the integer is settled anew.
             self._unsettled = declared_before
 
-    def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
+    def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
         scope = super().behind(statement, scope)
         if self._loops:
             return scope
@@ -149,7 +137,7 @@ class Bodies(Statements):
             label = self._label(name)
             self._data[label] = None
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(scope.facts.with_symbol(label))
-            scope = self._with_extents(label, statement, scope)
+            scope = self._with_extents(label, following, scope)
         self._facts = self._facts.with_bounds(self._together(scope.facts))
         return scope
 
@@ -175,11 +163,10 @@ class Bodies(Statements):
                 )
         return known
 
-    def _with_extents(self, settled: str, statement: s.Stmt, scope: Scope) -> Scope:
+    def _with_extents(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
         """What an integer of the data is known to obey: the sizes of the calls behind it in its block are sizes."""
         facts = scope.facts
-        behind = self._following[self._following.index(statement) + 1 :]
-        for call in (call for each in behind if isinstance(each, s.Simple) for call in each.calls):
+        for call in (call for each in following if isinstance(each, s.Simple) for call in each.calls):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue

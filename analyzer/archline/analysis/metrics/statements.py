@@ -170,7 +170,7 @@ class Statements:
         total = FREE
         steps: list[Step] = []
         holds_array = False
-        for statement in body:
+        for number, statement in enumerate(body, 1):
             tally, rule, children = self._statement(statement, scope)
             tally = self.model.statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
@@ -180,14 +180,14 @@ class Statements:
                 steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
             if isinstance(statement, s.Assume) and self._solves:
                 scope = with_assumed(statement, body, scope)
-            scope = self.behind(statement, scope)
+            scope = self.behind(statement, scope, body[number:])
             holds_array = holds_array or (isinstance(statement, s.Local) and statement.is_array)
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
 
-    def behind(self, statement: s.Stmt, scope: Scope) -> Scope:
-        """What is known behind a statement."""
+    def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
+        """What is known behind a statement, which others of its block follow."""
         return behind(statement, scope)
 
     def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
@@ -462,6 +462,6 @@ def _vary(sizes: Mapping[str, Poly], scope: Scope) -> bool:
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
     """Names in an extern's declared cost are symbols of their own, given at `--at`."""
-    for name in s.names(extern.costs) - scope.values.keys():
+    for name in sorted(s.names(extern.costs) - scope.values.keys()):
         scope = scope.with_value(name, Poly.symbol(name))
     return scope

@@ -10,10 +10,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
 from archline.analysis.communication.place import Axis, Position
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, later, map_known, times, up_to
-from archline.ir.scope import NotStaticError, static_value
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly, later, map_known, times, up_to
+from archline.ir.scope import NotStaticError, known_value, static_value
 from archline.language import syntax as s
-from archline.language.model import Module, ViewType
+from archline.language.model import Module
 from archline.records import record
 
 METRICS = ("words", "messages", "node_words", "node_messages")
@@ -90,9 +90,6 @@ def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | 
     return found
 
 
-UNIT = exactly(ONE)
-
-
 def _most(amount: Amount, side: _Side) -> Amount:
     """The most that any processor sends, or receives, where the condition holds."""
     inside, span = side.inside, side.clause.span
@@ -106,7 +103,7 @@ def _simple(amount: Amount, facts: Facts) -> Amount:
 
 
 def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
-    if buffer is None or not isinstance(module.types.get(buffer), ViewType):
+    if buffer is None or not module.is_view(buffer):
         return UNIT
     try:
         extents = [static_value(extent, place.scope) for extent in module.shapes[buffer]]
@@ -201,19 +198,18 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
     most = _several(axis.extent, facts)
     match value:
         case s.Binary(op="%", left=left, right=right):
-            try:
-                distance = static_value(left, place.scope) - axis.coordinate
-                around = static_value(right, place.scope)
-            except NotStaticError:
+            partner, around = known_value(left, place.scope), known_value(right, place.scope)
+            if partner is None or around is None:
                 return Known(ZERO, most)
             if facts.simplify(around - axis.extent) == ZERO:
-                return _around(_settled(facts.simplify(distance), place), axis.extent, facts, place, most)
+                distance = _settled(facts.simplify(partner - axis.coordinate), place)
+                return _around(distance, axis.extent, facts, place, most)
         case _:
             pass
-    try:
-        distance = facts.simplify(static_value(value, place.scope) - axis.coordinate)
-    except NotStaticError:
+    partner = known_value(value, place.scope)
+    if partner is None:
         return Known(ZERO, most)
+    distance = facts.simplify(partner - axis.coordinate)
     if distance == ZERO:
         return NOTHING
     if facts.positive(distance) or facts.positive(-distance):

@@ -8,8 +8,9 @@ sum of any processor is at most that of the longest path. Where one processor at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
+from itertools import groupby
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -148,13 +149,14 @@ class PathCosts:
 
     def _block(self, body: tuple[s.Stmt, ...], algorithm: s.Algorithm, place: Position) -> Spent:
         total = FREE
-        for quiet, statements in _parts(body, self._communicates):
-            if quiet:
+        for speaks, group in groupby(body, self._communicates):
+            statements = tuple(group)
+            if not speaks:
                 total = total.then(self._stretch(statements, place))
-            else:
-                spent = self._statement(statements[0], algorithm, place)
-                total = total.then(spent if place.average is None else spent.map(_at_least))
             for each in statements:
+                if speaks:
+                    spent = self._statement(each, algorithm, place)
+                    total = total.then(spent if place.average is None else spent.map(_at_least))
                 place = place.behind(each, self._stretches.behind(each, place.scope))
         return total
 
@@ -328,7 +330,7 @@ class PathCosts:
         """
         iterations = iterations_of(loop, place.scope)
         if place.moves(iterations.value):
-            iterations = iterations_of(_in_ones(loop), place.scope)
+            iterations = iterations_of(replace(loop, step=None), place.scope)
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
         if place.average is not None:
@@ -399,14 +401,6 @@ def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
     return replace(stage, axes=tuple(names[each] for each in stage.axes))
 
 
-def _in_ones(loop: s.Loop) -> s.Loop:
-    """A loop through all integers between the first and the last value of the loop variable."""
-    if not loop.down:
-        return replace(loop, step=None)
-    one = s.Integer(1, span=loop.lo.span)
-    return replace(loop, lo=loop.hi, hi=s.Binary("+", loop.lo, one, span=loop.lo.span), step=None, down=False)
-
-
 def _summed(amount: Amount, iterations: Range, above: bool, mean: bool) -> Amount:
     """The sum over the iterations, of bounds that are easier to sum where it has no closed form.
 
@@ -435,20 +429,3 @@ def _at_least(amount: Amount) -> Amount:
 def _up(amount: Amount, facts: Facts) -> Amount:
     """From above, of a branch that maybe no processor takes: what is derived where some does may then be negative."""
     return Known(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, Known) else amount
-
-
-def _parts(
-    body: tuple[s.Stmt, ...], communicates: Callable[[s.Stmt], bool]
-) -> Iterator[tuple[bool, tuple[s.Stmt, ...]]]:
-    """A block in stretches without steps, and statements with some."""
-    quiet: list[s.Stmt] = []
-    for statement in body:
-        if not communicates(statement):
-            quiet.append(statement)
-            continue
-        if quiet:
-            yield True, tuple(quiet)
-            quiet = []
-        yield False, (statement,)
-    if quiet:
-        yield True, tuple(quiet)

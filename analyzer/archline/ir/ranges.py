@@ -156,7 +156,7 @@ def static_range(loop: s.Loop, scope: Scope) -> Range:
     return Range(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
 
 
-def serial_path(each: Path, iterations: Range, loop: s.Loop) -> Path:
+def serial_path(each: Path, iterations: Range) -> Path:
     """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
     advance = iterations.sum(each.advance)
     if each.serial:

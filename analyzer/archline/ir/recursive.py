@@ -261,15 +261,7 @@ def _through(choice: Choice) -> list[Way]:
 
 def recurses(node: Node) -> bool:
     """Whether a recursive call stands in it."""
-    match node:
-        case Recursion():
-            return True
-        case Choice(branches=branches):
-            return any(recurses(node) for each in branches for node in each.body)
-        case Loop(body=body):
-            return any(map(recurses, body))
-        case Access():
-            return False
+    return any(True for _ in calls((node,)))
 
 
 def calls(nodes: Iterable[Node]) -> Iterator[Recursion]:

@@ -303,7 +303,7 @@ class Statements:
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def summed(tally: Tally) -> Tally:
-            return tally.map(iterations.sum, lambda path: serial_path(path, iterations, loop))
+            return tally.map(iterations.sum, lambda path: serial_path(path, iterations))
 
         total = summed(each)
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):

@@ -18,6 +18,7 @@ from archline.analysis.metrics.cost_model import nest
 from archline.analysis.metrics.tally import FREE, Tally, repeated, unknown
 from archline.expr.text import format_expression
 from archline.ir.amounts import Amount
+from archline.ir.places import shape_of
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
@@ -313,13 +314,8 @@ def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
 
 
 def _is_by_rows(type_: s.Type) -> bool:
-    match type_:
-        case s.ArrayType(layout=layout, shape=shape):
-            return layout == "rowmajor" or len(shape) == 1
-        case s.OffsetsType() | s.IndexArrayType():
-            return True
-        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
-            return False
+    shape, layout = shape_of(type_)
+    return shape is not None and (layout == "rowmajor" or len(shape) == 1)
 
 
 def _is_innermost(loop: s.Loop) -> bool:

@@ -189,18 +189,7 @@ class Memory:
                 return self._calls(invoke, place, invoke.along)
             case s.Invoke(along=along):
                 return self._calls(statement, place, along)
-            case (
-                s.Communicate()
-                | s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-            ):
+            case s.Simple():
                 return self._calls(statement, place, ())
 
     def _calls(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:

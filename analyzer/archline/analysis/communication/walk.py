@@ -239,17 +239,7 @@ class PathCosts:
                 return lost("the data decides how often this communicates", statement)
             case s.Split():
                 return self._split(statement, algorithm, place)
-            case (
-                s.Let()
-                | s.Local()
-                | s.Assign()
-                | s.Sync()
-                | s.Pass()
-                | s.Return()
-                | s.Assume()
-                | s.Costs()
-                | s.Transfer()
-            ):
+            case s.Simple():
                 raise AssertionError("nothing is sent here")
 
     def _call(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice, product
 from pathlib import PurePath
 
@@ -16,7 +17,7 @@ from archline.expr.tree import Span, substituted
 from archline.expr.values import EvaluationError, evaluate_static, holds
 from archline.language import call_rules as rules
 from archline.language import syntax as s
-from archline.language.call_graph import called
+from archline.language.call_graph import called, reached
 from archline.language.checking.context import CheckedFacts, Findings, leaves
 from archline.language.checking.points import Frame, Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
 from archline.language.model import Agreement, Kind, Need, Signature
@@ -50,19 +51,16 @@ def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
     known = program.facts.agreements
     if algorithm not in known:
         # A recursive call asks nothing that the first one does not.
-        axes = frozenset(axis.name for axis in algorithm.grid if _communicates(program, algorithm, set()))
+        axes = frozenset(axis.name for axis in algorithm.grid if _communicates(program, algorithm))
         known[algorithm] = Agreement((), axes, None)
         if algorithm.grid and algorithm in program.algorithms:
             known[algorithm] = _Pass(program, algorithm).run()
     return known[algorithm]
 
 
-def _communicates(program: WholeFile, algorithm: s.Algorithm, seen: set[s.Algorithm]) -> bool:
-    seen.add(algorithm)
-    if any(isinstance(node, s.Communicate) for node in s.nodes(algorithm.body)):
-        return True
-    callees = called(program.facts, algorithm)
-    return any(each not in seen and _communicates(program, each, seen) for each in callees)
+def _communicates(program: WholeFile, algorithm: s.Algorithm) -> bool:
+    every = (algorithm, *reached(partial(called, program.facts), algorithm))
+    return any(isinstance(node, s.Communicate) for each in every for node in s.nodes(each.body))
 
 
 @record(eq=False)

@@ -159,7 +159,7 @@ class Streamed(WordModel):
 
     def _walked_by_all(self, loop: s.Loop) -> None:
         """A loop with others inside: what it walks along itself, and what those do on and on."""
-        own = dict.fromkeys(self._met(loop), Walk(1, 0))
+        own = self._walks(loop)
         outer, on = self._on, {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
         self._on = {**outer, **{inner: frozenset(walks) for inner, walks in on.items()}}
         held = sum(map(len, on.values()))
@@ -200,8 +200,10 @@ class Streamed(WordModel):
     def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, Walk]:
         """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
         changing = s.set_names(around or loop)
-        steady = [each for part in _always(loop.body) for each in s.nodes(part)]
-        counters = {} if around else _counters(loop.body)
+        inner = (each for each in loop.body if isinstance(each, s.Loop))
+        parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
+        steady = [each for part in parts for each in s.nodes(part)]
+        counters = {} if around or not _is_innermost(loop) else _counters(loop.body)
         found: dict[str, Walk] = {}
         for each, counter in self._moving(loop, changing):
             if counter == loop.variable and each in steady:
@@ -210,15 +212,6 @@ class Streamed(WordModel):
                 # Whether it is accessed or not, its place moves by no more than the steps of the counter.
                 found[format_expression(each)] = Walk(counters[counter], 1)
         return found
-
-    def _met(self, loop: s.Loop) -> Iterator[str]:
-        """The elements that each iteration of a loop with others inside has one place further."""
-        inner = (each for each in loop.body if isinstance(each, s.Loop))
-        parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
-        steady = [each for part in parts for each in s.nodes(part)]
-        for each, counter in self._moving(loop, s.set_names(loop)):
-            if counter == loop.variable and each in steady:
-                yield format_expression(each)
 
     def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
         """The elements of rows that one integer moves along."""

@@ -11,10 +11,18 @@ from archline.papers.rows import PrintedRow
 from archline.records import replace
 
 TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "<"}
+RANGE = ("machines", "cases")
 OTHER = {"+": "-", "-": "+", "*": "/", "/": "*"}
 
 
-def changes(row: PrintedRow) -> Iterator[str]:
+def changes(row: PrintedRow) -> Iterator[PrintedRow]:
+    """The row with other texts printed; of claims also over a wider range."""
+    yield from map(row.printing, changed_texts(row))
+    if row.kind in ("claim", "run"):
+        yield from widened(row)
+
+
+def changed_texts(row: PrintedRow) -> Iterator[str]:
     """Texts that a row might print instead."""
     match row.kind:
         case "cell" | "crossing":
@@ -85,6 +93,20 @@ def changed_claims(row: PrintedRow) -> Iterator[str]:
     if row.quantifier != "some":
         yield f"{row.quantifier}: {written(replace(relation, op=TURNED[relation.op]))}"
     yield f"{'every' if row.quantifier == 'no' else 'no'}: {written(relation)}"
+
+
+def widened(row: PrintedRow) -> Iterator[PrintedRow]:
+    """A claim that holds for every case, without one of its facts, or for all positive reals.
+
+    A row that has `widest` says why that is no change of it.
+    """
+    if row.quantifier != "every" or row.has("widest"):
+        return
+    facts = row.listed("where")
+    for place in range(len(facts)):
+        yield replace(row, inputs={**row.inputs, "where": facts[:place] + facts[place + 1 :]})
+    if not facts:
+        yield replace(row, kind="claim", inputs={key: each for key, each in row.inputs.items() if key not in RANGE})
 
 
 def changed_orders(row: PrintedRow) -> Iterator[str]:

@@ -41,15 +41,20 @@ class Witness:
         value = evaluate(expr, dict(self.at))
         return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))
 
-    def __str__(self) -> str:
-        named = names_in(self.printed) | names_in(self.derived)
-        at = ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
+    @property
+    def sides(self) -> str:
+        """The values of both forms, or of the sides of each relation and whether it holds."""
         said: list[str] = []
         for name, each in self.relations:
             left, right = told_apart((each.left, each.right), self.at)
             said.append(f"{name} {left} {each.op} {right} {'holds' if holds(each, self.at) else 'fails'}".strip())
         printed, derived = told_apart((self.printed, self.derived), self.at)
-        return (", ".join(said) or f"printed {printed}, derived {derived}") + (f" at {at}" if at else "")
+        return ", ".join(said) or f"printed {printed}, derived {derived}"
+
+    def __str__(self) -> str:
+        named = names_in(self.printed) | names_in(self.derived)
+        at = ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
+        return self.sides + (f" at {at}" if at else "")
 
 
 @record
@@ -102,10 +107,16 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
 
 def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> Finding:
     """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
-    shown = shown_relation(both_sides(derived, lambda each: forms.read(forms.text(forms.form(each)))))
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.wrong(rules.ROW_FORM, "an inequality follows, and none is printed", "printed")
     a, b, c, d = (forms.form(each) for relation in (printed, derived) for each in _ordered(relation))
+    positive = all(forms.signs(each) == {1} for each in (a, b, c, d))
+    same = forms.vanishes(b - d)
+    if positive and not same and not forms.vanishes(a * d - b * c):
+        # With the smaller side that is printed, so that only the other is to be compared.
+        smaller, larger = (forms.read(forms.text(forms.factored(each))) for each in (a, d * a / c))
+        derived = s.Binary(f"<{derived.op[1:]}", smaller, larger, span=derived.span)
+    shown = shown_relation(both_sides(derived, lambda each: forms.read(forms.text(forms.form(each)))))
     if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
         return Finding(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
     left, right = (s.Binary("-", *_ordered(each), span=each.span) for each in (printed, derived))
@@ -113,8 +124,10 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = Witness(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
-            if b * c * d != 0:
-                reason = f"left over right is {forms.text(forms.factored(a * d / (b * c)))} times what follows"
+            if positive:
+                side = "left" if same is (printed.op[0] == "<") else "right"
+                ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))
+                reason = f"the {side} side is {ratio} times what follows"
             return Finding(row, DIFFERS, shown, reason, steps, witness=witness)
     return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", steps)
 

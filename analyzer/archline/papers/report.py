@@ -54,10 +54,11 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     """
     known = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
     read = tuple(read_paper(name, INPUTS) for name in names or known)
-    inside = f"{place}."  # A section is asked for with those inside it.
-    asked = [row for paper in read for row in paper.rows if place in (None, row.place) or row.place.startswith(inside)]
+    asked = [
+        row for paper in read for row in paper.rows if place is None or any(_within(place, each) for each in row.places)
+    ]
     if place is not None and not asked:
-        places = list(dict.fromkeys(row.place for paper in read for row in paper.rows))
+        places = list(dict.fromkeys(each for paper in read for row in paper.rows for each in row.places))
         alike = [each for each in places if each.split()[0] == place.split(" ")[0]] or [*places[:6], "and others"]
         hint = did_you_mean(place, places) or f"places are {', '.join(alike)}"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
@@ -65,6 +66,11 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
     found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.within_rounding))
     return Rederived(read, tuple(found), only is not None or place is not None)
+
+
+def _within(asked: str, place: str) -> bool:
+    """Whether a place is the one asked for, or a section inside it."""
+    return place == asked or place.startswith(f"{asked}.")
 
 
 def derived(row: PrintedRow) -> list[Finding]:
@@ -103,7 +109,7 @@ def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterat
     for verdict in VERDICTS:
         shown = [each for each in rows if each.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
-            places = dict.fromkeys(each.row.place for each in shown)
+            places = dict.fromkeys(place for each in shown for place in each.row.places)
             yield from ("", *wrap(f"  equal: {', '.join(places)}", width, "    "))
         elif shown:
             yield from (

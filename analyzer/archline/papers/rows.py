@@ -26,7 +26,7 @@ from archline.resources import resource
 
 KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
-COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "reading", "define", "at")
+COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "reading", "define", "at", "widest")
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
 Input = TypeVar("Input", str, list[Any], dict[str, Any])
@@ -47,6 +47,11 @@ class PrintedRow:
     subject: str = ""
     quote: str = ""
     assumes: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> list[str]:
+        """The places of what is printed more than once."""
+        return self.place.split(", ")
 
     def printing(self, text: str) -> PrintedRow:
         """The row with another text in place of the printed one."""

@@ -20,13 +20,16 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, SIGNS, UNDECIDED, Finding, Witness, holds, short, told_apart
+from archline.papers.findings import DIFFERS, EQUAL, SIGNS, UNDECIDED, Finding, Witness, holds, told_apart
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
 OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
 SEARCHED = 400
+MOST_NAMED, MOST_CHARACTERS = 4, 100
+"""How many other cases a reason names, and how long a difference it prints."""
 Case = tuple[str, Mapping[str, Fraction]]
+_BOUNDS = re.compile(r"(?:Theta\((.*?)\)|O\((.*?)\), Omega\((.*?)\)) against ")
 
 
 def claim(row: PrintedRow) -> Finding:
@@ -44,7 +47,7 @@ def _cases(row: PrintedRow) -> list[Case]:
         for label, own in row.cases().items():
             given = {**row.table("inputs"), **row.table("by_machine").get(named, {}), **own}
             known = {name: each.value for name, each in row.amounts(given, "cases").items()}
-            found.append((" on ".join(filter(None, (label, named))) or "the run", {**row.numbers, **values, **known}))
+            found.append((" on ".join(filter(None, (label, named))) or "", {**row.numbers, **values, **known}))
     return found
 
 
@@ -62,14 +65,14 @@ def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     names = names_in(relation.left) | names_in(relation.right)
     for case, at in cases:
         if lacking := sorted(names - set(at)):
-            raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value in {case}", "printed")
+            raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value in {case or 'the run'}", "printed")
     verdicts = [holds(relation, at) for _, at in cases]
     holding, failing = (
         [case for case, held in zip(cases, verdicts, strict=True) if held is way] for way in (True, False)
     )
     right = None if None in verdicts else "every" if not failing else "some" if holding else "no"
     steps = [
-        f"{case}: {format_fact(relation)} is {held}: {' against '.join(told_apart(sides, at))}"
+        f"{case or 'the run'}: {format_fact(relation)} is {held}: {' against '.join(told_apart(sides, at))}"
         for (case, at), held in zip(cases, verdicts, strict=True)
     ]
     return _decided(row, relation, right, holding, failing, steps)
@@ -80,7 +83,7 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     relation = _relation(row)
     names = sorted(frozenset[str]().union(*(names_in(each.left) | names_in(each.right) for each in (relation, *facts))))
     inside = [each for each in _points(frozenset(names), row, facts) if all(holds(fact, each) for fact in facts)]
-    cases = [(", ".join(f"{name} = {short(at[name])}" for name in names), at) for at in inside]
+    cases = [("", at) for at in inside]
     holding, failing = ([case for case in cases if holds(relation, case[1]) is way][:1] for way in (True, False))
     always = None if failing else _proved(relation, facts)
     never = None
@@ -89,11 +92,17 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     right = "every" if always else "no" if never else "some" if holding and failing else None
     where = f" where {', '.join(map(format_fact, facts))}" if facts else ""
     steps = [f"for all positive {', '.join(names)}{where}", *(each for each in (always, never) if each)]
-    return _decided(row, relation, right, holding, failing, steps)
+    return _decided(row, relation, right, holding, failing, steps, never or "")
 
 
 def _decided(
-    row: PrintedRow, relation: s.Binary, right: str | None, holding: list[Case], failing: list[Case], steps: list[str]
+    row: PrintedRow,
+    relation: s.Binary,
+    right: str | None,
+    holding: list[Case],
+    failing: list[Case],
+    steps: list[str],
+    proof: str = "",
 ) -> Finding:
     """What is claimed against the quantifier that is right; None: it is not known."""
     asked, said = row.quantifier, format_fact(relation)
@@ -102,12 +111,16 @@ def _decided(
     against = {"every": failing, "no": holding, "some": failing if right == "no" else []}[asked]
     if not against:
         return Finding(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
-    reason = f"{'holds' if asked == 'no' else 'fails'} for {', '.join(case for case, _ in against)}"
-    if len(against) == 1:
-        sides = told_apart((relation.left, relation.right), against[0][1])
-        reason += f": {f' {relation.op} '.join(sides)}"
     witness = Witness(relation.left, relation.right, against[0][1], relations=(("", relation),))
+    first, *others = (case for case, _ in against)
+    more = f", and for {_those(others, len(holding))}" if others else ""
+    reason = f"{witness.sides} for {first}{more}" if first else proof or str(witness)
     return Finding(row, DIFFERS, f"{right or 'some'}: {said}", reason, steps, witness=witness)
+
+
+def _those(others: Sequence[str], holding: int) -> str:
+    """Cases by name, or all others, where they are that and many."""
+    return ", ".join(others) if holding or len(others) < MOST_NAMED else f"all {len(others)} others"
 
 
 def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
@@ -136,8 +149,14 @@ def _proved(relation: s.Binary, facts: list[s.Binary]) -> str | None:
         signs = [_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
         if all(sign in SIGNS[relation.op] for sign in signs):
             put = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
-            return f"left less right is {['0', 'positive', 'negative'][signs[0] or 0]}{put}"
+            return f"left less right{_gap(relation)} is {['0', 'positive', 'negative'][signs[0] or 0]}{put}"
     return None
+
+
+def _gap(relation: s.Binary) -> str:
+    """The difference of the sides as text, where it is short."""
+    gap = forms.text((forms.form(relation.left) - forms.form(relation.right)).expand())
+    return f", {gap}," if len(gap) <= MOST_CHARACTERS else ""
 
 
 def _sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
@@ -193,16 +212,14 @@ def growth(row: PrintedRow) -> Finding:
             first = problem.diagnostics[0]
             raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
         outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.bounds])]
-        bound = re.match(r"Theta\((.*?)\) against |O\((.*?)\), Omega\(", decided.bounds)
+        bound = _BOUNDS.match(decided.bounds)
         order = bound and (bound[1] or (bound[2] if relation == "O" else None))
+        # What is at least of an order that is no O(printed) is none either.
+        least = bound and (bound[1] or (bound[3] if relation == "O" else None))
+        if outcome == "unknown" and least and archline.order(least, printed, where, relation).holds is False:
+            outcome = "fails"
     if outcome == "holds":
         return Finding(row, EQUAL, printed, "", steps)
-    if (
-        outcome not in ("holds", "fails")
-        and order is not None
-        and archline.order(order, printed, where, relation).holds is False
-    ):
-        outcome = "fails"
     if outcome == "fails" and order is None:
         # What is refuted has no single order, which could be printed instead.
         return Finding(row, DIFFERS, "", "; ".join(steps), steps)
@@ -210,7 +227,8 @@ def growth(row: PrintedRow) -> Finding:
         return Finding(row, UNDECIDED, "", "; ".join(steps), steps)
     what = about if row.has("form") else f"{about}, {relation}({order}),"
     witness = _apart(row.expr, order, where)
-    return Finding(row, DIFFERS, order, f"{what} is not {relation}({printed})", steps, witness=witness)
+    said = forms.text(forms.form(row.expr))
+    return Finding(row, DIFFERS, order, f"{what} is not {relation}({said})", steps, witness=witness)
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
@@ -218,13 +236,14 @@ def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
     import archline
 
     refuted = archline.order(order, format_expression(printed), where, "Theta").document.get("counterexample", {})
-    found = [each["samples"][1]["at"] for each in refuted.values() if len(each.get("samples", ())) > 1]
-    if not found:
-        return None
-    # Large numbers are powers there, 2^32.
-    values = {name: evaluate(forms.read(text), {}) for name, text in found[0].items()}
-    at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Enclosure)}
-    return Witness(printed, forms.read(order), at)
+    for each in (sample["at"] for found in refuted.values() for sample in found.get("samples", ())):
+        # Large numbers are powers there, 2^32.
+        values = {name: evaluate(forms.read(text), {}) for name, text in each.items()}
+        at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Enclosure)}
+        witness = Witness(printed, forms.read(order), at)
+        if witness.holds():
+            return witness
+    return None
 
 
 @lru_cache(maxsize=16)

@@ -125,6 +125,9 @@ EXACT: list[tuple[str, Callable[[int], object], Callable[[int], int]]] = [
     ("T(n) = 2*T(n/2) + n, T(3) = 5", lambda k: 2**k * (5 + 3 * k), lambda k: 3 * 2**k),
     ("T(n) = T(n/2) + log2(n), T(8) = 6", lambda k: (k + 3) * (k + 4) // 2, lambda k: 8 * 2**k),
     ("T(n) = T(n/2) + T(n/4), T(1) = 1", lambda k: fibonacci(k + 2), lambda k: 2**k),
+    # Several base values: of sizes up to 1 and from there to 2.
+    ("T(n) = 2*T(n/2) + n, T(1) = 1, T(2) = 7", lambda k: 2**k * (7 + 2 * k), lambda k: 2 * 2**k),
+    ("T(n) = T(n/2) + T(n/4), T(1) = 1, T(2) = 2", lambda k: fibonacci(k + 3), lambda k: 2 * 2**k),
     ("T(n) = 2*T(n-1) + 1, T(0) = 0", lambda k: 2**k - 1, lambda k: k),
     ("T(n) = T(n-1) + 2*T(n-2), T(0) = 2, T(1) = 1", lambda k: 2**k + (-1) ** k, lambda k: k),
     ("F(n) = F(n-1) + F(n-2), F(0) = 0, F(1) = 1", fibonacci, lambda k: k),
@@ -152,6 +155,15 @@ def test_exact_solutions(text: str, known: Callable[[int], object], size: Callab
         expected = sympy.Rational(known(k))
         assert sympy.Rational(str(evaluate(problem, point, exact_logs=True))) == expected
         assert float(value_at(closed, point, WIDE)) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_closed_forms_with_symbols_over_steps() -> None:
+    found = solve(parse_recurrence("T(n) = T(n-1) + n/L + b, T(0) = P"))
+    assert isinstance(found, Solved)
+    assert found.exact is not None
+    n, b, processors, line = sympy.symbols("n b P L")
+    known = n * (n + 1) / (2 * line) + b * n + processors
+    assert sympy.expand(sympy.sympify(found.exact.replace("^", "**")) - known) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from archline.algebra.reals import UNITY, Constant
+from archline.algebra.reals import NOTHING, UNITY, Constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import exact_root
@@ -136,79 +136,66 @@ _TWO = fmpq(2)
 
 @record
 class Clock:
-    """Quantities start*factor^k, written `size`; calls are a*T[k - e]. `shift` is log(start)/log(factor) if integer."""
+    """Sizes that are counted by k, with k + `shift` = `log`/`bits`: start*factor^k, or n0 + c*k where `stride` is c.
+
+    Calls are a*T[k - e]. `relative`: `log` is that of size/start.
+    """
 
     size: str
     start: fmpq
     factor: fmpq
-    calls: tuple[tuple[fmpq, int], ...]
-    shift: int | None
+    calls: Strides
+    log: str
+    bits: str
+    shift: fmpq
+    relative: bool = False
+    stride: fmpq | None = None
 
-    @property
-    def relative(self) -> str:
-        """What is factor^k, or factor^(k + shift)."""
-        return self.size if self.shift is not None else f"({self.size}/{self.start})"
+    def at(self, k: int) -> fmpq:
+        """The size."""
+        return self.start * self.factor**k if self.stride is None else self.start + self.stride * k
 
-    @property
-    def log(self) -> str:
-        """Its logarithm."""
-        return f"log2({self.size})" if self.shift is not None else f"log2({self.size}/{self.start})"
-
-    @property
-    def bits(self) -> Constant:
-        """log2(factor)."""
-        return log_ratio(self.factor, _TWO)
-
-    def counter(self, more: int) -> str:
+    def counter(self, more: fmpq) -> str:
         """The counter k plus a number."""
-        bits = self.bits
-        if bits.is_rational:
-            text = self.log if bits.rational == 1 else f"{self.log}/{bits.rational}"
-        else:
-            text = f"{self.log}/log2({self.factor})"
-        more -= self.shift or 0
+        text = self.log if self.bits == "1" else f"{self.log}/{self.bits}"
+        more -= self.shift
         return f"{text} {'+' if more > 0 else '-'} {abs(more)}" if more else text
 
+    def power(self, ratio: fmpq) -> tuple[fmpq, Factors] | None:
+        """ratio^k as a number and what it is multiplied with; None where an irrational number is raised to the size."""
+        if self.stride is not None:
+            root = exact_root(abs(ratio), int(self.stride.p))
+            if root is None or (ratio < 0 and self.stride != 1):
+                return None
+            base = root if ratio > 0 else -root
+            text = str(base) if base.q == 1 and base > 0 else f"({base})"
+            return base ** -int(self.start.p), [] if base == 1 else [(f"{text}^{self.size}", UNITY)]
+        exponent = log_ratio(abs(ratio), self.factor)
+        sign: Factors = [(f"(-1)^({self.counter(self.shift)})", UNITY)] if ratio < 0 else []
+        if self.relative and exponent.is_rational and exponent.rational.q == 1:
+            return fmpq(1), [(self.size, exponent), (str(self.start), -exponent), *sign]
+        growing = f"({self.size}/{self.start})" if self.relative else self.size
+        return ratio ** -int(self.shift.p), [(growing, exponent), *sign]
 
-def written(clock: Clock, pieces: Sequence[ClosedTerm], logs: int, named: Factors) -> Sums:
-    """The pieces times log2(factor)^logs and the named factors."""
-    found: Sums = []
-    for piece in pieces:
+    def written(self, piece: ClosedTerm, logs: int, named: Factors) -> Sums | None:
+        """A piece times bits^logs and the named factors; k^i is multiplied out."""
         if piece.ratio is None:
-            factor = (f"fibonacci({clock.counter(piece.shift)})", UNITY)
-            found.append((piece.coefficient, [*named, factor, *_bits(clock, logs)]))
-        else:
-            found += _powers(clock, piece, piece.ratio, logs, named)
-    return found
+            factor = (f"fibonacci({self.counter(fmpq(piece.shift))})", UNITY)
+            known: Sums = [(piece.coefficient, [*named, factor, (self.bits, Constant.of(logs))])]
+            return known if self.stride in (None, 1) else None
+        power = self.power(piece.ratio)
+        if power is None:
+            return None
+        number, factors = power
+        found: Sums = []
+        for j in range(piece.power + 1):
+            coefficient = piece.coefficient * number * comb(piece.power, j) * (-self.shift) ** (piece.power - j)
+            bits = (self.bits, Constant.of(logs - j))
+            found.append(_with_numbers((coefficient, [*named, *factors, (self.log, Constant.of(j)), bits])))
+        return found
 
 
-def _powers(clock: Clock, piece: ClosedTerm, ratio: fmpq, logs: int, named: Factors) -> Sums:
-    """c*k^i*r^k with k = l - s for l = log_b: c*r^-s*r^l * sum of binomial(i, j)*l^j*(-s)^(i - j)."""
-    s = clock.shift or 0
-    sign: Factors = [(f"(-1)^({clock.counter(s)})", UNITY)] if ratio < 0 else []
-    found: Sums = []
-    for j in range(piece.power + 1):
-        coefficient = piece.coefficient * ratio**-s * comb(piece.power, j) * fmpq(-s) ** (piece.power - j)
-        if coefficient:
-            exponent = log_ratio(abs(ratio), clock.factor)
-            factors = [*named, *_relative(clock, exponent), (clock.log, Constant.of(j)), *sign]
-            found.append((coefficient, [*factors, *_bits(clock, logs - j)]))
-    return [_with_numbers(clock, each) for each in found]
-
-
-def _relative(clock: Clock, exponent: Constant) -> Factors:
-    if clock.shift is None and exponent.is_rational and exponent.rational.q == 1:
-        return [(clock.size, exponent), (str(clock.start), exponent.scaled(-1))]
-    return [(clock.relative, exponent)]
-
-
-def _bits(clock: Clock, power: int) -> Factors:
-    bits = clock.bits
-    base = str(bits.rational) if bits.is_rational else f"log2({clock.factor})"
-    return [(base, Constant.of(power))]
-
-
-def _with_numbers(clock: Clock, term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
+def _with_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
     """The factors that are integer powers of numbers taken into the coefficient."""
     coefficient, factors = term
     kept: Factors = []
@@ -248,7 +235,8 @@ def _places(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
     return tuple(Fraction(int(size.p), int(size.q)) for size in sizes)
 
 
-Starts = dict[Symbols, fmpq]
+Starts = Mapping[Symbols, Callable[[int], fmpq]]
+"""By products of symbols, the base values at k <= 0."""
 Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
@@ -256,16 +244,13 @@ def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     """T on n0*b^k, where all shares are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
-    parts = [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
-    clock = _clock(size, bases.threshold, parts)
-    starts = _starts(bases, fmpq(1))
-    if clock is None or starts is None:
-        return None
-    found = _solved(clock, branch.terms, starts)
-    if found is None:
+    clock = _clock(size, bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls])
+    starts = None if clock is None else _starts(bases, clock.at)
+    found = None if clock is None or starts is None else _solved(clock, branch.terms, starts)
+    if clock is None or found is None:
         return None
     text = sum_text(merged(found, (size, clock.log)))
-    return Closed(text, f"{size} = {_powers_of(clock)}", _places(clock.start * clock.factor**k for k in range(6)))
+    return Closed(text, f"{size} = {_powers_of(clock)}", _places(map(clock.at, range(6))))
 
 
 def _powers_of(clock: Clock) -> str:
@@ -275,18 +260,17 @@ def _powers_of(clock: Clock) -> str:
 
 def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -> Closed | None:
     """T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
-    if any(term.power != scale for term in branch.terms):
+    if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
     start, divisor = log_ratio(bases.threshold, _TWO), power_of(bases.threshold, scale)
-    starts = None if divisor is None or not scale.is_rational else _starts(bases, divisor)
-    if not start.is_rational:
+    if divisor is None or not scale.is_rational or not start.is_rational:
         return None
     mu = f"log2({size})"
     clock = _clock(mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls])
+    starts = _starts(bases, lambda _: bases.threshold, divisor)
     if clock is None or starts is None or clock.factor.q != 1:
         return None
-    terms = [each.with_powers(each.powers[1:]) for each in branch.terms]
-    found = _solved(clock, terms, starts)
+    found = _solved(clock, [each.with_powers(each.powers[1:]) for each in branch.terms], starts)
     if found is None:
         return None
     scaled: Sums = [(coefficient, [(size, scale), *factors]) for coefficient, factors in found]
@@ -295,12 +279,44 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -
     return Closed(text, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 
-def _starts(bases: Bases, divisor: fmpq) -> Starts | None:
-    """The base value by products of symbols."""
-    (_, terms), *others = bases.values
-    if others or any(not term.exact or term.varies for term in terms):
+def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> Closed | None:
+    """T on integers, or on n0 + c*k: with n = log2(m), powers of n are ones of a logarithm."""
+    start = bases.threshold
+    harmonic = [term for term in branch.terms if term.exact and term.kind == ((-UNITY,), ())]
+    calls = strides(branch.calls, stride)
+    if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
-    return {term.symbols: term.coefficient / divisor for term in terms}
+    clock = Clock(size, start, fmpq(1), calls, size, str(stride), start / stride, stride=stride)
+    starts = _starts(bases, clock.at)
+    terms = [term.with_powers((NOTHING, *term.powers)) for term in branch.terms if term not in harmonic]
+    found = None if starts is None or any(len(term.powers) > 2 for term in terms) else _solved(clock, terms, starts)
+    if found is None:
+        return None
+    for term in harmonic:
+        found.append((term.coefficient, [(f"harmonic({size})", UNITY)]))
+        if start > 0:
+            found.append((-term.coefficient, [(f"harmonic({start})", UNITY)]))
+
+    def rank(powers: Mapping[str, Constant]) -> tuple[bool, float]:
+        return all(base == size for base in powers), -float(powers[size].enclosure()) if size in powers else 0.0
+
+    places = _places(map(clock.at, (0, 1, 2, 5, 12, 31)))
+    return Closed(sum_text(_added(found, rank)), _domain(size, start, stride), places)
+
+
+def _starts(bases: Bases, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
+    """The base values, which are those of the first threshold that is not below a size."""
+    if any(not term.exact or term.varies for _, terms in bases.values for term in terms):
+        return None
+
+    def of(symbols: Symbols) -> Callable[[int], fmpq]:
+        values = [
+            (threshold, sum((term.coefficient for term in terms if term.symbols == symbols), fmpq(0)) / divisor)
+            for threshold, terms in bases.values
+        ]
+        return lambda k: next(value for threshold, value in values if at(k) <= threshold)
+
+    return {symbols: of(symbols) for symbols in {(), *(each.symbols for _, terms in bases.values for each in terms)}}
 
 
 def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> Clock | None:
@@ -312,13 +328,15 @@ def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> Clock 
     shared = math.gcd(*(power for _, power in bases))
     calls = tuple((weight, power // shared) for (weight, _), (_, power) in zip(parts, bases, strict=True))
     factor = root**shared
-    shift = log_ratio(start, factor)
-    integer = shift.is_rational and shift.rational.q == 1
-    return Clock(size, start, factor, calls, int(shift.rational.p) if integer else None)
+    shift, bits = log_ratio(start, factor), log_ratio(factor, _TWO)
+    written = str(bits.rational) if bits.is_rational else f"log2({factor})"
+    if shift.is_rational and shift.rational.q == 1:
+        return Clock(size, start, factor, calls, f"log2({size})", written, shift.rational)
+    return Clock(size, start, factor, calls, f"log2({size}/{start})", written, fmpq(0), relative=True)
 
 
 def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
-    """The solution: by linearity, that of each product of symbols and each power of log2(b) by itself."""
+    """The solution: by linearity, that of each product of symbols and each power of `bits` by itself."""
     forcings: Forcings = {symbols: {0: {}} for symbols in starts}
     if not all(_force(clock, term, forcings) for term in terms):
         return None
@@ -326,119 +344,32 @@ def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
     for symbols, by_logs in forcings.items():
         named = [(name, Constant.of(power)) for name, power in symbols]
         for logs, forcing in by_logs.items():
-            start = starts.get(symbols, fmpq(0)) if logs == 0 else fmpq(0)
-            pieces = solve_sequence(clock.calls, lambda _, start=start: start, forcing)  # type: ignore[misc]
+            initial = starts.get(symbols) if logs == 0 else None
+            pieces = solve_sequence(clock.calls, initial or (lambda _: fmpq(0)), forcing)
             if pieces is None:
                 return None
-            found += written(clock, pieces, logs, named)
+            for piece in pieces:
+                sums = clock.written(piece, logs, named)
+                if sums is None:
+                    return None
+                found += sums
     return found
 
 
 def _force(clock: Clock, term: Term, forcings: Forcings) -> bool:
-    """Add c*n^a*log2(n)^m = c*n0^a*(b^a)^k * (s + k)^m*log2(b)^m; False where that is no such sum."""
-    ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power)
+    """Add c*n^a*log^m = c*n0^a*(b^a)^k * (shift + k)^m*bits^m; False where that is no such sum."""
+    ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power) if term.power else fmpq(1)
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False
     degree = term.at(1).rational
-    if degree.q != 1 or degree < 0 or (degree > 0 and clock.shift is None):
+    if degree.q != 1 or degree < 0 or (degree > 0 and clock.relative):
         return False
-    power, shift = int(degree.p), fmpq(clock.shift or 0)
+    power = int(degree.p)
     place = forcings.setdefault(term.symbols, {0: {}}).setdefault(power, {}).setdefault(ratio, [])
     place += [fmpq(0)] * (power + 1 - len(place))
     for i in range(power + 1):
-        place[i] += term.coefficient * at_start * comb(power, i) * shift ** (power - i)
+        place[i] += term.coefficient * at_start * comb(power, i) * clock.shift ** (power - i)
     return True
-
-
-def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> Closed | None:
-    """T on integers, or on n0 + c*k."""
-    start = bases.threshold
-    values = [(threshold, _number(terms)) for threshold, terms in bases.values]
-    if any(value is None for _, value in values) or start.q != 1 or stride.q != 1:
-        return None
-    harmonic = [term for term in branch.terms if _is_inverse(term)]
-    forcing = _forcing([term for term in branch.terms if not _is_inverse(term)], start, stride)
-    calls = strides(branch.calls, stride)
-    if forcing is None or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
-        return None
-
-    def initial(k: int) -> fmpq:
-        at = start + stride * k
-        return next(value for threshold, value in values if value is not None and at <= threshold)
-
-    pieces = solve_sequence(calls, initial, forcing)
-    if pieces is None:
-        return None
-    found: Sums = []
-    for piece in pieces:
-        sums = _written(piece, size, start, stride)
-        if sums is None:
-            return None
-        found += sums
-    for term in harmonic:
-        found.append((term.coefficient, [(f"harmonic({size})", UNITY)]))
-        if start > 0:
-            found.append((-term.coefficient, [(f"harmonic({start})", UNITY)]))
-    places = _places(start + stride * k for k in (0, 1, 2, 5, 12, 31))
-    return Closed(sum_text(_ranked(found, size)), _domain(size, start, stride), places)
-
-
-def _number(terms: tuple[Term, ...]) -> fmpq | None:
-    if any(not term.is_constant or not term.exact for term in terms):
-        return None
-    return terms[0].coefficient if terms else fmpq(0)
-
-
-def _is_inverse(term: Term) -> bool:
-    return term.exact and term.kind == ((-UNITY,), ())
-
-
-def _forcing(terms: Sequence[Term], start: fmpq, stride: fmpq) -> Forcing | None:
-    """A polynomial in n as one in k = (n - n0)/c."""
-    coefficients: list[fmpq] = []
-    for term in terms:
-        plain = len(term.powers) <= 1 and not term.symbols and term.power.is_rational and term.exact
-        if not plain or term.power.rational.q != 1 or not 0 <= term.power.rational.p <= 20:
-            return None
-        power = int(term.power.rational.p)
-        coefficients += [fmpq(0)] * (power + 1 - len(coefficients))
-        for i in range(power + 1):
-            coefficients[i] += term.coefficient * comb(power, i) * stride**i * start ** (power - i)
-    return {fmpq(1): coefficients} if coefficients else {}
-
-
-def _written(piece: ClosedTerm, size: str, start: fmpq, stride: fmpq) -> Sums | None:
-    """c*k^i*r^k in n; None where r^(1/c) is irrational."""
-    if piece.ratio is None:
-        if stride != 1:
-            return None
-        shift = piece.shift - int(start.p)
-        text = size if shift == 0 else f"{size} {'+' if shift > 0 else '-'} {abs(shift)}"
-        return [(piece.coefficient, [(f"fibonacci({text})", UNITY)])]
-    root = exact_root(abs(piece.ratio), int(stride.p))
-    if root is None or (piece.ratio < 0 and stride != 1):
-        return None
-    base = root if piece.ratio > 0 else -root
-    scaled = piece.coefficient * base ** -int(start.p)
-    power: Factors = []
-    if base != 1:
-        text = str(base) if base.q == 1 and base > 0 else f"({base})"
-        power = [(f"{text}^{size}", UNITY)]
-    found: Sums = []
-    for j in range(piece.power + 1):
-        coefficient = comb(piece.power, j) * (-start) ** (piece.power - j) / stride**piece.power
-        if coefficient:
-            found.append((scaled * coefficient, [*power, (size, Constant.of(j))]))
-    return found
-
-
-def _ranked(found: Sums, size: str) -> Sums:
-    """Like products added; powers of numbers first, then powers of n from the highest down."""
-
-    def rank(powers: Mapping[str, Constant]) -> tuple[bool, float]:
-        return all(base == size for base in powers), -float(powers[size].enclosure()) if size in powers else 0.0
-
-    return _added(found, rank)
 
 
 def _domain(size: str, start: fmpq, stride: fmpq) -> str:

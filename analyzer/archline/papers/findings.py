@@ -51,10 +51,14 @@ class Witness:
         printed, derived = told_apart((self.printed, self.derived), self.at)
         return ", ".join(said) or f"printed {printed}, derived {derived}"
 
-    def __str__(self) -> str:
+    @property
+    def values(self) -> str:
+        """The numbers of the names, `n = 4096, p = 448`."""
         named = names_in(self.printed) | names_in(self.derived)
-        at = ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
-        return self.sides + (f" at {at}" if at else "")
+        return ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
+
+    def __str__(self) -> str:
+        return self.sides + (f" at {self.values}" if self.values else "")
 
 
 @record

@@ -80,10 +80,13 @@ def entry(found: Finding) -> Iterator[str]:
     facts = ", ".join(map(code, row.listed("where")))
     yield from (f"{about(found)}" + (f": {code(row.quote)}" if row.quote else ""), "")
     yield f"- printed: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
-    yield f"- follows: {code(found.derived)}"
+    if row.kind not in ("claim", "run"):
+        # What follows of a claim is the claim with another quantifier, as the reason says.
+        yield f"- follows: {code(found.derived)}"
     yield f"- because {found.reason}"
-    if found.witness and row.kind != "units" and str(found.witness) not in found.reason:
-        yield f"- witness: {found.witness}"
+    witness = found.witness
+    if witness and row.kind != "units" and str(witness) not in found.reason:
+        yield f"- at {witness.values}" if witness.sides in found.reason else f"- witness: {witness}"
     if row.assumes:
         yield f"- assuming: {'; '.join(row.assumes)}"
     yield ""

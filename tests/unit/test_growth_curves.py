@@ -67,19 +67,19 @@ def test_leading_terms_are_what_values_come_to(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "coefficient", "scale"),
     [
-        ("n", 8, "2^(1/2*T)"),
-        ("n + m", 8, "2^(1/2*T)"),
+        ("n", 8, "2^(T/2)"),
+        ("n + m", 8, "2^(T/2)"),
         ("m + 3*m", fmpq(4, 3), "T^2"),
-        ("m*n", fmpq(8, 3), "2^(1/2*T)*T^2"),
+        ("m*n", fmpq(8, 3), "2^(T/2)*T^2"),
         ("m/p", fmpq(1, 3), "T^2/log2(T)"),
-        ("(n + 1)^2 - n^2", 16, "2^(1/2*T)"),
+        ("(n + 1)^2 - n^2", 16, "2^(T/2)"),
         ("(n + 1)^2 - n^2 - 2*n", 1, "1"),
         ("(m - 1)^3 + 3*m^2 - m^3", 1, "T^2"),
-        ("sqrt(n^2)", 8, "2^(1/2*T)"),
-        ("1/(n + m)", fmpq(1, 8), "1/2^(1/2*T)"),
+        ("sqrt(n^2)", 8, "2^(T/2)"),
+        ("1/(n + m)", fmpq(1, 8), "1/2^(T/2)"),
         ("min(n, m)", fmpq(1, 3), "T^2"),
-        ("max(n, m, 2*n)", 16, "2^(1/2*T)"),
-        ("abs(m - n)", 8, "2^(1/2*T)"),
+        ("max(n, m, 2*n)", 16, "2^(T/2)"),
+        ("abs(m - n)", 8, "2^(T/2)"),
         ("log2(n^6)", 3, "T"),
         ("log2(m)", 2, "log2(T)"),
         ("log2(log2(m))", 1, "log2(log2(T))"),
@@ -89,7 +89,7 @@ def test_leading_terms_are_what_values_come_to(text: str) -> None:
         ("log2(1/n)", 1, "1"),
         ("2^(4*log2(n))", 4096, "2^(2*T)"),
         ("2^(log2(m) + 3)", fmpq(8, 3), "T^2"),
-        ("floor(n/2)", 4, "2^(1/2*T)"),
+        ("floor(n/2)", 4, "2^(T/2)"),
         ("q//2", 2, "1"),
         ("floor(q)", 5, "1"),
         ("ceil(q)", 5, "1"),
@@ -146,12 +146,12 @@ def test_facts_on_a_curve(fact: str, true: bool) -> None:
 
 
 def test_curves_in_the_syntax_of_the_language() -> None:
-    assert [curve_text(CURVE, name) for name in "nmpq"] == ["8*2^(1/2*T)", "1/3*T^2", "log2(T)", "5"]
+    assert [curve_text(CURVE, name) for name in "nmpq"] == ["8*2^(T/2)", "T^2/3", "log2(T)", "5"]
     log = constant(parse_expression("log2(3) - 1"))
     assert log is not None
     one, none = Constant.of(1), Constant.of(0)
-    assert scale_text((log, one)) == "2^((log2(3) - 1)*T)*T"
-    assert scale_text((none, -log, one)) == "log2(T)/T^(log2(3) - 1)"
+    assert scale_text((log, one)) == "(3/2)^T*T"
+    assert scale_text((none, -log, one)) == "T^(1 - log2(3))*log2(T)"
     assert scale_text((none, none)) == "1"
 
 
@@ -188,7 +188,7 @@ def test_counterexamples_are_written_out() -> None:
     answer = order_texts("c^4", "P", "c^3 <= P")
     assert isinstance(answer, Refuted)
     found: Any = answer.counterexample
-    assert (found["kind"], found["curve"], found["ratio"]) == ("curve", {"P": "2^T", "c": "2^(1/3*T)"}, "2^(1/3*T)")
+    assert (found["kind"], found["curve"], found["ratio"]) == ("curve", {"P": "2^T", "c": "2^(T/3)"}, "2^(T/3)")
     assert found["samples"][0] == {"at": {"P": "4096", "c": "16"}, "f": "65536", "g": "4096", "ratio": "16"}
     assert found["samples"][1] == {
         "at": {"P": "2^48", "c": "65536"},
@@ -338,7 +338,7 @@ def test_constants_are_what_they_are(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        ("log2(6)", "1 + log2(3)"), ("log2(5)/log2(4)", "log2(5)/2"), ("sqrt(12)", "2*sqrt(3)"),
+        ("log2(6)", "log2(6)"), ("log2(5)/log2(4)", "log2(5)/2"), ("sqrt(12)", "2*sqrt(3)"),
         ("log2(5)/log2(3)", "log2(5)/log2(3)"), ("2^log2(3)", "3"), ("2^(3*log2(5))", "125"), ("sqrt(2)*sqrt(2)", "2"),
         ("sqrt(3/4)", "sqrt(3)/2"), ("sqrt(1/2)", "sqrt(2)/2"), ("1/sqrt(3)", "sqrt(3)/3"), ("sqrt(2)^3", "2*sqrt(2)"),
         ("log2(sqrt(8))", "3/2"), ("log2(2*sqrt(3))", "1 + log2(3)/2"), ("log2(1/3)", "-log2(3)"), ("log2(8)", "3"),
@@ -360,7 +360,7 @@ def test_roots_multiply() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["log2(0)", "log2(-1)", "sqrt(-2)", "1/(sqrt(2) - sqrt(2))", "floor(sqrt(2))", "log(3)", "2^(10^9)", "(-2)^(1/2)"],
+    ["log2(0)", "log2(-1)", "sqrt(-2)", "1/(sqrt(2) - sqrt(2))", "floor(sqrt(2))", "2^(10^9)", "(-2)^(1/2)"],
 )
 def test_constants_out_of_reach(text: str) -> None:
     with pytest.raises(OutOfReachError):

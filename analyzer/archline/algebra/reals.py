@@ -382,7 +382,9 @@ Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]
 def _in_lowest_terms(value: Constant) -> Constant:
     """Where sums are divided by, one quotient of polynomials in the other units, without what divides both."""
     units = dict.fromkeys(_units(value))
-    if not any(unit.kind == "sum" for unit in units):
+    kinds = {unit.kind for unit in units}
+    if "sum" not in kinds or "sqrt" in kinds:
+        # Square roots are no variables: their squares are rational.
         return value
     plain = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
     names = [f"x{index}" for index in range(len(plain))]
@@ -427,7 +429,8 @@ def _quotient(value: Constant, variables: Mapping[IrrationalUnit, fmpq_mpoly]) -
     for basis, coefficient in value.terms.items():
         above, below = one * coefficient, one
         for unit, power in basis:
-            inner = _quotient(unit.of, variables) if isinstance(unit.of, Constant) else (variables[unit], one)
+            whole = unit.of if unit.kind == "sum" else None
+            inner = _quotient(whole, variables) if isinstance(whole, Constant) else (variables[unit], one)
             high, low = inner if power > 0 else inner[::-1]
             above, below = above * high ** abs(power), below * low ** abs(power)
         top, bottom = top * below + above * bottom, bottom * below

@@ -12,8 +12,7 @@ from fractions import Fraction
 
 from archline.algebra.effort import late
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.product_text import quotient_text
-from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.algebra.reals import ONE, Constant, OutOfReachError
 from archline.expr import values as evaluate
 from archline.growth import hardy_field
 from archline.growth.balls import digits, exact_text, value_at
@@ -21,6 +20,7 @@ from archline.growth.dominance_differences import DominanceBound
 from archline.growth.hardy_field import Curve, Scale, along, holds
 from archline.growth.lattices import GrowthAtom
 from archline.growth.log_domain import CACHE_NAMES, Domain
+from archline.growth.monomials import Monomial
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq
 from archline.records import record
@@ -254,32 +254,13 @@ def counterexample(f: s.Expr, g: s.Expr, domain: Domain, found: Divergence | Poi
 
 def curve_text(curve: Curve, name: str) -> str:
     """A size as a function of T, in the language's syntax."""
-    powers = tuple(Constant(each) for each in curve.scales.get(name, ()))
-    text = scale_text(powers)
-    coefficient = curve.coefficients.get(name, fmpq(1))
-    if coefficient == 1:
-        return text
-    return str(coefficient) if text == "1" else f"{coefficient}*{text}"
+    return scale_text(tuple(map(Constant, curve.scales.get(name, ()))), curve.coefficients.get(name, ONE))
 
 
-def scale_text(scale: Scale) -> str:
-    """A product of powers of 2^T, T, log2(T), ... in the language's syntax."""
-    above: list[str] = []
-    below: list[str] = []
-    for level, power in enumerate(scale):
-        sign = power.sign()
-        if sign:
-            (above if sign > 0 else below).append(_power_text(level, power if sign > 0 else -power))
-    return quotient_text(above, below)
-
-
-def _power_text(level: int, power: Constant) -> str:
-    text = str(power)
-    if power == UNITY:
-        return LEVELS[level]
-    if level == 0:
-        return f"2^(({text})*T)" if " " in text else f"2^({text}*T)"
-    return f"{LEVELS[level]}^{text}" if text.isdigit() else f"{LEVELS[level]}^({text})"
+def scale_text(scale: Scale, coefficient: fmpq = ONE) -> str:
+    """A multiple of a product of powers of 2^T, T, log2(T), ... in the language's syntax."""
+    powers = {level: power for level, power in zip(LEVELS, scale, strict=False) if power}
+    return Monomial(powers).text(coefficient=Constant(coefficient))
 
 
 @record
@@ -361,7 +342,7 @@ def _point(curve: Curve, time: int) -> dict[str, int] | None:
         value = _value(powers, time)
         if value is None:
             return None
-        found[name] = max(1, int(value * curve.coefficients.get(name, fmpq(1))))
+        found[name] = max(1, int(value * curve.coefficients.get(name, ONE)))
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any, Generic, Protocol, TypeVar
 
 from archline.algebra.product_text import multiple_text, power_text, quotient_text
@@ -16,6 +16,8 @@ from archline.numbers import fmpq
 from archline.records import record
 
 _TWO = "2^"
+MAX_TIMES = 12
+"""The highest power of a prime in a number that is raised to sizes."""
 
 
 class Base(Protocol):
@@ -119,14 +121,13 @@ def single(base: B) -> Monomial[B]:
 def _power(base: str, power: Constant) -> str:
     if not base.startswith(_TWO) or power == UNITY:
         return power_text(base, str(power))
-    logarithms = power.logarithms
-    if logarithms is None:
-        return power_text(f"({base})", str(power))
-    # 2^(c*n*log2(p) + ...) as a number to a multiple of n.
-    shares = logarithms.values()
-    share = fmpq(gcd(*(int(each.p) for each in shares)), lcm(*(int(each.q) for each in shares)))
-    number = fmpq(1)
-    for prime, each in logarithms.items():
-        number *= fmpq(prime) ** int((each / share).p)
-    text = str(number) if number.q == 1 else f"({number})"
-    return power_text(text, multiple_text(share, base.removeprefix(_TWO)))
+    size, shares = base.removeprefix(_TWO), power.logarithms
+    if shares:
+        # 2^(c*n*log2(p) + ...) as a number to a multiple of n, where the number is short.
+        whole = lcm(*(int(each.q) for each in shares.values()))
+        common = fmpq(gcd(*(int((each * whole).p) for each in shares.values())), whole)
+        times = {prime: int((each / common).p) for prime, each in shares.items()}
+        if max(map(abs, times.values())) <= MAX_TIMES:
+            number = prod((fmpq(prime) ** each for prime, each in times.items()), start=fmpq(1))
+            return power_text(str(number) if number.q == 1 else f"({number})", multiple_text(common, size))
+    return power_text("2", f"({power})*{size}")

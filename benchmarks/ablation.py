@@ -27,9 +27,9 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache import analyse as derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.residency import single
-from archline.analysis.cache.upper import allocation as plans
 from archline.analysis.cache.upper import reuse_groups as clusters
 from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.upper.retention import ByClass, ByRow
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
@@ -54,16 +54,19 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+def _zero(*_: object) -> float:
+    return 0.0
+
+
 def _unparted(_phases: object, _point: object, _least: int, most: int) -> int:
     return most
 
 
-MIXTURES: Patch = (Planner, "_mixtures", _nothing)
-PARTINGS: Patch = (Planner, "_partings", _nothing)
+BY_CLASS: Patch = (ByClass, "ceiling", _zero)
+BY_ROW: Patch = (ByRow, "ceiling", _zero)
 PHASES: Patch = (Phases, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "everything: all that is touched fits": ((derive, "everything", _none),),
-    "resumed: rows that a later loop reads again": ((plans, "resumed", _nothing),),
     "one_line: the line of the last access": ((single, "one_line", _nothing),),
     "walks: rows picked by the data, read in order": ((single, "passing", _nothing), (clusters, "walking", _none)),
     "as_one: joint windows of references": ((clusters, "as_one", _none),),
@@ -74,10 +77,9 @@ MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "narrow: plans for a few lines": ((Planner, "_narrow", _nothing),),
     "phases: an outer loop in two parts": (PHASES,),
     "pins: spare lines hold part of a window": ((clusters, "pins", _nothing),),
-    "growing: spare lines hold what stays": ((plans, "growing", _nothing),),
-    "mixtures: spare lines for all rows alike": (MIXTURES,),
-    "partings: spare lines for some rows": (PARTINGS,),
-    "mixtures, partings and phases": (MIXTURES, PARTINGS, PHASES),
+    "by class: spare lines for classes of lines": (BY_CLASS,),
+    "by row: spare lines for some rows": (BY_ROW,),
+    "by class, by row and phases": (BY_CLASS, BY_ROW, PHASES),
 }
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
 
@@ -18,7 +18,6 @@ from archline.analysis.cache.footprint.upper import Lines
 from archline.analysis.cache.residency.single import crossings
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.retained import TURN, growing
 from archline.ir.factored import UnboundedError
 from archline.ir.lower import Program
 from archline.ir.tree import accesses
@@ -197,118 +196,6 @@ def test_triangles_are_counted_exactly(ends: str, line: int) -> None:
             assert evaluate(scope.facts.restore(count.value), {"n": n, "L": line, "Z": line}) == exact
 
 
-def sweep(source: random.Random) -> Nest:
-    """Loops that grow or shrink with those around them, each of the inner ones along another dimension."""
-    count = source.randint(2, 4)
-    ends, turning = [], source.choice((-1, 1))
-    for depth in range(count):
-        lo = (source.choice((0, 1)), *(source.choice((0, 0, 1)) if turning < 0 else 0 for _ in range(depth)))
-        hi = (source.randint(2, 5), *(source.choice((0, 1)) * turning for _ in range(depth)))
-        ends.append((lo, hi))
-    inner = source.sample(range(1, count), source.randint(1, count - 1))
-    subscripts = []
-    for moved in inner:
-        factors = [int(place == moved) for place in range(count)]
-        if source.random() < 0.3:
-            # v0 - v2, as in y[k - i - 1].
-            factors[source.randrange(moved)], factors[moved] = 1, -1
-        subscripts.append((20 if -1 in factors else 0, *factors))
-    return Nest(tuple(ends), tuple(subscripts), (60,) * len(inner))
-
-
-@pytest.mark.parametrize("stream", range(6))
-def test_what_growing_windows_share(stream: int) -> None:
-    """Iterations hold ever more or ever less; what a chosen one touches saves no more than neighbours share of it."""
-    source = random.Random(stream)
-    turns = exact = in_lines = 0
-    for _ in range(40):
-        subject = sweep(source)
-        (reference,) = {each.reference for each in lines_of(subject)}
-        for held in growing([reference]):
-            depth = reference.chain.index(held.loop)
-            runs = [[(*outer, value) for value in subject.counters(outer)] for outer in subject.fixings(depth)]
-            first, last = (int(evaluate(end, {})) for end in (held.first, held.last))
-            for line in (1, 3, 8):
-                touched = {fixed: subject.touched(fixed, line) for run in runs for fixed in run}
-                pairs = [(touched[one], touched[other]) for run in runs for one, other in pairwise(run)]
-                assert all(one <= other or other <= one for one, other in pairs), subject.text
-                for turn in range(first, last + 1):
-                    lines, saved = (evaluate(each, {TURN: turn, "L": line}) for each in (held.lines, held.saved))
-                    now = {len(window) for fixed, window in touched.items() if fixed[-1] == turn}
-                    # Of words, a line has L at most.
-                    assert now <= {lines} if line == 1 else all(lines <= each for each in now), subject.text
-                    shared = sum(min(len(one), len(other), max(now, default=0)) for one, other in pairs)
-                    assert saved <= shared, subject.text
-                    whole = now <= {lines} and line > 1
-                    assert saved == shared or line > 1 or not all(runs), subject.text
-                    turns, exact = turns + 1, exact + (saved == shared > 0 and line == 1)
-                    in_lines += saved == shared > 0 and whole
-    assert exact > 20, (turns, exact)
-    assert in_lines > 20, (turns, in_lines)
-
-
-@pytest.mark.parametrize(
-    ("body", "saved"),
-    [
-        # The strict upper triangle in two parts, of columns before i and from i on, and rows before i.
-        ("for j in 0..i: for k in 0..j: s += A[k, j] | for j in i..n: for k in 0..i: s += A[k, j]", True),
-        # The second part has a gap to the first one.
-        ("for j in 0..i: for k in 0..j: s += A[k, j] | for j in i+1..n: for k in 0..i: s += A[k, j]", False),
-        # Both touch the column before i.
-        ("for j in 0..i: for k in 0..j: s += A[k, j] | for j in max(i-1, 0)..n: for k in 0..i: s += A[k, j]", False),
-    ],
-)
-def test_parts_side_by_side(body: str, saved: bool) -> None:
-    """Two references whose places fill the rows of what grows are one, if they leave nothing out and meet nowhere."""
-    text = ["algorithm main(A: real[n, n]) -> real:", "    local s: real = 0", "    for i in 0..n:"]
-    for part in body.split(" | "):
-        steps = part.split(": ")
-        text += [f"{'    ' * (2 + depth)}{step}{':' if depth < 2 else ''}" for depth, step in enumerate(steps)]
-    module = load_text("\n".join([*text, "    return s"]) + "\n")
-    scope, nodes = Program(module).trace(module.algorithms["main"])
-    found = [each for each in growing(references(accesses(nodes), scope.facts)) if len(each.groups[0]) == 2]
-    assert len(found) == int(saved)
-    for held in found:
-        for n in (1, 2, 5, 9):
-            for line in (1, 2, 5):
-                # Row k from k + 1 on.
-                sizes = [sum(-(-n // line) - (k + 1) // line for k in range(i)) for i in range(n)]
-                for turn in range(n):
-                    values = {"n": n, TURN: turn, "L": line}
-                    assert evaluate(held.lines, values) == sizes[turn]
-                    assert evaluate(held.saved, values) == sum(min(sizes[i], sizes[turn]) for i in range(n - 1))
-
-
-@pytest.mark.parametrize(
-    ("subscripts", "lines"),
-    [
-        # One entry of each row from k + 1 to i, and the entries of row k from column k + 1 to i.
-        ("j, k", lambda line, k, i: i - k),
-        ("k, j", lambda line, k, i: i // line - (k + 1) // line + 1),
-    ],
-)
-def test_windows_that_grow_from_where_a_loop_begins(subscripts: str, lines: Callable[[int, int, int], int]) -> None:
-    """In each run of the loop over i, which begins at k + 1, the same number of iterations is held."""
-    text = (
-        "algorithm main(A: real[n, n]) -> real:\n    local s: real = 0\n    for k in 0..n:\n        for i in k+1..n:\n"
-        f"            for j in k+1..i+1:\n                s += A[{subscripts}]\n    return s\n"
-    )
-    module = load_text(text)
-    scope, nodes = Program(module).trace(module.algorithms["main"])
-    found = [each for each in growing(references(accesses(nodes), scope.facts)) if each.loop.variable == "i"]
-    # Where lines begin in a row depends on k: then no one number of iterations has so many.
-    assert len(found) == (subscripts == "j, k")
-    for held in found:
-        for n in (1, 2, 5, 9):
-            for line, turn in product((1, 3), range(n - 1)):
-                values = {"n": n, TURN: turn, "L": line}
-                runs = [[lines(line, k, i) for i in range(k + 1, n)] for k in range(n)]
-                assert evaluate(held.lines, values) == turn + 1
-                shared = sum(min(each, turn + 1) for run in runs for each in run[:-1])
-                # The last run has no iterations: what would be held counts as brought in for nothing.
-                assert evaluate(held.saved, values) == shared - (turn + 1)
-
-
 def assert_unbroken(windows: list[set[tuple[int, ...]]], text: str) -> None:
     """No line leaves and comes back."""
     gone: set[tuple[int, ...]] = set()
@@ -376,8 +263,7 @@ def test_ways_concern_whole_units(target: str) -> None:
     plans = Planner(found, scope.facts, list(samples(algorithm, scope))).plans()
     known = 0
     for plan in plans:
-        for way in (way for ways in plan.ways(True) for way in ways):
-            held = set(way.references)
+        for held in (each.references for of_array in plan.retentions for each in of_array):
             assert all(held.isdisjoint(unit.references) or held.issuperset(unit.references) for unit in plan.units)
             known += 1
     assert known > 100

@@ -30,8 +30,7 @@ from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.analyse import planned
 from archline.analysis.cache.upper.cold import Everything, everything
-from archline.analysis.cache.upper.evaluate import Upper
-from archline.analysis.cache.upper.plan import Plan
+from archline.analysis.cache.upper.evaluate import Plan, Upper
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cache.values import MissBounds
 from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at, mapped
@@ -355,10 +354,9 @@ def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
-    inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
     array = unit.references[0].array
     extents, along = tuple(map(restore, array.extents)), contiguous_dimension(array)
-    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched), inside)
+    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched))
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

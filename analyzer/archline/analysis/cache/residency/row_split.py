@@ -1,7 +1,7 @@
 """Rows of an array kept in two ways: those before a place by some units, and those from there on by others.
 
 Every access is of a row on one side or the other: the loop that picks the row runs through part of its range. What
-units hold and fetch of a side is counted in terms of `TURN`, the first row of the second side.
+units hold and fetch of a side is counted in terms of `CUT`, the first row of the second side.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.upper.retained import TURN
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
-TURNING = Poly.symbol(TURN)
+CUT = "cut "
+"""Where rows are split: the first row of the second side; no program has such a name."""
 FEW = 4
 """Of so many references to an array rows are split in tiles, too."""
 MAX_SPLITTING = 20_000
@@ -32,15 +32,19 @@ MAX_SPLITTING = 20_000
 
 @record
 class Side:
-    """The rows of a dimension before `TURN`, or those from there on."""
+    """The rows of a dimension before `CUT`, or those from there on.
+
+    With `relative` the iterations are counted that pick them, from where their loop begins each time.
+    """
 
     dimension: int
     before: bool
+    relative: bool = False
 
     @property
     def other(self) -> Side:
         """The other side."""
-        return Side(self.dimension, not self.before)
+        return Side(self.dimension, not self.before, self.relative)
 
 
 @dataclass(eq=False)
@@ -82,10 +86,12 @@ class Splitter:
         if loop is None or loop.trips != loop.hi - loop.lo:
             return None
         slope, counter = slope_of(place[0], loop.variable), Poly.symbol(loop.variable)
-        if slope == ONE:
-            end, below = TURNING - (place[0] - counter), self.side.before
+        if self.side.relative:
+            end, below = loop.lo + Poly.symbol(CUT), self.side.before
+        elif slope == ONE:
+            end, below = Poly.symbol(CUT) - (place[0] - counter), self.side.before
         elif slope == -ONE:
-            end, below = place[0] + counter - TURNING + 1, not self.side.before
+            end, below = place[0] + counter - Poly.symbol(CUT) + 1, not self.side.before
         else:
             return None
         return self._rules.setdefault((loop.variable, end), Rule(loop, end, below))
@@ -113,6 +119,12 @@ def _slanted(reference: Reference, dimension: int) -> bool:
     )
 
 
+def _begins_elsewhere(reference: Reference, dimension: int) -> bool:
+    """Whether loops around the one that picks the rows decide where it begins."""
+    loop = _picking(reference, dimension)
+    return loop is not None and any(each.variable in loop.lo.names for each in reference.chain)
+
+
 def _together(unit: Resident, parts: Sequence[Reference]) -> bool:
     """Whether the loops around the windows of a unit are the same for all parts."""
     if len(parts) == 1 or unit.loop is None:
@@ -133,9 +145,9 @@ class Half:
 
 @record(eq=False)
 class Split:
-    """Of the rows on one side of `TURN` one unit keeps lines, of the others each of those that kept them of all rows.
+    """Of the rows on one side of `CUT` one unit keeps lines, of the others each of those that kept them of all rows.
 
-    `TURN` is between 0 and `last`; all rows of the units fetched `fetched` lines before.
+    `CUT` is between 0 and `last`; all rows of the units fetched `fetched` lines before.
     """
 
     references: tuple[Reference, ...]
@@ -147,7 +159,7 @@ class Split:
 
     @property
     def values(self) -> tuple[Poly, ...]:
-        """The steps and the end of `TURN`, what was fetched, and of each half what it holds, held and fetches."""
+        """The steps and the end of `CUT`, what was fetched, and of each half what it holds, held and fetches."""
         halves = (value for half in self.halves for value in (half.lines, half.instead, half.misses))
         return self.step, self.last, self.fetched, *halves
 
@@ -160,8 +172,8 @@ class Splits:
     _splitters: dict[Side, Splitter] = field(default_factory=dict)
     _known: dict[tuple[Resident, Side], tuple[Poly, Poly] | None] = field(default_factory=dict)
 
-    def of(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[Split]:
-        """Every way in which a unit keeps part of the rows that others hold."""
+    def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[Side]:
+        """The sides of which a unit may keep the rows that others hold."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
@@ -173,12 +185,12 @@ class Splits:
         held = any(not each.scratch for each in fine)
         for dimension in range(len(array.extents)):
             if held or any(_slanted(each, dimension) for each in coarse.references):
-                for before in (True, False):
-                    found = self._split(coarse, fine, Side(dimension, before))
-                    if found is not None:
-                        yield found
+                yield from (Side(dimension, True), Side(dimension, False))
+                if all(_begins_elsewhere(each, dimension) for each in coarse.references):
+                    yield from (Side(dimension, True, True), Side(dimension, False, True))
 
-    def _split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
+    def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
+        """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""
         kept = self._measured(coarse, side)
         if kept is None:
             return None
@@ -216,7 +228,7 @@ class Splits:
         if (unit, side) not in self._known:
             if side not in self._splitters:
                 rows = unit.references[0].array.extents[side.dimension]
-                self._splitters[side] = Splitter(side, Cutter(TURN, Bounds((ZERO,), (rows,))))
+                self._splitters[side] = Splitter(side, Cutter(CUT, Bounds((ZERO,), (rows,))))
             self._known[unit, side] = self._splitters[side].measured(unit)
         return self._known[unit, side]
 

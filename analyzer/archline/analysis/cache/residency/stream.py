@@ -20,8 +20,7 @@ def passing(reference: Reference) -> Resident | None:
     depth = walked(reference)
     if depth is None:
         return None
-    loop = reference.chain[depth]
-    return known(Resident((reference,), loop, partial(_passed, depth), passing=loop))
+    return known(Resident((reference,), reference.chain[depth], partial(_passed, depth)))
 
 
 def walking(references: Sequence[Reference]) -> Resident | None:
@@ -40,7 +39,7 @@ def walking(references: Sequence[Reference]) -> Resident | None:
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the loop to behind it, if something is accessed there.
     around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    return known(Resident(tuple(references), around, partial(_passed_together, depth, words), passing=loop))
+    return known(Resident(tuple(references), around, partial(_passed_together, depth, words)))
 
 
 def walked(reference: Reference) -> int | None:

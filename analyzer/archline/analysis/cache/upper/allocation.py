@@ -5,7 +5,7 @@ Every choice bounds io wherever its lines fit; which are listed is found by comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
@@ -22,21 +22,19 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.reload import resumed
 from archline.analysis.cache.residency.row_split import Splits
 from archline.analysis.cache.residency.single import alone
+from archline.analysis.cache.upper.evaluate import Plan
 from archline.analysis.cache.upper.pareto import Choices, together
-from archline.analysis.cache.upper.plan import Plan, Spending
-from archline.analysis.cache.upper.retained import Growing, growing
+from archline.analysis.cache.upper.retention import ByClass, ByRow, Retention
 from archline.analysis.cache.upper.reuse_groups import Cluster, by_array, clusterings
-from archline.analysis.cache.upper.spare import Mixed, Parted, Stays
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
-from archline.ir.tree import Chain, Loop
+from archline.ir.tree import Loop
 
 MAX_STATES, MAX_OPTIONS = 32, 12
-MAX_MIXING = 100_000
-"""Term products for the mixtures of one plan, and for its partings."""
+MAX_RETENTIONS = 100_000
+"""Term products for what spare lines of one plan could do."""
 FEW, LARGE = (1, 2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
 LITTLE = 50
@@ -47,8 +45,6 @@ Numbers = Mapping[Resident, tuple[int, int]]
 """Lines and misses of units at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
-_Held = tuple[Cluster, tuple[Resident, ...]]
-"""A cluster, and the units that hold it."""
 
 
 @dataclass(eq=False)
@@ -66,15 +62,13 @@ class Planner:
     _kept: dict[Cluster, Choices] = field(default_factory=dict)
     _held: dict[tuple[tuple[Resident, ...], bool], Poly] = field(default_factory=dict)
     _rooms: dict[Poly, Poly] = field(default_factory=dict)
-    _mixed: dict[_Held, tuple[Spending, ...]] = field(default_factory=dict)
-    _parted: dict[_Held, tuple[Spending, ...]] = field(default_factory=dict)
+    _retained: dict[tuple[Cluster, tuple[Resident, ...]], tuple[Retention, ...]] = field(default_factory=dict)
     _splits: dict[int, Splits] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
         for each in self.references:
-            units = tuple(alone(each))
-            self._alone[each] = (*units, *filter(None, resumed(each, units, self.references)))
+            self._alone[each] = tuple(alone(each))
         own = {each: _apart(units) for each, units in self._alone.items()}
         arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
         self._clusters = [
@@ -201,9 +195,7 @@ class Planner:
         units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         known = self._measured(units)
-        every = range(len(self.points))
-        # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
-        for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
+        for sample in range(len(self.points))[-LARGE:]:
             if all(unit in self._numbers[sample] for unit in nothing):
                 yield from known.filled(sample, owners, first, FEW)
 
@@ -258,7 +250,7 @@ class Planner:
     def _places(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
         """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
         if unit not in self._taken:
-            held = () if unit.scratch else self._regions_of(unit.loop, unit.given_up)
+            held = () if unit.scratch else self._regions_of(unit.loop)
             own = frozenset(map(id, unit.references[0].chain)) if unit.scratch else None
             self._taken[unit] = held, None if own is None else self._regions.index(own)
         return self._taken[unit]
@@ -274,12 +266,7 @@ class Planner:
             for place in self._places(unit)[0]:
                 held[place].append(unit)
         needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
-        return Plan(units, needs, total(unit.misses for unit in units), *self._spending(units))
-
-    def _spending(self, units: tuple[Resident, ...]) -> Iterator[Callable[[], tuple[tuple[Spending, ...], ...]]]:
-        """What finds ways to use spare lines, for all rows and for some."""
-        for finding in (self._mixtures, self._partings):
-            yield partial(_within_budget, partial(finding, units))
+        return Plan(units, needs, total(unit.misses for unit in units), partial(self._retentions, units))
 
     def _need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
         """The lines of a region: plans differ in few units, and most of their regions hold the same."""
@@ -305,118 +292,43 @@ class Planner:
             needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
-    def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
-        """The regions in which what is held through a loop, but for some inside, takes room."""
-        return tuple(
-            place
-            for place, region in enumerate(self._regions)
-            if _holds(loop, region) and not any(_holds(each, region) for each in given_up)
-        )
+    def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
+        """The regions in which what is held through a loop takes room; None is around all."""
+        return tuple(place for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
 
-    def _mixtures(self, units: tuple[Resident, ...]) -> Iterator[tuple[Spending, ...]]:
-        """For each array what spare lines could do for all rows alike."""
+    def _retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
+        """For each array what spare lines could do; nothing where that takes too long to find."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
-        for clusters in self._clusters:
-            staying = self._staying(self._growing[id(clusters[0].references[0].array)], owner)
-            yield (*_all_beside(clusters, owner, self._mixed, self._beside), *staying)
+        try:
+            with budget(MAX_RETENTIONS, own=True):
+                return tuple(tuple(self._of_array(clusters, owner)) for clusters in self._clusters)
+        except (TooComplexError, UnboundedError):
+            return ()
 
-    def _partings(self, units: tuple[Resident, ...]) -> Iterator[tuple[Spending, ...]]:
-        """For each array what spare lines could do for some rows."""
-        owner = {id(reference): unit for unit in units for reference in unit.references}
-        for clusters in self._clusters:
-            yield _all_beside(clusters, owner, self._parted, self._beside_rows)
+    def _of_array(self, clusters: Iterable[Cluster], owner: Mapping[int, Resident]) -> Iterator[Retention]:
+        """For clusters of one array, where the units of the plan that hold them hold nothing else."""
+        for cluster in clusters:
+            units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
+            if sum(len(unit.references) for unit in units) == len(cluster.references):
+                if (cluster, units) not in self._retained:
+                    self._retained[cluster, units] = tuple(self._in_place_of(units, cluster))
+                yield from self._retained[cluster, units]
 
-    def _staying(self, windows: Iterable[Growing], owner: Mapping[int, Resident]) -> Iterator[Spending]:
-        """What may stay of windows that hold ever more or less, beside units that keep nothing of them."""
-        for held in windows:
-            # A unit of several references fetches what they share once.
-            fetching = {
-                frozenset(owner[id(each)] for each in group)
-                for group in held.groups
-                if all(_begins_anew(owner[id(each)], each, held) for each in group)
-            }
-            if fetching:
-                owners = dict.fromkeys(chain.from_iterable(fetching))
-                saving = tuple(chain.from_iterable(unit.references for unit in owners))
-                values = held.first, held.last, held.lines, held.saved
-                yield Spending(saving, values, partial(Stays, times=len(fetching), regions=self._regions_of(held.loop)))
-
-    def _fetches_less(self, unit: Resident, others: Sequence[Resident]) -> bool:
-        """Whether a unit fetches less than others, by a tenth at least, at some sample."""
-        return any(
-            numbers[unit][1] * 10 <= sum(numbers[each][1] for each in others) * 9
-            for numbers in self._numbers
-            if all(each in numbers for each in (unit, *others))
-        )
-
-    @cached_property
-    def _growing(self) -> dict[int, list[Growing]]:
-        """What may stay of each array."""
-        return {id(each[0].array): list(growing(each)) for each in by_array(self.references)}
-
-    def _beside(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Spending]:
-        """What spare lines could do for a cluster that these units hold."""
-        fetched = sum((unit.misses for unit in fine), ZERO)
-        for unit in _others(cluster, fine):
-            make = partial(Mixed, regions=self._regions_of(unit.loop, unit.given_up))
+    def _in_place_of(self, units: tuple[Resident, ...], cluster: Cluster) -> Iterator[Retention]:
+        """What other units of a cluster, and windows that keep lines, could hold in part."""
+        references, fetched = frozenset(cluster.references), total(unit.misses for unit in units)
+        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
+        for unit in cluster.units:
+            if unit in units or unit.scratch:
+                continue
             for classes in unit.classes:
-                yield Spending(cluster.references, (fetched, unit.misses, *classes), make)
+                yield ByClass(references, (fetched, unit.misses, *classes), self._regions_of(unit.loop))
+            for side in splits.sides(unit, units):
+                find = partial(splits.split, unit, units, side)
+                yield ByRow(references, (fetched, unit.misses), find, self._regions_of)
         for pin in cluster.pins:
             moved = pin.lines * pin.windows * max(each.moves for each in cluster.references)
-            values = fetched, moved, ONE, ZERO, pin.lines
-            yield Spending(cluster.references, values, partial(Mixed, regions=self._regions_of(pin.loop)))
-
-    def _beside_rows(self, cluster: Cluster, fine: tuple[Resident, ...]) -> Iterator[Spending]:
-        """What they could do for some rows of it."""
-        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
-        for unit in _others(cluster, fine):
-            for split in splits.of(unit, fine) if self._fetches_less(unit, fine) else ():
-                regions = tuple(self._regions_of(half.loop) for half in split.halves)
-                yield Spending(split.references, split.values, partial(Parted, regions=regions, before=split.before))
-
-
-def _within_budget(finding: Callable[[], Iterator[tuple[Spending, ...]]]) -> tuple[tuple[Spending, ...], ...]:
-    """Ways to use spare lines, none where they are too large to find: the plan's own bound holds without them."""
-    try:
-        with budget(MAX_MIXING, own=True):
-            return tuple(finding())
-    except (TooComplexError, UnboundedError):
-        return ()
-
-
-def _all_beside(
-    clusters: Iterable[Cluster],
-    owner: Mapping[int, Resident],
-    known: dict[_Held, tuple[Spending, ...]],
-    find: Callable[[Cluster, tuple[Resident, ...]], Iterable[Spending]],
-) -> tuple[Spending, ...]:
-    """What is found beside the units that hold clusters, where these hold nothing else; each is looked for once."""
-    found: list[Spending] = []
-    for cluster in clusters:
-        fine = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
-        if sum(len(unit.references) for unit in fine) == len(cluster.references):
-            if (cluster, fine) not in known:
-                known[cluster, fine] = tuple(find(cluster, fine))
-            found += known[cluster, fine]
-    return tuple(found)
-
-
-def _others(cluster: Cluster, fine: Sequence[Resident]) -> Iterator[Resident]:
-    """The units that could hold lines of a cluster beside those that do."""
-    return (unit for unit in cluster.units if unit not in fine and not unit.scratch)
-
-
-def _holds(loop: Loop | None, region: Region) -> bool:
-    """Whether a loop is among those of a region; None is around all."""
-    return loop is None or id(loop) in region
-
-
-def _begins_anew(unit: Resident, reference: Reference, held: Growing) -> bool:
-    """Whether a unit keeps nothing of a reference from one iteration to the next, in which something may stay."""
-    inner = reference.chain[reference.chain.index(held.loop) + 1 :]
-    if held.passing:
-        return unit.passing is not None and unit.passing in inner
-    return unit.scratch or unit.loop in inner
+            yield ByClass(references, (fetched, moved, ONE, ZERO, pin.lines), self._regions_of(pin.loop))
 
 
 def _apart(units: Iterable[Resident]) -> tuple[Resident, ...]:

@@ -8,7 +8,7 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.plan import Plan
+from archline.analysis.cache.upper.evaluate import Plan
 from archline.analysis.cache.upper.relax_modulo import without_remainders
 from archline.records import record, replace
 

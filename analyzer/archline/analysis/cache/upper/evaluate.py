@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import floor
 from operator import itemgetter
@@ -11,13 +11,38 @@ from archline.algebra.effort import late
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
-from archline.analysis.cache.upper.plan import Plan, Spending
-from archline.analysis.cache.upper.retained import TURN
-from archline.analysis.cache.upper.spare import Functions, Here, Machine, Used, best, left_of, ranked
+from archline.algebra.polynomial import Poly
+from archline.analysis.cache.residency.base import Resident
+from archline.analysis.cache.residency.row_split import CUT
+from archline.analysis.cache.upper.retention import ByRow, Compiled, Point, Retention, best, left_of
 from archline.records import field, record
 
 NEAREST = 8
-"""So many plans are tried with rows that are parted."""
+"""So many plans are tried with some rows held by other units."""
+
+
+@record(eq=False)
+class Plan:
+    """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
+
+    A region is the loops around some references: lines that are held there take room from each other. `find` has, for
+    each array, what spare lines could do, which only values at sizes need.
+    """
+
+    units: tuple[Resident, ...]
+    needs: tuple[Poly, ...]
+    misses: Poly
+    find: Callable[[], tuple[tuple[Retention, ...], ...]] = tuple
+
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """What it fetches, and needs."""
+        return self.misses, *self.needs
+
+    @cached_property
+    def retentions(self) -> tuple[tuple[Retention, ...], ...]:
+        """For each array what spare lines could do."""
+        return self.find()
 
 
 @record(eq=False)
@@ -26,90 +51,62 @@ class Upper:
 
     plans: Sequence[Plan]
     facts: Facts
-    _programs: dict[frozenset[str], _Program] = field(default_factory=dict, repr=False)
+    _compiled: dict[frozenset[str], Compiled] = field(default_factory=dict, repr=False)
 
-    def at(self, point: Mapping[str, int], spare: bool = True) -> int:
+    def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """The bound at sizes, Z and L, with `spare` lines used or not; Z >= L. Raises EvaluationError."""
-        names = frozenset(point)
-        if names not in self._programs:
-            self._programs[names] = _Program(self.plans, Machine(tuple(sorted(names)), self.facts.restore))
-        return self._programs[names].at(point, spare)
+        point = self.point(sizes)
+        fitting = list(self.fitting(point))
+        if not fitting:
+            raise EvaluationError("no bound was found for so few lines")
+        if not spare:
+            return floor(min(bound for _, bound, _ in fitting))
+        known = sorted(((with_spare(point, *each, rows=False), each) for each in fitting), key=itemgetter(0))
+        least = known[0][0]
+        # Rows are split in plans that are near the best without: it takes far longer.
+        for _, each in known[:NEAREST]:
+            if not late():
+                least = min(least, with_spare(point, *each, rows=True))
+        return floor(least)
+
+    def point(self, sizes: Mapping[str, int]) -> Point:
+        """Where expressions are evaluated; those of the same symbols are compiled once."""
+        names = frozenset(sizes)
+        if names not in self._compiled:
+            self._compiled[names] = Compiled(tuple(sorted(names)), self.facts.restore)
+        return Point(self._compiled[names], sizes)
+
+    def fitting(self, point: Point) -> Iterator[tuple[Plan, Number, list[Number]]]:
+        """The plans that fit, what they fetch, and the lines that each region has to spare."""
+        capacity = point.sizes["Z"] // point.sizes["L"]
+        for plan in self.plans:
+            spare = [capacity - need for need in point.at(plan.needs)]
+            if min(spare, default=0) >= 0:
+                yield plan, point.at((plan.misses,))[0], spare
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The symbols on which the bound depends, beside Z."""
         values = {value for plan in self.plans for value in plan.values}
-        values |= {value for plan in self.plans for group in plan.ways(True) for way in group for value in way.values}
-        return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {TURN})
+        values |= {value for plan in self.plans for group in plan.retentions for each in group for value in each.values}
+        return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {CUT})
 
 
-@record(eq=False)
-class _Program:
-    """Plans as functions of some sizes."""
-
-    plans: Sequence[Plan]
-    machine: Machine
-    _used: dict[Spending, Used] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def _ready(self) -> list[tuple[Plan, Functions]]:
-        return [(plan, self.machine.of(plan.values)) for plan in self.plans]
-
-    def at(self, point: Mapping[str, int], spare: bool) -> int:
-        ready = self._ready
-        here = Here(self.machine, point)
-        fitting = [fits for plan, functions in ready if (fits := _fitting(plan, functions, here)) is not None]
-        if not fitting:
-            raise EvaluationError("no bound was found for so few lines")
-        if not spare:
-            return floor(min(each.bound for each in fitting))
-        known = [(self._spent(each, here, False), each) for each in fitting]
-        # Rows are parted in those that are near the best without: it takes far longer.
-        nearest = sorted(known, key=itemgetter(0))[:NEAREST]
-        parted = (self._spent(each, here, True) for _, each in nearest if not late() and any(each.plan.partings))
-        return floor(min([nearest[0][0], *parted]))
-
-    def _function(self, way: Spending) -> Used:
-        if way not in self._used:
-            self._used[way] = way.used(self.machine)
-        return self._used[way]
-
-    def _spent(self, fitting: _Fitting, here: Here, parted: bool) -> Number:
-        """The bound of a plan with spare lines used, for parts of rows or not."""
-        bound, spare = fitting.bound, fitting.spare
-        if not any(spare):
-            return bound
-        # Lines go where each saves most; what is left goes to the next array, or to others of its references.
-        groups = [ranked(map(self._function, ways), here) for ways in fitting.plan.ways(parted)]
-        while groups:
-            first = [(best(ways, here, spare), ways) for ways in groups]
-            known = [(found[1].saved / found[1].lines, ways) for found, ways in first if found is not None]
-            groups = []
-            for _, ways in sorted(known, key=lambda each: -each[0]):
-                found = best(ways, here, spare)
-                if found is not None:
-                    chosen, saving = found
-                    bound -= saving.saved
-                    spare = left_of(spare, saving.taken)
-                    groups.append([each for each in ways if not each[2].references & chosen.references])
+def with_spare(point: Point, plan: Plan, bound: Number, spare: list[Number], rows: bool) -> Number:
+    """The bound of a plan with spare lines used, for some `rows` too or not."""
+    if not any(spare):
         return bound
-
-
-@record(eq=False)
-class _Fitting:
-    """A plan that fits at a point: what it fetches, and the lines that each region has to spare."""
-
-    plan: Plan
-    bound: Number
-    spare: Sequence[Number]
-
-
-def _fitting(plan: Plan, functions: Functions, here: Here) -> _Fitting | None:
-    """What is fetched where a plan fits."""
-    misses, *needs = functions
-    capacity = here.point["Z"] // here.point["L"]
-    spare = [capacity - need for need in here.at(tuple(needs))]
-    if min(spare, default=0) < 0:
-        return None
-    (bound,) = here.at((misses,))
-    return _Fitting(plan, bound, spare)
+    # Lines go where each saves most; what is left goes to the next array, or to others of its references.
+    groups = [point.ranked(each for each in group if rows or not isinstance(each, ByRow)) for group in plan.retentions]
+    while groups:
+        first = [(best(ranked, point, spare), ranked) for ranked in groups]
+        known = [(found[1].saved / found[1].lines, ranked) for found, ranked in first if found is not None]
+        groups = []
+        for _, ranked in sorted(known, key=lambda each: -each[0]):
+            found = best(ranked, point, spare)
+            if found is not None:
+                chosen, saving = found
+                bound -= saving.saved
+                spare = left_of(spare, saving.taken)
+                groups.append([each for each in ranked if not each[2].references & chosen.references])
+    return bound

@@ -1,0 +1,245 @@
+"""Partial retention: spare lines of a plan keep a part of what a unit that needs more lines would keep.
+
+Of references that units of a plan hold, any part of the accesses may be served by another unit, and the rest by those
+of the plan: that is another way to run the program. It takes what the other unit holds of its part and the plan's units
+hold of the rest, less what these held of all; how large the part is follows from the spare lines at a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, inf
+
+from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
+from archline.algebra.polynomial import Poly
+from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.residency.row_split import CUT, Split
+from archline.ir.tree import Loop
+from archline.records import record
+
+LITTLE = 10
+"""A unit that saves less than one part in so many of what is fetched is not tried for some rows."""
+Taken = tuple[tuple[Number, tuple[int, ...]], ...]
+"""Lines, each with the regions in which they are held."""
+
+
+@record(eq=False)
+class Compiled:
+    """Expressions in sizes of some names, and in `CUT`, each compiled once."""
+
+    names: tuple[str, ...]
+    restore: Callable[[Poly], Poly]
+    _functions: dict[Poly, Compute] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        """What all expressions have in common is computed once at a point."""
+        return Compiler((*self.names, CUT))
+
+    def function(self, value: Poly) -> Compute:
+        """An expression as a function."""
+        if value not in self._functions:
+            self._functions[value] = self.compiler.of(self.restore(value))
+        return self._functions[value]
+
+
+@record
+class Saving:
+    """Lines that are held in some regions, and the fetches that they save."""
+
+    taken: Taken
+    saved: Number
+
+    @property
+    def lines(self) -> Number:
+        """The most lines that are used, and 1 at least."""
+        return max([1, *(lines for lines, _ in self.taken)])
+
+
+NOTHING = Saving((), 0)
+
+
+def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
+    """What is left of spare lines."""
+    left = list(spare)
+    for lines, regions in taken:
+        for region in regions:
+            left[region] -= lines
+    return left
+
+
+@dataclass(eq=False)
+class Point:
+    """Values of expressions at sizes, and what was found from them."""
+
+    compiled: Compiled
+    sizes: Mapping[str, int]
+    ceilings: dict[Retention, float] = field(default_factory=dict)
+    classes: dict[ByClass, tuple[Number, ...]] = field(default_factory=dict)
+    taken: dict[tuple[ByRow, Number], Taken] = field(default_factory=dict)
+    savings: dict[tuple[ByRow, tuple[Number, ...]], Saving] = field(default_factory=dict)
+    _environments: dict[Number, Environment] = field(default_factory=dict)
+
+    def at(self, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
+        """Numbers at the point. Raises EvaluationError."""
+        compiler, functions = self.compiled.compiler, [self.compiled.function(value) for value in values]
+        if cut not in self._environments:
+            numbers = [self.sizes[name] for name in self.compiled.names]
+            self._environments[cut] = compiler.environment([*numbers, cut])
+        environment = self._environments[cut]
+        compiler.extend(environment)
+        return [compute(environment) for compute in functions]
+
+    def ranked(self, retentions: Iterable[Retention]) -> list[Ranked]:
+        """Those that may save something, those that may save most first."""
+        retentions = list(retentions)
+        for each in retentions:
+            if each not in self.ceilings:
+                self.ceilings[each] = each.ceiling(self)
+        ordered = ((-self.ceilings[each], place, each) for place, each in enumerate(retentions))
+        return sorted(each for each in ordered if each[0] < 0)
+
+
+@record(eq=False)
+class ByClass:
+    """Some classes of lines are held as another unit holds all, the others as before.
+
+    `values`: what is fetched before and by the other unit, the lines of each class and beside all, and how many classes
+    there are. Of t classes, those that gain most, the gain is at least the share t of the gain of all.
+    """
+
+    references: frozenset[Reference]
+    values: tuple[Poly, ...]
+    regions: tuple[int, ...]
+
+    def ceiling(self, point: Point) -> float:
+        """About the most that it saves, with any number of lines."""
+        fetched, instead, *_ = self._classes(point)
+        return max(0.0, about(fetched - instead))
+
+    def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
+        """With as many classes as fit."""
+        fetched, instead, each, once, classes = self._classes(point)
+        room = min(spare[region] for region in self.regions) - once
+        most = room // each if each else classes if room >= 0 else 0
+        held = max(0, min(classes, most))
+        if not held:
+            return NOTHING
+        return Saving(((held * each + once, self.regions),), Fraction(fetched - instead) * held / classes)
+
+    def _classes(self, point: Point) -> tuple[Number, ...]:
+        if self not in point.classes:
+            point.classes[self] = tuple(point.at(self.values))
+        return point.classes[self]
+
+
+@record(eq=False)
+class ByRow:
+    """Some rows are held by another unit, the others as before: `find` derives the split when it is first tried.
+
+    `fetched` is what is fetched before and by the other unit of all rows; `regions` says where units of a loop hold
+    lines.
+    """
+
+    references: frozenset[Reference]
+    fetched: tuple[Poly, Poly]
+    find: Callable[[], Split | None]
+    regions: Callable[[Loop | None], tuple[int, ...]]
+
+    @cached_property
+    def split(self) -> Split | None:
+        """What is held and fetched on both sides."""
+        return self.find()
+
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """All that it depends on."""
+        return self.fetched if self.split is None else (*self.fetched, *self.split.values)
+
+    @cached_property
+    def _regions(self) -> list[tuple[int, ...]]:
+        return [] if self.split is None else [self.regions(half.loop) for half in self.split.halves]
+
+    def ceiling(self, point: Point) -> float:
+        """About the most that it saves: as much as if the other unit held all rows."""
+        fetched, instead = point.at(self.fetched)
+        return about(fetched - instead) if (fetched - instead) * LITTLE >= fetched else 0.0
+
+    def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
+        """With as many rows as fit."""
+        if self.split is None:
+            return NOTHING
+        key = self, tuple(spare[region] for regions in self._regions for region in regions)
+        if key not in point.savings:
+            point.savings[key] = self._most_rows(self.split, point, spare)
+        return point.savings[key]
+
+    def _most_rows(self, split: Split, point: Point, spare: Sequence[Number]) -> Saving:
+        step, last = point.at((split.step, split.last))
+        most = ceil(last / Fraction(step))
+
+        def cut(rows: int) -> Number:
+            return min(last, (rows if split.before else most - rows) * step)
+
+        def fits(rows: int) -> bool:
+            return min(left_of(spare, self._taken(split, point, cut(rows))), default=0) >= 0
+
+        rows = greatest(most, fits)
+        if not rows or not fits(rows):
+            return NOTHING
+        # What is fetched is asked for once, what is held at each step of the search.
+        fetched, *halves = point.at((split.fetched, *(half.misses for half in split.halves)), cut(rows))
+        saved = fetched - sum(max(0, misses) for misses in halves)
+        return Saving(self._taken(split, point, cut(rows)), saved) if saved > 0 else NOTHING
+
+    def _taken(self, split: Split, point: Point, cut: Number) -> Taken:
+        """The lines that are used with rows split at a place."""
+        key = self, cut
+        if key not in point.taken:
+            held = point.at((half.lines for half in split.halves), cut)
+            instead = point.at((half.instead for half in split.halves), cut)
+            # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
+            lines = (max(0, ceil(each)) - before for each, before in zip(held, instead, strict=True))
+            point.taken[key] = tuple(zip(lines, self._regions, strict=True))
+        return point.taken[key]
+
+
+Retention = ByClass | ByRow
+Ranked = tuple[float, int, Retention]
+"""About the most that is saved, negated, the place among others, and the retention itself."""
+
+
+def greatest(most: int, holds: Callable[[int], bool]) -> int:
+    """Largest n <= most with a monotone property; 0 if none."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
+
+
+def about(value: Number) -> float:
+    """A number as a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
+def best(ranked: Sequence[Ranked], point: Point, spare: Sequence[Number]) -> tuple[Retention, Saving] | None:
+    """The first of those that save most with all spare lines."""
+    found: tuple[Retention, Saving] | None = None
+    first = 0
+    for negated, place, each in ranked:
+        if found is not None and -negated < found[1].saved:
+            # Neither this one nor those behind it save as much.
+            break
+        saving = each.saving(point, spare)
+        if saving.saved <= 0:
+            continue
+        if found is None or (saving.saved, -place) > (found[1].saved, -first):
+            found, first = (each, saving), place
+    return found

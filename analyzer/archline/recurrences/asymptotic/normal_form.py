@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from archline.algebra.reals import OutOfReachError
 from archline.language import call_graph
@@ -12,8 +13,8 @@ from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.problem import Definition
-from archline.recurrences.asymptotic.read_terms import TermReader, negated, number
-from archline.recurrences.asymptotic.terms import Term, multiplied, nonnegative_from, power, summed
+from archline.recurrences.asymptotic.read_terms import TermReader, number
+from archline.recurrences.asymptotic.terms import Term, nonnegative_from, power, summed
 
 MAX_BRANCHES = 32
 MAX_CALLS = 64
@@ -68,113 +69,111 @@ class CallSum:
 Branches = tuple[CallSum, ...]
 
 
+@record
+class Alternative:
+    """One of the sums that a value is the maximum of: calls, each with what multiplies it, and parts without calls."""
+
+    calls: tuple[tuple[s.Expr | None, s.Call], ...]
+    amounts: tuple[s.Expr, ...]
+
+    def plus(self, other: Alternative) -> Alternative:
+        """The sum."""
+        return Alternative(self.calls + other.calls, self.amounts + other.amounts)
+
+    def scaled(self, op: str, factor: s.Expr) -> Alternative:
+        """The product with a factor, or the quotient."""
+
+        def of(part: s.Expr | None) -> s.Expr:
+            if part is None:
+                part = s.Integer(1, span=factor.span)
+                return factor if op == "*" else s.Binary(op, part, factor, span=factor.span)
+            left, right = (factor, part) if op == "*" else (part, factor)
+            return s.Binary(op, left, right, span=part.span)
+
+        return Alternative(tuple((of(weight), call) for weight, call in self.calls), tuple(map(of, self.amounts)))
+
+
+def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = False) -> tuple[Alternative, ...]:
+    """What a value with calls of the functions is the maximum of, with a choice among `amounts` too, or calls alone.
+
+    Raises OutOfReachError.
+    """
+
+    def recursive(part: s.Expr) -> bool:
+        return any(isinstance(node, s.Call) and node.function in functions for node in s.nodes(part))
+
+    def read(part: s.Expr) -> tuple[Alternative, ...]:
+        match part:
+            case s.Call(function="max", arguments=arguments) if amounts or recursive(part):
+                return _limited(tuple(found for each in arguments for found in read(each)))
+            case _ if not recursive(part):
+                return (Alternative((), (part,)),)
+            case s.Binary(op="+", left=left, right=right):
+                return _limited(tuple(a.plus(b) for a in read(left) for b in read(right)))
+            case s.Binary(op="-", left=left, right=right) if not recursive(right):
+                less = Alternative((), (s.Unary("-", right, span=right.span),))
+                return tuple(each.plus(less) for each in read(left))
+            case s.Binary(op="-") | s.Unary(op="-"):
+                raise OutOfReachError("a recursive call is subtracted")
+            case s.Binary(op="*", left=left, right=right):
+                if recursive(left) and recursive(right):
+                    raise OutOfReachError("a product of recursive calls: the recurrence is not linear")
+                weight, calls = (right, left) if recursive(left) else (left, right)
+                return tuple(each.scaled("*", weight) for each in read(calls))
+            case s.Binary(op="/", left=left, right=right) if not recursive(right):
+                return tuple(each.scaled("/", right) for each in read(left))
+            case s.Call(function=function) if function in functions:
+                return (Alternative(((None, part),), ()),)
+            case _:
+                raise OutOfReachError(f"`{format_expression(part)}`: the recurrence is not linear")
+
+    return read(expr)
+
+
 def branches_of(definition: Definition, functions: frozenset[str]) -> Branches:
     """What a definition is the maximum of; `functions` are the system's. Raises OutOfReachError."""
     ((case,), (size,)) = (definition.cases, definition.parameters)
-    return _FormReader(size, functions).read(case.value)
+    read = TermReader(size).read
+
+    def total(found: Alternative) -> CallSum:
+        calls = tuple(
+            WeightedCall(call.function, term, argument_of(call.arguments[0], size))
+            for weight, call in found.calls
+            for term in ((Term(fmpq(1)),) if weight is None else read(weight))
+        )
+        return CallSum(gathered_calls(calls), summed(term for each in found.amounts for term in read(each)))
+
+    return tuple(map(total, alternatives_of(case.value, functions, amounts=True)))
 
 
-class _FormReader:
-    """Reads one definition."""
-
-    def __init__(self, size: str, functions: frozenset[str]) -> None:
-        self._size = size
-        self._functions = functions
-        self._terms = TermReader(size)
-
-    def read(self, expr: s.Expr) -> Branches:
-        if not self._recursive(expr):
-            return self._plain(expr)
-        match expr:
-            case s.Unary(op="-"):
-                raise OutOfReachError("a recursive call is subtracted")
-            case s.Binary(op="+", left=left, right=right):
-                return _added(self.read(left), self.read(right))
-            case s.Binary(op="-", left=left, right=right):
-                if self._recursive(right):
-                    raise OutOfReachError("a recursive call is subtracted")
-                return _added(self.read(left), (CallSum((), negated(self._terms.read(right))),))
-            case s.Binary(op="*", left=left, right=right):
-                if self._recursive(left) and self._recursive(right):
-                    raise OutOfReachError("a product of recursive calls: the recurrence is not linear")
-                weight, calls = (right, left) if self._recursive(left) else (left, right)
-                return _scaled(self.read(calls), self._terms.read(weight))
-            case s.Binary(op="/", left=left, right=right) if not self._recursive(right):
-                return _scaled(self.read(left), self._terms.power(self._terms.read(right), fmpq(-1)))
-            case s.Call(function="max", arguments=arguments):
-                return _limited(tuple(branch for each in arguments for branch in self.read(each)))
-            case s.Call(function=function, arguments=arguments) if function in self._functions:
-                return (CallSum((WeightedCall(function, Term(fmpq(1)), self._argument(arguments[0])),), ()),)
-            case _:
-                raise OutOfReachError(f"`{format_expression(expr)}`: the recurrence is not linear")
-
-    def _plain(self, expr: s.Expr) -> Branches:
-        """A part without calls; a maximum of such parts is one of branches."""
-        match expr:
-            case s.Call(function="max", arguments=arguments):
-                return _limited(tuple(branch for each in arguments for branch in self._plain(each)))
-            case _:
-                return (CallSum((), self._terms.read(expr)),)
-
-    def _recursive(self, expr: s.Expr) -> bool:
-        return any(isinstance(node, s.Call) and node.function in self._functions for node in s.nodes(expr))
-
-    def _argument(self, expr: s.Expr) -> Argument:
-        terms = self._sizes(expr)
-        if any(not term.exact or term.symbols or len(term.powers) > 1 for term in terms):
-            raise self._unknown(expr)
+def argument_of(expr: s.Expr, size: str) -> Argument:
+    """The size of a call. Raises OutOfReachError."""
+    rounded = any(
+        (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
+        or (isinstance(node, s.Binary) and node.op in ("//", "%"))
+        for node in s.nodes(expr)
+    )
+    if rounded:
+        raise OutOfReachError(f"sizes are real numbers here: {format_expression(expr)} is written without rounding")
+    terms = TermReader(size).read(expr)
+    if all(term.exact and not term.symbols and len(term.powers) <= 1 for term in terms):
         linear = [term for term in terms if term.powers == power(0)]
         constant = [term for term in terms if not term.varies]
         if linear and len(linear) + len(constant) == len(terms) and linear[0].coefficient > 0:
-            offset = constant[0].coefficient if constant else fmpq(0)
-            return Argument(linear[0].coefficient, offset)
+            return Argument(linear[0].coefficient, constant[0].coefficient if constant else fmpq(0))
         if len(terms) == 1 and terms[0].coefficient == 1 and terms[0].power.is_rational and terms[0].power.rational > 0:
             return Argument(fmpq(1), root=terms[0].power.rational)
-        raise self._unknown(expr)
-
-    def _sizes(self, expr: s.Expr) -> tuple[Term, ...]:
-        rounded = any(
-            (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
-            or (isinstance(node, s.Binary) and node.op in ("//", "%"))
-            for node in s.nodes(expr)
-        )
-        if rounded:
-            raise OutOfReachError(f"sizes are real numbers here: {format_expression(expr)} is written without rounding")
-        return self._terms.read(expr)
-
-    def _unknown(self, expr: s.Expr) -> OutOfReachError:
-        kinds = f"neither a part of {self._size}, a root, nor {self._size} less a constant"
-        return OutOfReachError(f"the size {format_expression(expr)} is {kinds}")
+    kinds = f"neither a part of {size}, a root, nor {size} less a constant"
+    raise OutOfReachError(f"the size {format_expression(expr)} is {kinds}")
 
 
-def _limited(found: Branches) -> Branches:
+T = TypeVar("T")
+
+
+def _limited(found: tuple[T, ...]) -> tuple[T, ...]:
     if len(found) > MAX_BRANCHES:
         raise OutOfReachError("the maxima in it have too many alternatives")
     return found
-
-
-def _added(left: Branches, right: Branches) -> Branches:
-    return _limited(
-        tuple(CallSum(gathered_calls(a.calls + b.calls), summed(a.terms + b.terms)) for a in left for b in right)
-    )
-
-
-def _scaled(found: Branches, weight: tuple[Term, ...]) -> Branches:
-    if len(found) > 1 and any(term.coefficient < 0 for term in weight):
-        raise OutOfReachError("a maximum with a minus sign")
-    return tuple(
-        CallSum(
-            gathered_calls(
-                tuple(
-                    WeightedCall(each.function, each.weight.times(term), each.argument)
-                    for each in branch.calls
-                    for term in weight
-                )
-            ),
-            multiplied(branch.terms, weight),
-        )
-        for branch in found
-    )
 
 
 def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
@@ -271,9 +270,7 @@ def _with(branches: Branches, name: str, body: Branches) -> Branches:
             if call.function == name:
                 made = [_joined(each, call, part) for each in made for part in body]
         found.extend(made)
-    if len(found) > MAX_BRANCHES:
-        raise OutOfReachError("the maxima in it have too many alternatives")
-    return tuple(found)
+    return _limited(tuple(found))
 
 
 def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:

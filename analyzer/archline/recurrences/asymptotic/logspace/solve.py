@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import fsum, inf, isfinite, log, log2
+from math import inf, isfinite, log
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_fact
 from archline.language import syntax as s
+from archline.language.parser import parse_expression
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
+from archline.recurrences.asymptotic.evaluate import Formula as Growth
 from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
 from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.paths import (
@@ -36,7 +38,6 @@ from archline.recurrences.asymptotic.logspace.paths import (
     regions,
 )
 from archline.recurrences.asymptotic.logspace.system import LogInequality, System, negated, read_system
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial
 from archline.recurrences.asymptotic.problem import Answer, Definition, EquationCase, Recurrence, Refused, Solved
 from archline.recurrences.asymptotic.theorems import DIGITS, around
 
@@ -243,12 +244,11 @@ class _Witness:
         self._problem = problem
         self._names = system.names.all
         self._sorter = _sorter(problem, system)
-        self._formulas: dict[int, Formula] = {}
         self._evaluators: dict[int, Evaluator] = {}
-        for regime in reversed(found):
-            for case in regime.cases:
-                self._formulas[case] = regime.formula
-        self._other = found[-1].formula
+        texts = [Printer(self._names).formula(regime.formula) for regime in found]
+        growths = [Growth(parse_expression(text), WIDE, exact_logs=False) for text in texts]
+        self._growths = {case: own for regime, own in zip(found, growths, strict=True) for case in regime.cases}
+        self._other = growths[-1]
 
     def ratio(self, point: Point) -> float | None:
         """log2 of the value over the growth at sizes 2^point; None where it cannot be had or the facts exclude it."""
@@ -257,10 +257,10 @@ class _Witness:
             case = int(float(self._at(self._sorter, sizes))) - 1
             if case < 0:
                 return None
-            value = self._log2_value(sizes)
+            value = _log2(self._at(self._problem, sizes))
+            expected = _log2(self._growths.get(case, self._other).at(sizes))
         except (EvaluationRefusedError, NoValueError, OverflowError):
             return None
-        expected = _value(self._formulas.get(case, self._other), point)
         if value is None or expected is None:
             return 0.0 if value is expected else inf
         return value - expected
@@ -271,13 +271,6 @@ class _Witness:
             self._evaluators[id(problem)] = Evaluator(problem, sizes, WIDE, limit=STEPS)
         self._evaluators[id(problem)].give(sizes)
         return self._evaluators[id(problem)].at(sizes)
-
-    def _log2_value(self, sizes: dict[str, float]) -> float | None:
-        """log2 of the recurrence's value, None where it is 0."""
-        value = self._at(self._problem, sizes)
-        if not value.is_finite():
-            raise EvaluationRefusedError("a value beyond all numbers")
-        return float(value.log()) / log(2) if value > 0 else None
 
     def shown(self, point: Point) -> str:
         """The sizes in words."""
@@ -298,25 +291,11 @@ def _sorter(problem: Recurrence, system: System) -> Recurrence:
     return Recurrence((Definition("case", asked.parameters, tuple(cases)),))
 
 
-def _value(formula: Formula, point: Point) -> float | None:
-    """log2 of the formula at sizes 2^point; None where it is 0."""
-    values: list[float] = [min(_term(term, point) for term in group) for group in formula]
-    if not values:
-        return None
-    top = max(values)
-    return top + log2(fsum(2.0 ** (x - top) for x in values))
-
-
-def _term(term: LogMonomial, point: Point) -> float:
-    total = _at(term.powers, point)
-    for form, power in term.logs:
-        inner = _at(form, point)
-        total += approximate(power) * log2(log2(2 + 2.0**inner) if inner < 500 else inner)
-    return total
-
-
-def _at(form: Vector, point: Point) -> float:
-    return fsum(approximate(p) * x for p, x in zip(form, point, strict=True) if p)
+def _log2(value: Number) -> float | None:
+    """log2 of a value, None where it is 0."""
+    if not value.is_finite():
+        raise EvaluationRefusedError("a value beyond all numbers")
+    return float(value.log()) / log(2) if value > 0 else None
 
 
 _WHERE = {

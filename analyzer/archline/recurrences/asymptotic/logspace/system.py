@@ -8,6 +8,7 @@ kept, to tell `P >= 2` from `P <= 1`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from itertools import product
 from math import log2
@@ -15,7 +16,7 @@ from typing import TypeAlias
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import rewritten, structure
+from archline.expr.tree import rewritten
 from archline.ir.conditions import OPPOSITE
 from archline.ir.conditions import negated as opposite
 from archline.language import syntax as s
@@ -34,6 +35,7 @@ from archline.recurrences.asymptotic.logspace.cones import (
     plus,
 )
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
+from archline.recurrences.asymptotic.normal_form import Alternative, alternatives_of, argument_of
 from archline.recurrences.asymptotic.problem import EquationCase, Recurrence
 from archline.recurrences.asymptotic.theorems import exponent_of
 
@@ -307,53 +309,26 @@ class _Reader:
     def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """One case."""
         when = ALWAYS if condition is None else alternatives(condition, self._names)
-        calls, rest = self._parts(value)
-        terms = tuple(dict.fromkeys(term for each in rest for term in self._names.terms(each)))
+        found = alternatives_of(value, frozenset((self._function,)))
+        amounts = (amount for each in found for amount in each.amounts)
+        terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
+        calls = self._greatest([self._counted(each) for each in found])
         return CaseRule(when, condition, terms, self._step(calls) if calls else None)
 
-    def _parts(self, value: s.Expr) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
-        """The calls with their numbers, and the summands without calls."""
-        if not self._calls(value):
-            return [], [value]
-        match value:
-            case s.Call(function=function) if function == self._function:
-                return [(ONE, value)], []
-            case s.Binary(op="+", left=left, right=right):
-                mine, rest = self._parts(left)
-                theirs, others = self._parts(right)
-                return mine + theirs, rest + others
-            case s.Binary(op="*", left=left, right=right) if not self._calls(left):
-                return self._times(left, right)
-            case s.Binary(op="*", left=left, right=right) if not self._calls(right):
-                return self._times(right, left)
-            case s.Binary(op="/", left=left, right=right) if not self._calls(right):
-                calls, rest = self._parts(left)
-                factor = self._number(right)
-                return [(each / factor, call) for each, call in calls], [
-                    s.Binary("/", each, right, span=each.span) for each in rest
-                ]
-            case s.Call(function="max", arguments=arguments):
-                return self._greatest(arguments)
-            case s.Binary(op="-", right=less) | s.Unary(operand=less):
-                raise OutOfReachError(f"the subtraction of {format_expression(less)}")
-            case _:
-                raise OutOfReachError(f"{format_expression(value)} is no sum of calls and a cost")
+    def _counted(self, found: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
+        """How often each call is made."""
+        counts: dict[str, tuple[fmpq, s.Call]] = {}
+        for weight, call in found.calls:
+            before, _ = counts.get(text := format_expression(call), (ZERO, call))
+            counts[text] = before + (ONE if weight is None else self._number(weight)), call
+        return counts
 
-    def _greatest(self, arguments: tuple[s.Expr, ...]) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
-        """A max whose arguments all have the same call, as spans do."""
-        parts = [self._parts(each) for each in arguments]
-        calls = {repr(structure(call)): call for each, _ in parts for _, call in each}
-        if len(calls) > 1 or any(len(each) > 1 for each, _ in parts):
+    def _greatest(self, found: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
+        """The calls of a maximum, as spans are, where one of its parts makes all that any of them makes."""
+        most = max(found, key=lambda each: sum((count for count, _ in each.values()), ZERO))
+        if any(text not in most or count > most[text][0] for each in found for text, (count, _) in each.items()):
             raise OutOfReachError("the max of calls at different sizes")
-        (call,) = calls.values()
-        most = max(count for each, _ in parts for count, _ in each)
-        return [(most, call)], [cost for _, costs in parts for cost in costs]
-
-    def _times(self, factor: s.Expr, value: s.Expr) -> tuple[list[tuple[fmpq, s.Call]], list[s.Expr]]:
-        count = self._number(factor)
-        calls, rest = self._parts(value)
-        scaled: list[s.Expr] = [s.Binary("*", factor, each, span=each.span) for each in rest]
-        return [(count * each, call) for each, call in calls], scaled
+        return list(most.values())
 
     def _number(self, expr: s.Expr) -> fmpq:
         try:
@@ -363,9 +338,6 @@ class _Reader:
         if isinstance(value, Irrational) or value <= 0:
             raise OutOfReachError(f"the number of calls {format_expression(expr)} is no positive rational")
         return value
-
-    def _calls(self, expr: s.Expr) -> bool:
-        return any(isinstance(node, s.Call) and node.function == self._function for node in s.nodes(expr))
 
     def _step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
         """The calls as one motion: all shrink the sizes in the same proportion of logarithms."""
@@ -395,20 +367,9 @@ class _Reader:
     def _ratio(self, index: int, argument: s.Expr) -> fmpq:
         """size/argument, a constant."""
         name = self._names.all[index]
-        shown = format_expression(argument)
-        if any(isinstance(node, s.Binary) and node.op in ("+", "-") for node in s.nodes(argument)):
-            raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
-        match argument:
-            case s.Name(id=found) if found == name:
-                return ONE
-            case s.Binary(op="/", left=left, right=right):
-                return self._ratio(index, left) * self._number(right)
-            case s.Binary(op="*", left=left, right=right):
-                inner, factor = (left, right) if _names(left) else (right, left)
-                return self._ratio(index, inner) / self._number(factor)
-            case _:
-                raise OutOfReachError(f"the size {name} becomes {shown}, not a fraction of it")
-
-
-def _names(expr: s.Expr) -> bool:
-    return any(isinstance(node, s.Name) for node in s.nodes(expr))
+        found = None
+        with suppress(OutOfReachError):
+            found = argument_of(argument, name)
+        if found is None or found.is_root or found.offset:
+            raise OutOfReachError(f"the size {name} becomes {format_expression(argument)}, not a fraction of it")
+        return ONE / found.ratio

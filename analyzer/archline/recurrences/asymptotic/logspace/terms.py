@@ -124,7 +124,9 @@ class Names:
 
     def _of_constant(self, value: Number, expr: s.Expr) -> tuple[LogMonomial, ...]:
         if sign(value) < 0:
-            raise OutOfReachError(f"the negative cost {format_expression(expr)}")
+            less = expr.operand if isinstance(expr, s.Unary) else expr
+            what = "negative cost" if less is expr else "subtraction of"
+            raise OutOfReachError(f"the {what} {format_expression(less)}")
         return (self.one,) if sign(value) else ()
 
     @property

@@ -20,10 +20,10 @@ from textwrap import fill
 
 import numpy as np
 import sympy
+from archline.energy.intervals import Interval
 
 import archline as al
 from archline.compare.verdicts import OPEN, THIN, Verdict, judge
-from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.execution.cache import optimal

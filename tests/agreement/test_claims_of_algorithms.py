@@ -12,8 +12,9 @@ import pytest
 import archline as al
 from archline.api.claims import claims
 from archline.execution.results import Cache
+from archline.expr.intervals import Interval
 from archline.expr.tree import rewritten
-from archline.expr.values import Enclosure, evaluate, evaluate_static, holds
+from archline.expr.values import evaluate, evaluate_static, holds
 from archline.language import syntax as s
 from archline.language.checking.contracts import costs_in
 from archline.language.diagnostics import ArchlineError
@@ -113,7 +114,7 @@ def _executed(side: s.Expr, claim: s.Claim, point: Mapping[str, int], seed: int)
         return s.Integer(number, span=part.span)
 
     value = evaluate(rewritten(side, counted), point)
-    assert not isinstance(value, Enclosure)
+    assert not isinstance(value, Interval)
     return Fraction(value)
 
 

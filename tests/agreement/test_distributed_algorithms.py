@@ -10,7 +10,8 @@ import pytest
 
 import archline as al
 from archline.execution.results import Counts
-from archline.expr.values import Enclosure, evaluate, holds
+from archline.expr.intervals import Interval
+from archline.expr.values import evaluate, holds
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.loader import load_target
@@ -83,7 +84,7 @@ def test_runs(target: str, point: Point) -> None:
 def ensured(claim: s.Ensures, count: int, sizes: Point) -> bool:
     """Whether a count is what is claimed of it; a growth with a factor that is the same at all points."""
     value = evaluate(claim.bound, sizes)
-    low, high = (value.lo, value.hi) if isinstance(value, Enclosure) else (value, value)
+    low, high = (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
     match claim.relation:
         case "==":
             return low <= count <= high

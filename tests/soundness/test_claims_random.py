@@ -11,7 +11,7 @@ import pytest
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts, claims
 from archline.compare.orders import CostOrder, apart
 from archline.energy.formulas import value_of
-from archline.energy.intervals import Interval, UndefinedError
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.loader import load_text
@@ -110,7 +110,7 @@ def _held(lines: list[str]) -> int:
                 }  # type: ignore[arg-type]
                 try:
                     one, other = value_of(left, values), value_of(right, values)
-                except UndefinedError:
+                except EvaluationError:
                     continue
                 if one.exact and other.exact:
                     compared = {

@@ -19,7 +19,6 @@ from archline.api.energies import numeric
 from archline.api.settings import unplaced
 from archline.api.subjects import AlgorithmSubject
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, Verdict, judge
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, machine, machine_names, parameter
 from archline.energy.model import Estimate
 from archline.energy.models import model
@@ -27,6 +26,7 @@ from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.data import generate
 from archline.execution.results import Cache, Counts
 from archline.execution.run import execute
+from archline.expr.intervals import Interval
 from effort import drawn
 from energy_support import exact
 from stdlib_csb_cases import by_quadrants

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
-from archline.expr.values import Enclosure, holds
+from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
+from archline.expr.values import holds
 from archline.language.parser import parse_expression, parse_facts
 from archline.report.cost_view import NO_THETA
 from effort import drawn
@@ -26,7 +27,7 @@ FACTOR = 8
 
 def _number(order: str, point: dict[str, int]) -> Fraction:
     found = value_of(parse_expression(order), point)
-    return Fraction(found.lo if isinstance(found, Enclosure) else found)
+    return Fraction(found.lower if isinstance(found, Interval) else found)
 
 
 def _quotients(form, order: str, where: str, names: tuple[str, ...], scale: int) -> list[Fraction]:

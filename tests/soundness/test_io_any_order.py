@@ -26,8 +26,9 @@ from archline.claims.any_order_growth import least
 from archline.claims.optimality import attained
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
-from archline.expr.values import Enclosure, holds
+from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
+from archline.expr.values import holds
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.declarations import declared
 from archline.ir.lower import Program as Traced
@@ -477,7 +478,7 @@ def test_factors_hold_at_sizes(target: str) -> None:
                 continue
             tried += 1
             factor = value_of(parse_expression(regime.factor), point)
-            times = float(factor.lo if isinstance(factor, Enclosure) else factor)
+            times = float(factor.lower if isinstance(factor, Interval) else factor)
             assert upper <= 40 * times * below, f"{point}, {regime}"
     assert tried > 30
 

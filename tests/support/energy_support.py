@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.model import Estimate, Model
 from archline.energy.models import model, models
 from archline.energy.quantities import QUANTITIES
+from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError, Diagnostic
 
 Number = int | str | Fraction

@@ -18,11 +18,11 @@ from archline.api.caches import Settings, cache_of, level_caches
 from archline.api.energies import energy
 from archline.api.pictures import roofline
 from archline.api.running import run
-from archline.energy.intervals import Interval
 from archline.energy.levels import by_level
 from archline.energy.machines import Machine, machine, read_parameters
 from archline.energy.models import model, models, usual_model
 from archline.execution.results import Cache
+from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.machines import one

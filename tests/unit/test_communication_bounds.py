@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import archline as al
 from archline.claims.communication_bounds import communication_bounds
 from archline.claims.communication_problems import named_problem, problem_of, tables
-from archline.expr.values import Enclosure, evaluate
+from archline.expr.intervals import Interval
+from archline.expr.values import evaluate
 from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -352,7 +353,7 @@ def test_sums_of_powers_keep_the_value(text, n, g, processors):
     ends = []
     for expr in (parse_expression(text), parse_expression(sum_text(multiplied_out(parse_expression(text))))):
         value = evaluate(expr, point)
-        ends.append((value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value),) * 2)
+        ends.append((value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value),) * 2)
     (low, high), (least, most) = ends
     assert least <= high + Fraction(1, 10**6)
     assert low <= most + Fraction(1, 10**6)
@@ -376,7 +377,7 @@ def test_rational_roots_are_exact(top, bottom, power, degree):
 @given(st.integers(2, 200), st.integers(2, 7))
 def test_irrational_roots_are_enclosed(number, degree):
     value = evaluate(parse_expression(f"{number}^(1/{degree})"), {})
-    low, high = (value.lo, value.hi) if isinstance(value, Enclosure) else (value, value)
+    low, high = (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
     assert low**degree <= number <= high**degree
 
 

@@ -33,10 +33,10 @@ from archline.compare.verdicts import (
     quotient,
     with_executions,
 )
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate
 from archline.energy.models import model
+from archline.expr.intervals import Interval
 from archline.growth.growths import Growth
 from archline.language.parser import parse_expression
 from archline.report.energies.shown import ratio_text

@@ -15,7 +15,8 @@ import pytest
 import archline as al
 from archline.api import running
 from archline.cli.main import main
-from archline.expr.values import Enclosure, evaluate
+from archline.expr.intervals import Interval
+from archline.expr.values import evaluate
 from archline.language.parser import parse_expression
 from cli_support import cli
 from effort import long
@@ -249,7 +250,7 @@ def _value(text: str, point: dict[str, int]) -> tuple[Fraction, Fraction]:
 
 
 def _number(value: Any) -> tuple[Fraction, Fraction]:
-    return (value.lo, value.hi) if isinstance(value, Enclosure) else (F(value), F(value))
+    return (value.lower, value.upper) if isinstance(value, Interval) else (F(value), F(value))
 
 
 # What the inputs rest on.

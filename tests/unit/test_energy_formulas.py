@@ -16,17 +16,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import archline as al
-from archline.energy.arrays import compiled
 from archline.energy.formulas import FormulaBounds, bounds_of, check_units, elasticities, names_in, value_of
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.machines import machine
 from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.energy.targets import is_formula, read_target
 from archline.energy.units import dimension
+from archline.expr.arrays import compiled
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.expr.values import Enclosure, evaluate
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from energy_support import exact, machines_of, made, positive, refusal, whole_machines
@@ -85,7 +85,7 @@ def test_intervals_arrays_and_floats_agree(text: str, point: dict[str, Fraction]
     """On one formula at one point; where rounding decides a floor, or whether there is a value, no number is wrong."""
     try:
         found = bounds(text, {name: Interval.of(each) for name, each in point.items()})
-    except UndefinedError:
+    except EvaluationError:
         assume(False)
     with np.errstate(all="ignore"):
         try:
@@ -106,7 +106,7 @@ def _largest(text: str, point: Mapping[str, Any]) -> float:
 
     def walk(expr: s.Expr) -> None:
         nonlocal best
-        with suppress(UndefinedError):
+        with suppress(EvaluationError):
             best = max(best, abs(float(value_of(expr, {n: Interval.of(v) for n, v in point.items()}).upper)))
         match expr:
             case s.Unary(operand=operand):
@@ -132,7 +132,7 @@ def test_a_value_lies_within_its_bounds(
 ) -> None:
     try:
         wide = bounds(text, {name: Interval.of(each) for name, each in ends.items()})
-    except UndefinedError:
+    except EvaluationError:
         assume(False)
     inside = {name: low + share[name] * (high - low) for name, (low, high) in ends.items()}
     point = bounds(text, {name: Interval.of(each) for name, each in inside.items()})
@@ -156,7 +156,7 @@ def test_bounds_as_expressions_have_the_values_of_intervals(
     expected = value_of(expr, {name: Interval.of(each) for name, each in ends.items()})
     for end, each in ((expected.lower, found.lower), (expected.upper, found.upper)):
         value = evaluate(each, point)
-        low, high = (value.lo, value.hi) if isinstance(value, Enclosure) else (F(value), F(value))
+        low, high = (value.lower, value.upper) if isinstance(value, Interval) else (F(value), F(value))
         # A logarithm makes an absolute error of the relative one of its argument: log2(1 + sqrt(a)^2) near 0.
         assert low - max(low, 1) * F(1, 10**9) <= end <= high + max(high, 1) * F(1, 10**9)
     # Names that are exact give one expression.
@@ -267,10 +267,10 @@ def test_intervals_by_hand(text: str, low: int, high: int, expected: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["1/a", "1/(a - 1)", "a^(0-1)", "log2(a)", "sqrt(a - 1)", "a^(1/2)", "log2(a - 2)", "(a - 5)^(1/2)"]
+    "text", ["1/a", "1/(a - 1)", "a^(0-1)", "log2(a)", "sqrt(a - 1)", "log2(a - 2)", "(a - 5)^(1/2)"]
 )
 def test_what_has_no_value_everywhere_is_undefined(text: str) -> None:
-    with pytest.raises(UndefinedError):
+    with pytest.raises(EvaluationError):
         bounds(text, {"a": Interval.of((0, 3))})
 
 
@@ -278,7 +278,7 @@ def test_what_has_no_value_everywhere_is_undefined(text: str) -> None:
     "text", ["2^(10^9)", "a^(a^a)", "(2^60000)^60000", "(1/3)^(10^8)", "2^(0-10^9)", "1.5^(2^40)", "3^(10^9/2)"]
 )
 def test_powers_that_would_not_fit_are_refused_at_once(text: str) -> None:
-    with pytest.raises(UndefinedError):
+    with pytest.raises(EvaluationError):
         bounds(text, {"a": Interval.of(50)})
 
 

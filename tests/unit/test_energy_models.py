@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import archline as al
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, machine, machines
 from archline.energy.model import BALANCED, Figure, Model
 from archline.energy.models import model, models
 from archline.energy.targets import read_target
+from archline.expr.intervals import Interval
 from effort import long
 from energy_support import (
     VARIANTS,
@@ -814,7 +814,7 @@ def test_there_is_a_processor() -> None:
 
 
 def test_ends_in_the_wrong_order() -> None:
-    refusal(lambda: Interval.of((3, 2)), "AL460")
+    refusal(lambda: model("roofline")(ROOFLINE, {"flops": (3, 2), "traffic": 0}), "AL460")
 
 
 def test_an_amount_of_no_value_has_a_reason() -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.expr.values import Enclosure, EvaluationError, evaluate, evaluate_static, holds
+from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.values import evaluate, evaluate_static, holds
 from archline.language.parser import parse_expression, parse_facts
 
 sizes = st.integers(min_value=1, max_value=10**9)
@@ -98,9 +99,9 @@ def test_enclosures_hold_the_value(n: int, m: int, a: int, b: int) -> None:
             exact = Fraction(value)
             # Decimal's own rounding, far below the width of an enclosure.
             slack = max(abs(exact), Fraction(1)) / 10**90
-            if isinstance(found, Enclosure):
-                assert found.lo - slack <= exact <= found.hi + slack
-                assert found.hi - found.lo <= max(abs(exact), Fraction(n + m)) / 10**9
+            if isinstance(found, Interval):
+                assert found.lower - slack <= exact <= found.upper + slack
+                assert found.upper - found.lower <= max(abs(exact), Fraction(n + m)) / 10**9
             else:
                 assert abs(found - exact) <= slack
 

@@ -23,7 +23,7 @@ from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
 from archline.compare.sizes import Amount, Point, Sizes
-from archline.energy.intervals import Interval
+from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.expr.values import holds

@@ -28,7 +28,6 @@ from archline.api.subjects import (
 )
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
-from archline.energy.intervals import Interval
 from archline.energy.levels import Level, by_level
 from archline.energy.machines import GIVEN, Machine, parameter
 from archline.energy.machines import machine as machine_of
@@ -38,7 +37,8 @@ from archline.energy.models import usual_model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
-from archline.energy.units import format_si
+from archline.energy.units import amount_text, format_si
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted
 from archline.growth.growths import Growth
@@ -142,7 +142,9 @@ class Energy:
 
     def __repr__(self) -> str:
         shown = self.result.estimate
-        amount = "in symbols" if shown is None else "unknown" if shown.energy is None else shown.energy.text("J")
+        amount = (
+            "in symbols" if shown is None else "unknown" if shown.energy is None else amount_text(shown.energy, "J")
+        )
         return f"<energy of {self.result.algorithm} on {self.result.machine.name}, {self.result.model.name}: {amount}>"
 
     def __str__(self) -> str:

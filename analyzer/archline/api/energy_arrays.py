@@ -14,13 +14,13 @@ from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.costs import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
-from archline.energy.arrays import compiled
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.machines import Machine, parameter
 from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE
+from archline.expr.arrays import compiled
 from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error

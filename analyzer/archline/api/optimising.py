@@ -32,7 +32,6 @@ from archline.api.subjects import (
 from archline.api.sweeps import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, parameter
 from archline.energy.machines import machine as machine_of
 from archline.energy.model import Applied, Model, check_amounts
@@ -60,6 +59,7 @@ from archline.energy.results import CacheUsed
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
+from archline.expr.intervals import Interval
 from archline.expr.tree import Span, defined_sizes, substituted_fact
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES

@@ -15,11 +15,11 @@ from archline.api.plots import Drawn
 from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Subject, subject
 from archline.compare.results import Comparison
-from archline.energy.intervals import Interval
 from archline.energy.levels import MEMORY
 from archline.energy.machines import Machine
 from archline.energy.machines import machine as machine_of
 from archline.energy.models import has_levels, model
+from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text

@@ -9,9 +9,10 @@ from numbers import Integral
 from typing import TypeAlias
 
 from archline.api import rules
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import Span, defined_sizes
-from archline.expr.values import Enclosure, EvaluationError, evaluate, given_by_facts, holds
+from archline.expr.values import evaluate, given_by_facts, holds
 from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
@@ -128,7 +129,7 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
         hint = "write it with constants, such as 64 or 2^20"
         problems.append(Diagnostic(rules.NOT_A_NUMBER, message, culprit.span, hint=hint))
         return 1
-    if isinstance(value, Enclosure):
+    if isinstance(value, Interval):
         message = f"the value of `{name}` is irrational"
         problems.append(Diagnostic(rules.NOT_AN_INTEGER, message, expr.span))
         return 1

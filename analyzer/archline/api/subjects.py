@@ -18,13 +18,13 @@ from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
-from archline.energy.intervals import Interval
 from archline.energy.model import Applied, Model
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.growth.growths import Growth
 from archline.growth.log_domain import Domain

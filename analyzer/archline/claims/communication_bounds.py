@@ -21,9 +21,10 @@ from fractions import Fraction
 from functools import cached_property, reduce
 
 from archline.claims.communication_problems import SolvedProblem, Texts
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
-from archline.expr.values import Enclosure, EvaluationError, evaluate
+from archline.expr.values import evaluate
 from archline.expr.values import holds as fact_holds
 from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
@@ -141,7 +142,7 @@ class CommunicationBounds:
         except EvaluationError:
             return found
         # With P among the extents it is given, and they need not be integers where they are no fit.
-        if "P" not in found and not any(isinstance(each, Enclosure) for each in extents):
+        if "P" not in found and not any(isinstance(each, Interval) for each in extents):
             found["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
         return found
 
@@ -306,4 +307,4 @@ def _is_register(node: s.Node) -> bool:
 
 def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
     value = evaluate(expr, point)
-    return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))
+    return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))

@@ -38,11 +38,12 @@ from archline.claims.growth_of_recursion import Piece
 from archline.claims.io_growth import IoClaim
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
-from archline.expr.values import Enclosure, evaluate_static, holds
 from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate as evaluate_claim
+from archline.expr.values import evaluate_static, holds
 from archline.ir.conditions import excluded, knowing, with_all, with_fact
 from archline.ir.declarations import declared
 from archline.ir.layout import ONE_LINE
@@ -325,8 +326,8 @@ class _Confirmation:
             if any(holds(fact, point) is False for fact in self.facts):
                 return None
             claimed = evaluate_claim(self.bound, point)
-            if isinstance(claimed, Enclosure):
-                claimed = claimed.lo if side == "Omega" else claimed.hi
+            if isinstance(claimed, Interval):
+                claimed = claimed.lower if side == "Omega" else claimed.upper
             above, below = (lower, Fraction(claimed)) if side == "O" else (Fraction(claimed), upper)
             return float("inf") if not below and above > 0 else float(above / below)
         except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
@@ -386,7 +387,7 @@ def _at_sizes(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Co
         claimed = evaluate_claim(ensures.bound, point)
     except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
         return None
-    least, most = (claimed.lo, claimed.hi) if isinstance(claimed, Enclosure) else (claimed, claimed)
+    least, most = (claimed.lower, claimed.upper) if isinstance(claimed, Interval) else (claimed, claimed)
     values = str(lower) if lower == upper else f"between {lower} and {upper}"
     above, below = upper <= least or ensures.relation == ">=", lower >= most or ensures.relation == "<="
     if above and below:

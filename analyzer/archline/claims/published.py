@@ -17,10 +17,11 @@ from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.expr.values import Enclosure, evaluate
 from archline.expr.values import EvaluationError as UndefinedError
+from archline.expr.values import evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.conditions import with_all
 from archline.ir.declarations import declared
@@ -143,7 +144,7 @@ class _Ours:
             value, own = evaluate(theirs, point), self.cost.orderless.at(point)
         except (EvaluationError, UndefinedError):
             return None
-        exact = (value.lo + value.hi) / 2 if isinstance(value, Enclosure) else Fraction(value)
+        exact = (value.lower + value.upper) / 2 if isinstance(value, Interval) else Fraction(value)
         return round(float(exact / own), 3) if own else None
 
 

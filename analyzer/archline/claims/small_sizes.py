@@ -14,7 +14,7 @@ from archline.analysis.checks.failures import refusal
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.analysis.sampling import points
 from archline.claims.verdict import Verdict
-from archline.expr.values import Enclosure
+from archline.expr.intervals import Interval
 from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate as evaluate_claim
 from archline.ir.scope import Scope
@@ -90,7 +90,7 @@ def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
         claimed = evaluate_claim(ensures.bound, point)
     except (UndefinedError, OverflowError, ZeroDivisionError):
         return None
-    return Fraction(claimed.lo if isinstance(claimed, Enclosure) else claimed)
+    return Fraction(claimed.lower if isinstance(claimed, Interval) else claimed)
 
 
 def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:

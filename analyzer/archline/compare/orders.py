@@ -26,10 +26,11 @@ from archline.claims.growth import facts_of_case
 from archline.claims.verdict import Outcome
 from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
 from archline.energy.formulas import fold, names_in, value_of
-from archline.energy.intervals import Interval, UndefinedError
+from archline.expr.intervals import EvaluationError as UndefinedError
+from archline.expr.intervals import Interval
 from archline.expr.tree import rewritten, substituted_fact
-from archline.expr.values import Enclosure, evaluate, evaluate_static
 from archline.expr.values import EvaluationError as NoValueError
+from archline.expr.values import evaluate, evaluate_static
 from archline.ir.conditions import excluded, with_all
 from archline.ir.conditions import never_negative as signs
 from archline.ir.scope import NotStaticError, static_value
@@ -149,7 +150,7 @@ class CostOrder:
             values = {name: each.ends(point) for name, each in self.amounts.items()}
             for name, part in self.parts.items():
                 value = part if isinstance(part, Fraction) else evaluate(part, point)
-                values[name] = Interval(value.lo, value.hi) if isinstance(value, Enclosure) else Interval.of(value)
+                values[name] = Interval(value.lower, value.upper) if isinstance(value, Interval) else Interval.of(value)
             return value_of(self.left, values), value_of(self.right, values)
         except NO_VALUE:
             return None
@@ -466,13 +467,13 @@ class _Symbols:
     facts: Facts
     divisors: list[Poly] = field(default_factory=list)
 
-    def number(self, value: Fraction, expr: s.Expr) -> _Ratio:
+    def number(self, value: int | Fraction, expr: s.Expr) -> _Ratio:
         return _Ratio(Poly.constant(value))
 
     def name(self, name: s.Name) -> _Ratio:
         return _Ratio(self.values[name.id])
 
-    def negated(self, value: _Ratio) -> _Ratio:
+    def negated(self, value: _Ratio, expr: s.Unary) -> _Ratio:
         return _Ratio(-value.above, value.below)
 
     def binary(self, op: str, left: _Ratio, right: _Ratio, expr: s.Binary) -> _Ratio:
@@ -480,7 +481,7 @@ class _Symbols:
             case "+":
                 return left + right
             case "-":
-                return left + self.negated(right)
+                return left + _Ratio(-right.above, right.below)
             case "*":
                 return left * right
             case "/":

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from archline.compare.growth import Relation
 from archline.compare.verdicts import Crossover, Verdict
-from archline.energy.intervals import Interval, Number
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model
 from archline.energy.results import CacheUsed
+from archline.expr.intervals import Interval, Number
 from archline.records import field, record
 
 Pair = tuple[str, str]

@@ -12,7 +12,7 @@ from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
 from archline.analysis.sampling import Allowed, points
-from archline.energy.intervals import Interval
+from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from archline.energy.intervals import Interval
 from archline.energy.model import Applied, Estimate
+from archline.expr.intervals import Interval
 from archline.records import field, record, replace
 
 PROVED, THIN, DEPENDS, EXECUTED, OPEN = "proved", "proved, thin", "depends on the data", "executed", "open"

@@ -2,67 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache, reduce
-from operator import add, mul, sub, truediv
-from typing import Any, Generic, Protocol, TypeVar
+from functools import lru_cache
+from typing import Generic, TypeVar
 
 from archline.energy import rules
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import NAMES
 from archline.energy.units import NUMBER, Dimension
+from archline.expr import fold as folding
+from archline.expr.fold import Domain, decimal
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
-from archline.expr.values import EvaluationError, evaluate
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.records import record, replace
 
 T = TypeVar("T")
-ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
-"""The operators of formulas on values that have Python's; `^` differs from one number domain to another."""
-
-
-class Domain(Protocol[T]):
-    """A number domain: what a formula's numbers, names and operators mean in it."""
-
-    def number(self, value: Fraction, expr: s.Expr) -> T: ...
-    def name(self, name: s.Name) -> T: ...
-    def negated(self, value: T) -> T: ...
-    def binary(self, op: str, left: T, right: T, expr: s.Binary) -> T: ...
-    def call(self, function: str, values: Sequence[T], expr: s.Call) -> T: ...
 
 
 def fold(expr: s.Expr, domain: Domain[T]) -> T:
-    """The value of an expression in a domain. Raises ArchlineError (AL462) for what is no formula."""
+    """The value of a formula in a domain. Raises ArchlineError (AL462) for what is no formula."""
+    _check(expr)
+    return folding.fold(expr, domain)
+
+
+@lru_cache(maxsize=4096)
+def _check(expr: s.Expr) -> None:
+    """Raise ArchlineError (AL462) for what is no formula."""
     match expr:
-        case s.Integer(value=value):
-            return domain.number(Fraction(value), expr)
-        case s.Real():
-            return domain.number(_real(expr), expr)
-        case s.Name():
-            return domain.name(expr)
+        case s.Integer() | s.Name():
+            return
+        case s.Real(text=text):
+            try:
+                decimal(text, expr)
+            except EvaluationError as problem:
+                raise error(rules.FORMULA, str(problem), span=expr.span) from None
+            return
         case s.Unary(op="-", operand=operand):
-            return domain.negated(fold(operand, domain))
-        case s.Binary(op="+" | "-" | "*" | "/" | "^" as op, left=left, right=right):
-            return domain.binary(op, fold(left, domain), fold(right, domain), expr)
-        case s.Call(function="min" | "max" as function, arguments=[_, *_] as arguments):
-            return domain.call(function, [fold(each, domain) for each in arguments], expr)
-        case s.Call(function="sqrt" | "log2" | "floor" | "ceil" as function, arguments=(argument,)):
-            return domain.call(function, [fold(argument, domain)], expr)
-        case _:
+            parts: Sequence[s.Expr] = (operand,)
+        case s.Binary(op="+" | "-" | "*" | "/" | "^", left=left, right=right):
+            parts = (left, right)
+        case s.Call(function="min" | "max", arguments=[_, *_] as parts):
             pass
-    hint = "a formula has numbers, names, + - * / ^, and min, max, sqrt, log2, floor, ceil"
-    # As it is written: names in it may stand for something else.
-    raise error(rules.FORMULA, f"`{expr.span.text}` does not belong in a formula", span=expr.span, hint=hint)
-
-
-def _real(expr: s.Expr) -> Fraction:
-    try:
-        return Fraction(evaluate(expr, {}))  # type: ignore[arg-type]
-    except EvaluationError as problem:
-        raise error(rules.FORMULA, str(problem), span=expr.span) from None
+        case s.Call(function="sqrt" | "log2" | "floor" | "ceil", arguments=(_,) as parts):
+            pass
+        case _:
+            hint = "a formula has numbers, names, + - * / ^, and min, max, sqrt, log2, floor, ceil"
+            # As it is written: names in it may stand for something else.
+            raise error(rules.FORMULA, f"`{expr.span.text}` does not belong in a formula", span=expr.span, hint=hint)
+    for part in parts:
+        _check(part)
 
 
 @lru_cache(maxsize=512)
@@ -110,7 +102,7 @@ class _Units:
 
     own: Mapping[str, Dimension]
 
-    def number(self, value: Fraction, expr: s.Expr) -> Dimension | None:
+    def number(self, value: int | Fraction, expr: s.Expr) -> Dimension | None:
         return NUMBER if value else None
 
     def name(self, name: s.Name) -> Dimension | None:
@@ -120,7 +112,7 @@ class _Units:
             raise unknown_name(name, [*self.own, *NAMES])
         return NAMES[name.id].dimension
 
-    def negated(self, value: Dimension | None) -> Dimension | None:
+    def negated(self, value: Dimension | None, expr: s.Unary) -> Dimension | None:
         return value
 
     def binary(self, op: str, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
@@ -142,7 +134,7 @@ class _Units:
         assert left is not None
         try:
             exponent = value_of(expr.right, {})
-        except (UndefinedError, ArchlineError):
+        except (EvaluationError, ArchlineError):
             exponent = None
         if exponent is None or not exponent.exact:
             raise error(rules.DIMENSION, "what has a unit is raised to a number only", span=expr.right.span)
@@ -173,40 +165,12 @@ def unknown_name(name: s.Name, known: Sequence[str]) -> ArchlineError:
 
 # Values
 def value_of(expr: s.Expr, values: Mapping[str, Interval]) -> Interval:
-    """Sound bounds on a formula whose names lie in intervals. Raises UndefinedError, ArchlineError (AL462)."""
-    try:
-        return fold(expr, _Intervals(values))
-    except (EvaluationError, ValueError) as problem:
-        raise UndefinedError(str(problem)) from None
-
-
-@record
-class _Intervals:
-    values: Mapping[str, Interval]
-
-    def number(self, value: Fraction, expr: s.Expr) -> Interval:
-        return Interval(value, value)
-
-    def name(self, name: s.Name) -> Interval:
-        if name.id not in self.values:
-            raise unknown_name(name, list(self.values))
-        return self.values[name.id]
-
-    def negated(self, value: Interval) -> Interval:
-        return Interval(-value.upper, -value.lower)
-
-    def binary(self, op: str, left: Interval, right: Interval, expr: s.Binary) -> Interval:
-        found: Interval = left.power(right) if op == "^" else ARITHMETIC[op](left, right)
-        return found
-
-    def call(self, function: str, values: Sequence[Interval], expr: s.Call) -> Interval:
-        match function:
-            case "max":
-                return reduce(Interval.largest, values)
-            case "min":
-                return reduce(Interval.smallest, values)
-            case _:
-                return values[0].function(function)
+    """Sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462)."""
+    _check(expr)
+    if not names_in(expr) <= values.keys():
+        name = next(each for each in s.nodes(expr) if isinstance(each, s.Name) and each.id not in values)
+        raise unknown_name(name, list(values))
+    return Interval.of(evaluate(expr, values))
 
 
 STEP = Fraction(1, 2**20)
@@ -246,13 +210,13 @@ def bounds_of(expr: s.Expr, values: Mapping[str, FormulaBounds[s.Expr]]) -> Form
 class _Expressions:
     values: Mapping[str, FormulaBounds[s.Expr]]
 
-    def number(self, value: Fraction, expr: s.Expr) -> FormulaBounds[s.Expr]:
+    def number(self, value: int | Fraction, expr: s.Expr) -> FormulaBounds[s.Expr]:
         return FormulaBounds(expr, expr)
 
     def name(self, name: s.Name) -> FormulaBounds[s.Expr]:
         return self.values.get(name.id, FormulaBounds(name, name))
 
-    def negated(self, value: FormulaBounds[s.Expr]) -> FormulaBounds[s.Expr]:
+    def negated(self, value: FormulaBounds[s.Expr], expr: s.Unary) -> FormulaBounds[s.Expr]:
         def minus(operand: s.Expr) -> s.Expr:
             return s.Unary("-", operand, span=operand.span)
 

@@ -12,13 +12,13 @@ from types import MappingProxyType
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
 from archline.energy.hints import AMOUNT, number_hint, quantity_hint, unit_hint
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.quantities import CONSTANTS, LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
-from archline.expr.values import Enclosure, evaluate
 from archline.expr.values import EvaluationError as UndefinedValueError
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.parser import parse_expression
@@ -160,7 +160,7 @@ class Machine:
 def _value(quantity: Quantity, formula: s.Expr, known: Mapping[str, Interval]) -> Fraction:
     try:
         return value_of(formula, known).middle
-    except UndefinedError as problem:
+    except EvaluationError as problem:
         message = f"a formula of `{quantity.name}`, `{format_expression(formula)}`, has no value: {problem}"
         raise error(rules.FORMULA, message, span=quantity.span, hint="a quantity that it divides by is 0") from None
 
@@ -376,7 +376,7 @@ def parameter(name: str, value: str) -> Quantity:
         amount = evaluate(parse_expression(number, f"--parameter {name}"), {})
     except (UndefinedValueError, ArchlineError):
         amount = None
-    if amount is None or isinstance(amount, Enclosure) or amount < 0:
+    if amount is None or isinstance(amount, Interval) or amount < 0:
         shown = value if len(value) <= 40 else value[:40] + "..."
         message = f"`{shown}` is not a number of {base}, 0 or more"
         raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")

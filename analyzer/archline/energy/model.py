@@ -9,10 +9,10 @@ from functools import cached_property
 
 from archline.energy import rules
 from archline.energy.formulas import check_units, elasticities, names_in, parsed, same_units, value_of
-from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.units import dimension
+from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
@@ -212,7 +212,10 @@ class Model:
 
         Raises ArchlineError: AL458 where the machine does not suit the model, AL460 for missing or impossible amounts.
         """
-        amounts = {name: Interval.of(value) for name, value in given.items()}
+        try:
+            amounts = {name: Interval.of(value) for name, value in given.items()}
+        except ValueError as problem:
+            raise error(rules.WRONG_AMOUNT, str(problem)) from None
         check_amounts(amounts)
         return Applied(self.on(machine), machine, amounts.keys()).estimate(amounts)
 
@@ -378,7 +381,7 @@ class Applied:
             try:
                 found = value_of(self.formula(name), values)
                 return Interval(Fraction(0), found.upper) if name in self.model.energy and self.model.at_most else found
-            except UndefinedError as problem:
+            except EvaluationError as problem:
                 reasons[name] = str(problem)
                 return None
 
@@ -408,7 +411,7 @@ class Applied:
         found: dict[str, Interval] = {}
         for name, expr in sides.items():
             if not (names_in(expr) & QUANTITIES.keys()) - self._known:
-                with suppress(UndefinedError):
+                with suppress(EvaluationError):
                     found[name] = value_of(expr, values)
         return found
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from archline.energy.fixed_memory import FixedMemory
-from archline.energy.intervals import Interval
 from archline.energy.model import Model
 from archline.energy.results import EnergyResult
+from archline.expr.intervals import Interval
 from archline.records import record
 
 FACTOR = Fraction(3, 2)

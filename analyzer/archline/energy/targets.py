@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, value_of
-from archline.energy.intervals import Interval, Number, UndefinedError
 from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.quantities import METRICS
 from archline.energy.units import NUMBER
+from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span, substituted
 from archline.language import syntax as s
@@ -47,7 +47,7 @@ class FormulaTarget:
         for name, expr in self.formulas.items():
             try:
                 found[name] = value_of(expr, known)
-            except UndefinedError as problem:
+            except EvaluationError as problem:
                 message = f"`{format_expression(expr)}`, the {name}, has no value here: {problem}"
                 raise error(rules.FORMULA, message, span=expr.span) from None
         return found

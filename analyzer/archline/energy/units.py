@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from archline.expr.intervals import Interval
 from archline.records import record
 
 # Prefixes the reader accepts and the formatter writes; `u` stands for micro, so that output stays ASCII.
@@ -149,3 +150,12 @@ def _place_point(digits: int, length: int, before: int) -> str:
     if before >= length:
         return text
     return f"{text[:before]}.{text[before:]}"
+
+
+def amount_text(amount: Interval, unit: str) -> str:
+    """`4.213 mJ`, or `4.213 .. 5.000 mJ`."""
+    low, high = format_si(amount.lower, unit), format_si(amount.upper, unit)
+    if low == high:
+        return low
+    number, _, own = low.partition(" ")
+    return f"{number} .. {high}" if own == high.partition(" ")[2] else f"{low} .. {high}"

@@ -13,7 +13,9 @@ from fractions import Fraction
 from archline.algebra.effort import late
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, Constant, OutOfReachError
-from archline.expr import values as evaluate
+from archline.expr import values as points
+from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.values import evaluate
 from archline.growth import hardy_field
 from archline.growth.balls import digits, exact_text, value_at
 from archline.growth.dominance_differences import DominanceBound
@@ -89,7 +91,7 @@ class Refuter:
     def _is_counterexample(self, point: Mapping[str, int]) -> bool:
         if self._cache and point["Z"] < point["L"]:
             return False
-        if not all(evaluate.holds(fact, point) for fact in self._domain.facts):
+        if not all(points.holds(fact, point) for fact in self._domain.facts):
             return False
         return value_at(self._f, point) > 0 and _not_positive(self._g, point)
 
@@ -186,10 +188,10 @@ def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
     if any(isinstance(each, s.Call) and each.function in ("log2", "log") for each in s.nodes(expr)):
         return False
     try:
-        exact = evaluate.evaluate(expr, point)
-    except evaluate.EvaluationError:
+        exact = evaluate(expr, point)
+    except EvaluationError:
         return False
-    return not isinstance(exact, evaluate.Enclosure) and exact <= 0
+    return not isinstance(exact, Interval) and exact <= 0
 
 
 def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
@@ -333,7 +335,7 @@ def _product(powers: tuple[fmpq, ...], time: arb) -> arb:
 
 
 def _inside(domain: Domain, point: Mapping[str, int]) -> bool:
-    return all(evaluate.holds(fact, point) for fact in domain.facts)
+    return all(points.holds(fact, point) for fact in domain.facts)
 
 
 def _point(curve: Curve, time: int) -> dict[str, int] | None:

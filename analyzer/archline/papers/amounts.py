@@ -6,8 +6,8 @@ import re
 from fractions import Fraction
 
 from archline.energy.hints import NUMERAL
-from archline.energy.intervals import Interval
 from archline.energy.units import NUMBER, Unit, parse_unit
+from archline.expr.intervals import Interval
 from archline.records import record
 
 _AMOUNT = re.compile(rf"({NUMERAL})\s*(.*)")

@@ -12,10 +12,10 @@ import numpy as np
 from archline.api import pictures
 from archline.api.algorithms import algorithm
 from archline.api.energies import energy
-from archline.energy.arrays import Array, compiled
 from archline.energy.formulas import names_in, value_of
-from archline.energy.intervals import Interval
 from archline.execution.results import Cache
+from archline.expr.arrays import Array, compiled
+from archline.expr.intervals import Interval
 from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import error

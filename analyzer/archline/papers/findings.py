@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from archline.energy.formulas import names_in
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.values import Enclosure, evaluate
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.papers import forms, rules
 from archline.papers.rows import RELATIONS, PrintedRow, both_sides
@@ -39,7 +40,7 @@ class Witness:
 
     def _ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
         value = evaluate(expr, dict(self.at))
-        return (value.lo, value.hi) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))
+        return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
 
     @property
     def sides(self) -> str:

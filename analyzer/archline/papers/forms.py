@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from archline.energy.formulas import fold, names_in, value_of
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.optimise.closed_forms import Symbolic
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
@@ -162,7 +162,7 @@ def value_at(expr: s.Expr, point: Point) -> Interval | None:
     """The value of a form at a point; None where it has none."""
     try:
         return value_of(expr, {name: Interval(value, value) for name, value in point.items()})
-    except UndefinedError:
+    except EvaluationError:
         return None
 
 

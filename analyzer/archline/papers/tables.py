@@ -8,10 +8,10 @@ from fractions import Fraction
 from itertools import product
 
 from archline.energy.formulas import dimension_of, names_in, value_of
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.energy.units import BASES, Dimension, dimension
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -111,7 +111,7 @@ def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed
     ends = {name: Interval.of(each.value) if isinstance(each, Printed) else each for name, each in known.items()}
     try:
         return value_of(rule, ends)
-    except (UndefinedError, ArchlineError) as problem:
+    except (EvaluationError, ArchlineError) as problem:
         raise row.wrong(rules.ROW_FORMULA, f"it has no value: {problem}", "rule") from None
 
 

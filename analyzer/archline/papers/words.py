@@ -15,7 +15,7 @@ from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted
-from archline.expr.values import Enclosure, evaluate
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target
@@ -239,7 +239,7 @@ def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
     for each in (sample["at"] for found in refuted.values() for sample in found.get("samples", ())):
         # Large numbers are powers there, 2^32.
         values = {name: evaluate(forms.read(text), {}) for name, text in each.items()}
-        at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Enclosure)}
+        at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = Witness(printed, forms.read(order), at)
         if witness.holds():
             return witness

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from archline.energy.intervals import Interval
 from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, Number, Optimisation, Optimum, Span
+from archline.energy.units import amount_text
+from archline.expr.intervals import Interval
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.layout import Columns, Inside, page
@@ -46,7 +47,7 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
     assert found.value is not None
     assert found.lower is not None
     ends = Interval(Fraction(found.lower), Fraction(found.value))
-    yield [_named(problem.minimise), ends.text(problem.unit), _proved(found)]
+    yield [_named(problem.minimise), amount_text(ends, problem.unit), _proved(found)]
     for each in problem.variables:
         value, near = found.variables[each.name], found.ranges.get(each.name)
         free = " (any of these)" if isinstance(value, tuple) else ""
@@ -58,7 +59,7 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
         for name, unit in shown.ANSWERS:
             amount = shown.answers(estimate)[name]
             if amount is not None and name != problem.minimise:
-                yield [_named(name), amount.text(unit), ""]
+                yield [_named(name), amount_text(amount, unit), ""]
         more = [name for name in ("P", "memory") if name in estimate.amounts.keys() - found.variables.keys()]
         yield from ([name, _count(estimate.amounts[name]), ""] for name in more)
     yield ["binding", "; ".join(found.binding) or "nothing", ""]

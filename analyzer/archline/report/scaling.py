@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from archline.energy.fixed_memory import FixedMemory
-from archline.energy.intervals import Interval
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
+from archline.energy.units import amount_text
+from archline.expr.intervals import Interval
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.formats import ends, floor_document
@@ -114,7 +115,7 @@ def _row(scaling: Scaling, step: ScaleStep) -> list[str]:
 
 
 def _amount(amount: Interval | None, unit: str) -> str:
-    return "-" if amount is None else amount.text(unit)
+    return "-" if amount is None else amount_text(amount, unit)
 
 
 def _ratio(ratio: Interval | None) -> str:

@@ -13,10 +13,11 @@ import numpy as np
 from archline.algebra.effort import late
 from archline.algebra.evaluate.boxes import Array, Boxes, OverBoxes
 from archline.analysis.cost import Cost
-from archline.energy.formulas import ARITHMETIC, fold, names_in, value_of
+from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
 from archline.energy.optimise.points import CLOSE, Candidates
 from archline.energy.optimise.problem import NEAR, Optimum, Problem, Variable
+from archline.expr.fold import ARITHMETIC
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import WHOLE
@@ -136,13 +137,13 @@ class _OfBoxes:
     boxes: Boxes
     names: Mapping[str, OverBoxes]
 
-    def number(self, value: Fraction, expr: s.Expr) -> OverBoxes:
+    def number(self, value: int | Fraction, expr: s.Expr) -> OverBoxes:
         return self.boxes.number(float(value))
 
     def name(self, name: s.Name) -> OverBoxes:
         return self.names[name.id]
 
-    def negated(self, value: OverBoxes) -> OverBoxes:
+    def negated(self, value: OverBoxes, expr: s.Unary) -> OverBoxes:
         return -value
 
     def binary(self, op: str, left: OverBoxes, right: OverBoxes, expr: s.Binary) -> OverBoxes:

@@ -7,9 +7,10 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from archline.energy.formulas import ARITHMETIC, fold, names_in
+from archline.energy.formulas import fold, names_in
 from archline.energy.quantities import CONSTANTS
 from archline.energy.targets import SIZE
+from archline.expr.fold import ARITHMETIC
 from archline.language import syntax as s
 
 EXACT = 1e-6
@@ -23,13 +24,13 @@ class Symbolic:
     def __init__(self, names: Mapping[str, Any], point: Mapping[Any, float], rational: Callable[..., Any]) -> None:
         self._names, self._point, self._rational = names, point, rational
 
-    def number(self, value: Fraction, expr: s.Expr) -> Any:
+    def number(self, value: int | Fraction, expr: s.Expr) -> Any:
         return self._rational(value.numerator, value.denominator)
 
     def name(self, name: s.Name) -> Any:
         return self._names[name.id]
 
-    def negated(self, value: Any) -> Any:
+    def negated(self, value: Any, expr: s.Unary) -> Any:
         return -value
 
     def binary(self, op: str, left: Any, right: Any, expr: s.Binary) -> Any:

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.effort import late
-from archline.energy.arrays import compiled
 from archline.energy.formulas import value_of
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.model import Estimate
 from archline.energy.optimise.problem import (
     BRACKETED,
@@ -28,6 +26,8 @@ from archline.energy.optimise.problem import (
     Span,
     Variable,
 )
+from archline.expr.arrays import compiled
+from archline.expr.intervals import EvaluationError, Interval
 from archline.records import record, replace
 
 MOST_EXACT = 2_000
@@ -122,7 +122,7 @@ class Candidates:
                 if low > high + slack * abs(high):
                     return None
             return _Value(place, value_of(problem.objective, known.values), known)
-        except UndefinedError:
+        except EvaluationError:
             return None
 
     def incumbent(self, best: float) -> float:

@@ -72,7 +72,7 @@ class Reader:
         self.sides: list[Sum] = []
         self.undecided: tuple[Choice, int] | None = None
 
-    def number(self, value: Fraction, expr: s.Expr) -> Sum:
+    def number(self, value: int | Fraction, expr: s.Expr) -> Sum:
         return _number(float(value))
 
     def name(self, name: s.Name) -> Sum:
@@ -80,7 +80,7 @@ class Reader:
             return {((self._variables[name.id], 1.0),): 1.0}
         return _number(self._values[name.id])
 
-    def negated(self, value: Sum) -> Sum:
+    def negated(self, value: Sum, expr: s.Unary) -> Sum:
         return plus({}, value, -1)
 
     def binary(self, op: str, left: Sum, right: Sum, expr: s.Binary) -> Sum:

@@ -8,9 +8,10 @@ from fractions import Fraction
 from io import StringIO
 from typing import Any
 
-from archline.energy.intervals import Interval
 from archline.energy.levels import Level, by_level
 from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, Symbolic
+from archline.energy.units import amount_text
+from archline.expr.intervals import Interval
 from archline.report import json
 from archline.report.documents.writers import markdown
 from archline.report.energies import shown
@@ -209,11 +210,11 @@ def _align(result: EnergyResult) -> str:
         estimate = result.estimate
         assert estimate is not None
         for name, amount in estimate.terms.items():
-            rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(amount.text('J'))}")
+            rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(amount_text(amount, 'J'))}")
         for name, unit in shown.ANSWERS:
             found = shown.answers(estimate)[name]
             if found is not None:
-                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(found.text(unit))}")
+                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(amount_text(found, unit))}")
     return "\n".join([f"% {shown.heading(result)}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
 
 

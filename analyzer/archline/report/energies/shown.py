@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, Symbolic
-from archline.energy.units import format_si
+from archline.energy.units import amount_text, format_si
+from archline.expr.intervals import Interval
 from archline.report.communication import factor
 from archline.report.costs.forms import CUT, LEADING
 from archline.report.documents.model import Document, Formula, Phrase, Table, with_growths
@@ -203,7 +203,7 @@ def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...
     own = shares(estimate.terms)
     for name, each in estimate.terms.items():
         share = f"{float(100 * own[name]):.1f} %"
-        yield (name,), (each.text("J"),), (share,), (Formula(found.model.energy[name]),)
+        yield (name,), (amount_text(each, "J"),), (share,), (Formula(found.model.energy[name]),)
     formulas: dict[str, Phrase] = {
         "energy": (Formula(found.model.expression),),
         "time": (Formula(found.model.time),),
@@ -211,6 +211,6 @@ def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...
     amounts = answers(estimate)
     for name, unit in ANSWERS:
         amount = amounts[name]
-        value = "not known" if amount is None else amount.text(unit)
+        value = "not known" if amount is None else amount_text(amount, unit)
         yield (name.replace("_", " "),), (value,), (), formulas.get(name, ())
     yield ("bound by",), (estimate.binds,), (), ()

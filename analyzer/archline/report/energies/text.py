@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from archline.energy.formulas import parsed
-from archline.energy.intervals import Interval
 from archline.energy.levels import by_level
 from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicMetric
-from archline.energy.units import format_binary
+from archline.energy.units import amount_text, format_binary
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.simplify import ONE, reduced
@@ -46,7 +46,7 @@ def _numbers(result: EnergyResult, width: int) -> str:
     for name, unit in shown.ANSWERS:
         amount = found[name]
         if amount is not None:
-            rows.append([LABELS[name], amount.text(unit), _formula(result, name)])
+            rows.append([LABELS[name], amount_text(amount, unit), _formula(result, name)])
             if name == "energy":
                 rows += _terms(estimate)
     facts = [
@@ -87,7 +87,7 @@ def _without_constants(formula: s.Expr) -> str:
 def _terms(estimate: Estimate) -> Iterable[list[str]]:
     for name, share in shown.shares(estimate.terms).items():
         bar = "#" * round(BAR * share) or ("." if share else "")
-        yield [f"  {name}", estimate.terms[name].text("J"), f"{float(100 * share):5.1f} %  {bar}"]
+        yield [f"  {name}", amount_text(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}"]
 
 
 def _levels(estimate: Estimate) -> list[list[str]]:
@@ -97,9 +97,9 @@ def _levels(estimate: Estimate) -> list[list[str]]:
         size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
         share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
         few = each.misses is not None and each.misses.upper < 10**6
-        misses = "" if each.misses is None else shown.whole(each.misses) if few else each.misses.text("")
+        misses = "" if each.misses is None else shown.whole(each.misses) if few else amount_text(each.misses, "")
         times = (_amount(each.time, "s"), share, _amount(each.energy, "J"))
-        rows.append([each.name, size, line, each.served.text("B"), misses, *times])
+        rows.append([each.name, size, line, amount_text(each.served, "B"), misses, *times])
     known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
     return [[row[index] for index in known] for row in rows]
 
@@ -253,7 +253,7 @@ def _cell(result: EnergyResult, name: str) -> str:
 
 
 def _amount(amount: Interval | None, unit: str) -> str:
-    return "-" if amount is None else amount.text(unit)
+    return "-" if amount is None else amount_text(amount, unit)
 
 
 def _giga(amount: Interval | None) -> str:

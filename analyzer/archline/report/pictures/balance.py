@@ -12,10 +12,10 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.formulas import names_in, value_of
-from archline.energy.intervals import Interval, UndefinedError
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
+from archline.expr.intervals import EvaluationError, Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.pictures import PictureView
@@ -89,7 +89,7 @@ def _sides(machine: Machine) -> list[float]:
     numbers = {name: Interval.of(value) for name, value in machine.values.items()}
     try:
         words, root, log = (float(value_of(each, numbers).middle) for each in exprs.values())
-    except UndefinedError as problem:
+    except EvaluationError as problem:
         message = f"the sides of (5) and (6) have no value for machine `{machine.name}`: {problem}"
         raise error(rules.UNSUITED_MACHINE, message) from None
     return [words, words / float(machine.values["word"]), root, log]

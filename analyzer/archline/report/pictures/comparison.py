@@ -10,9 +10,10 @@ import numpy as np
 
 from archline.compare.results import ComparedPoint, Comparison
 from archline.compare.verdicts import Crossover
-from archline.energy.intervals import Interval
 from archline.energy.model import Estimate
 from archline.energy.optimise.constraints import UNITS
+from archline.energy.units import amount_text
+from archline.expr.intervals import Interval
 from archline.records import record
 from archline.report.energies.shown import caches_text, ratio_text, sizes_text
 from archline.report.pictures import Cell, PictureView
@@ -111,7 +112,7 @@ class Bars(PictureView):
         axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.grid(False, axis="y")
         _in_its_unit(axes.xaxis, self.found, self.unit)
-        amounts = [each.text(self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes]
+        amounts = [amount_text(each, self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes]
         against = map(self._against, self.estimates)
         said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
         right = axes.secondary_yaxis("right")

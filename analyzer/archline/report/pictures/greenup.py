@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from archline.energy.arrays import Array, compiled
 from archline.energy.machines import Machine
 from archline.energy.model import Applied
 from archline.energy.models import model
+from archline.expr.arrays import Array, compiled
 from archline.records import record
 from archline.report.pictures import PictureView, last, power_of_two
 

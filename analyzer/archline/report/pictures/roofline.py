@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from archline.energy import rules
-from archline.energy.arrays import Array, compiled
-from archline.energy.intervals import Interval
 from archline.energy.levels import MEMORY
 from archline.energy.machines import Machine, other_peaks
 from archline.energy.model import Applied
 from archline.energy.models import model
 from archline.energy.quantities import LEVELS
 from archline.energy.units import format_si
+from archline.expr.arrays import Array, compiled
+from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.pictures import Cell, PictureView, last, power_of_two

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.energy.formulas import fold
-from archline.language import syntax as s
+from archline.expr import tree as s
+from archline.expr.fold import fold
 
 CHUNK = 2**13
 """So many points at a time stay in a core's cache."""
@@ -94,13 +94,13 @@ class _Builder:
             self.steps.append(key)
         return self._known[key]
 
-    def number(self, value: Fraction, expr: s.Expr) -> Any:
+    def number(self, value: int | Fraction, expr: s.Expr) -> Any:
         return float(value)
 
     def name(self, name: s.Name) -> Any:
         return self._step("name", name.id)
 
-    def negated(self, value: Any) -> Any:
+    def negated(self, value: Any, expr: s.Unary) -> Any:
         return self._step("*", -1.0, value)
 
     def binary(self, op: str, left: Any, right: Any, expr: s.Binary) -> Any:

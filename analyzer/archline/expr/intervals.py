@@ -1,0 +1,199 @@
+"""Exact interval arithmetic: real numbers that are enclosed by two rationals, and amounts that are known so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from archline.expr import tree as s
+from archline.records import record
+
+Number: TypeAlias = int | Fraction
+MAX_BITS = 1 << 16
+"""The longest number that is computed; beyond it evaluation is refused."""
+MAX_DEGREE = 12
+"""The highest degree of a root that is looked for among the rationals."""
+# The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent
+# below 1000 moves a power by 2^-43 at most; this leaves a margin.
+_RELATIVE_ERROR = Fraction(1, 1 << 40)
+
+
+class EvaluationError(Exception):
+    """An expression without a value at a point: what is wrong, and the sub-expression it is wrong with."""
+
+    def __init__(self, message: str, expr: s.Expr | None = None) -> None:
+        super().__init__(message)
+        self.expr = expr
+
+
+@record(slots=True)
+class Interval:
+    """What is known of a number: lower <= number <= upper, both exact."""
+
+    lower: Fraction
+    upper: Fraction
+
+    @classmethod
+    def of(cls, value: Interval | Number | tuple[Number, Number]) -> Interval:
+        """An interval, a pair of ends, or one exact number. Raises ValueError for ends out of order."""
+        match value:
+            case Interval():
+                result = value
+            case (lower, upper):
+                result = cls(Fraction(lower), Fraction(upper))
+            case number:
+                result = cls(Fraction(number), Fraction(number))
+        if result.lower > result.upper:
+            raise ValueError(f"the lower end {result.lower} is above the upper end {result.upper}")
+        return result
+
+    @property
+    def exact(self) -> bool:
+        """Whether the ends meet."""
+        return self.lower == self.upper
+
+    @property
+    def width(self) -> Fraction:
+        """The distance of the ends."""
+        return self.upper - self.lower
+
+    @property
+    def middle(self) -> Fraction:
+        """The midpoint."""
+        return (self.lower + self.upper) / 2
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.lower + other.lower, self.upper + other.upper)
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.upper, -self.lower)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return self + -other
+
+    def __mul__(self, other: Interval) -> Interval:
+        if self.lower >= 0 and other.lower >= 0:
+            return Interval(self.lower * other.lower, self.upper * other.upper)
+        corners = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
+        return Interval(min(corners), max(corners))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        if other.lower <= 0 <= other.upper:
+            raise EvaluationError("division by zero")
+        return self * Interval(1 / other.upper, 1 / other.lower)
+
+    def __abs__(self) -> Interval:
+        return Interval(max(self.lower, -self.upper, Fraction(0)), max(-self.lower, self.upper))
+
+    def largest(self, other: Interval) -> Interval:
+        """The larger of the two numbers."""
+        return Interval(max(self.lower, other.lower), max(self.upper, other.upper))
+
+    def smallest(self, other: Interval) -> Interval:
+        """The smaller of the two numbers."""
+        return Interval(min(self.lower, other.lower), min(self.upper, other.upper))
+
+    def power(self, exponent: Interval) -> Interval:
+        """The number raised to a power; it is above 0 where the exponent is no integer."""
+        if exponent.exact and exponent.lower.denominator == 1:
+            number = int(exponent.lower)
+            if abs(number) * max(map(_bits, (self.lower, self.upper))) > MAX_BITS:
+                raise EvaluationError(f"the power has more than {MAX_BITS} bits")
+            if number < 0:
+                return Interval.of(1) / self.power(-exponent)
+            ends = (self.lower**number, self.upper**number)
+            low = Fraction(0) if number > 0 and number % 2 == 0 and self.lower < 0 < self.upper else min(ends)
+            return Interval(low, max(ends))
+        if exponent.lower == exponent.upper == Fraction(1, 2):
+            return self.function("sqrt")
+        if self.lower <= 0:
+            raise EvaluationError("a power of this kind needs a positive base")
+        corners = [
+            _real_power(base, power) for base in {self.lower, self.upper} for power in {exponent.lower, exponent.upper}
+        ]
+        return Interval(min(each.lower for each in corners), max(each.upper for each in corners))
+
+    def function(self, name: str) -> Interval:
+        """sqrt, log2, floor or ceil of the number, all of which rise with it."""
+        if name == "sqrt" and self.lower < 0:
+            raise EvaluationError("square root of a negative number")
+        if name == "log2" and self.lower <= 0:
+            raise EvaluationError("logarithm of a number that is not positive")
+        low = _FUNCTIONS[name](self.lower)
+        return low if self.exact else Interval(low.lower, _FUNCTIONS[name](self.upper).upper)
+
+    def times(self, factor: Fraction) -> Interval:
+        """The interval scaled by a factor >= 0."""
+        return Interval(self.lower * factor, self.upper * factor)
+
+
+def around(value: float) -> Interval:
+    """What a function of the C library may have been meant to give."""
+    centre = Fraction(value)
+    margin = max(abs(centre), Fraction(1)) * _RELATIVE_ERROR
+    return Interval(centre - margin, centre + margin)
+
+
+def exact_root(value: Fraction, degree: int = 2) -> Fraction | None:
+    """The root of a number >= 0 where it is rational; None for high degrees too."""
+    if degree > MAX_DEGREE:
+        return None
+    top, bottom = (_whole_root(part, degree) for part in (value.numerator, value.denominator))
+    return None if top is None or bottom is None else Fraction(top, bottom)
+
+
+def _bits(value: Fraction) -> int:
+    """The length of a number; 0 for those whose powers do not grow."""
+    return 0 if value in (-1, 0, 1) else max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def _whole_root(value: int, degree: int) -> int | None:
+    if degree == 2:
+        root = math.isqrt(value)
+        return root if root * root == value else None
+    low, high = 0, 1 << -(-value.bit_length() // degree)
+    while low < high:
+        middle = (low + high) // 2
+        if middle**degree < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low**degree == value else None
+
+
+def _sqrt(value: Fraction) -> Interval:
+    exact = exact_root(value)
+    if exact is not None:
+        return Interval.of(exact)
+    scale = value.denominator << 64
+    root = math.isqrt((value.numerator * value.denominator) << 128)
+    return Interval(Fraction(root, scale), Fraction(root + 1, scale))
+
+
+def _log2(value: Fraction) -> Interval:
+    top, bottom = value.numerator, value.denominator
+    if top & (top - 1) == 0 and bottom & (bottom - 1) == 0:
+        return Interval.of(top.bit_length() - bottom.bit_length())
+    return around(math.log2(top)) - around(math.log2(bottom))
+
+
+_FUNCTIONS: Mapping[str, Callable[[Fraction], Interval]] = {
+    "sqrt": _sqrt,
+    "log2": _log2,
+    "floor": lambda value: Interval.of(math.floor(value)),
+    "ceil": lambda value: Interval.of(math.ceil(value)),
+}
+
+
+def _real_power(base: Fraction, exponent: Fraction) -> Interval:
+    """A positive number to a rational power. Raises EvaluationError beyond 2^1000."""
+    root = exact_root(base, exponent.denominator)
+    if root is not None:
+        return Interval.of(root).power(Interval.of(exponent.numerator))
+    power = _log2(base) * Interval.of(exponent)
+    if max(abs(power.lower), abs(power.upper)) > 1000:
+        raise EvaluationError("the power is too large or too small")
+    low, high = (Fraction(2.0 ** float(end)) for end in (power.lower, power.upper))
+    return Interval(low * (1 - _RELATIVE_ERROR), high * (1 + _RELATIVE_ERROR))

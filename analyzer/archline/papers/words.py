@@ -13,6 +13,7 @@ from typing import Any
 
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted
 from archline.expr.values import evaluate

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd, isqrt
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.logarithms import IrrationalError, rational_product
 from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
+from archline.algebra.reals import UNITY, Constant, OutOfReachError
 from archline.numbers import fmpq
 
 MAX_BITS = 4_000_000
@@ -77,9 +77,33 @@ class PointValues:
         if not isinstance(failure, IrrationalValueError):
             raise failure
         try:
-            return rational_product(monomial, self.number, self._atom)
-        except IrrationalError:
+            real = self._real_product(monomial)
+        except OutOfReachError:
             raise failure from None
+        if not real.is_rational:
+            raise failure
+        return real.rational
+
+    def _real_product(self, monomial: Monomial) -> Constant:
+        """The product where factors are irrational: 4^(log2(P)/log2(7)) is 16 at P = 49. Raises OutOfReachError.
+
+        Powers of one number are brought together: 7^(log2(n))/7^(log2(m)) is 7 at n = 28, m = 14.
+        """
+        product, exponents = UNITY, dict[int, Constant]()
+        for atom, power in monomial:
+            match atom:
+                case a.Exponential(base=base, exponent=exponent):
+                    terms = (self._real_product(each).scaled(times * power) for each, times in exponent.terms.items())
+                    exponents[base] = sum(terms, exponents.get(base, Constant.of(0)))
+                case a.RealFunction(function="log2", argument=argument):
+                    product *= Constant(self.number(argument)).log2().power(Constant.of(power))
+                case _:
+                    product *= Constant(_power(self._atom(atom), power))
+        for base, total in exponents.items():
+            if not total.is_rational or total.rational.q != 1:
+                raise OutOfReachError("an irrational power")
+            product *= Constant(_power(fmpq(base), int(total.rational.p)))
+        return product
 
     def _atom(self, atom: Atom) -> fmpq:
         match atom:

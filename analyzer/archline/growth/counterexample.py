@@ -225,7 +225,12 @@ def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
         scale = tuple(a + b * power for a, b in zip(scale, value.leading.scale, strict=True))
         if not isinstance(factor.expr, s.Name):
             # Its leading term is near enough far out; a factor of 2 makes sure.
-            part = (value.leading.coefficient.log() / arb.const_log2() * power.enclosure()).upper().ceil().unique_fmpz()
+            part = (
+                (value.leading.coefficient.enclosure().log() / arb.const_log2() * power.enclosure())
+                .upper()
+                .ceil()
+                .unique_fmpz()
+            )
             need += 1 + (0 if part is None else int(part))
     return None if hardy_field.order(scale, hardy_field.FLAT) else need
 

@@ -9,13 +9,13 @@ Along a `Curve` on which sizes grow, expressions have leading terms, and facts h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cmp_to_key
+from functools import cmp_to_key, reduce
 from typing import TypeAlias
 
 from archline.algebra.reals import NOTHING, ONE, UNITY, Constant, OutOfReachError
 from archline.growth import normal_form as e
 from archline.language import syntax as s
-from archline.numbers import arb, ctx, fmpq
+from archline.numbers import fmpq
 from archline.records import record
 
 PRECISION = 192
@@ -28,11 +28,10 @@ FLAT: Scale = (NOTHING,) * LEVELS
 
 @record(slots=True)
 class ScaledTerm:
-    """coefficient*scale; the coefficient is not zero, and `exact` where it is rational."""
+    """Coefficient*scale; the coefficient is not zero."""
 
-    coefficient: arb
+    coefficient: Constant
     scale: Scale
-    exact: fmpq | None
 
 
 @record(slots=True)
@@ -48,7 +47,7 @@ class Value:
 
     @property
     def sign(self) -> int:
-        return (1 if self.leading.coefficient > 0 else -1) if self.terms else 0
+        return self.leading.coefficient.sign() if self.terms else 0
 
 
 ZERO = Value((), exact=True)
@@ -63,31 +62,25 @@ def order(left: Scale, right: Scale) -> int:
     return 0
 
 
+def constant(value: Constant) -> Value:
+    """A constant."""
+    return Value((ScaledTerm(value, FLAT),), exact=True) if value else ZERO
+
+
 def number(value: fmpq) -> Value:
     """A rational."""
-    return Value((ScaledTerm(arb(value), FLAT, value),), exact=True) if value else ZERO
-
-
-def constant(value: Constant) -> Value:
-    """A constant, which need not be rational."""
-    if value.is_rational:
-        return number(value.rational)
-    return Value((ScaledTerm(value.enclosed(PRECISION), FLAT, None),), exact=False)
+    return constant(Constant(value))
 
 
 def curve(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
     """Coefficient times powers of the levels."""
     padded = [*(Constant(each) for each in scale), *FLAT][:LEVELS]
-    return Value((ScaledTerm(arb(coefficient), tuple(padded), coefficient),), exact=True)
+    return Value((ScaledTerm(Constant(coefficient), tuple(padded)),), exact=True)
 
 
 def negated(value: Value) -> Value:
     """Minus the value."""
-    return Value(tuple(_scaled(each, fmpq(-1)) for each in value.terms), value.exact)
-
-
-def _scaled(term: ScaledTerm, factor: fmpq) -> ScaledTerm:
-    return ScaledTerm(term.coefficient * factor, term.scale, None if term.exact is None else term.exact * factor)
+    return Value(tuple(ScaledTerm(-each.coefficient, each.scale) for each in value.terms), value.exact)
 
 
 def added(left: Value, right: Value) -> Value:
@@ -99,26 +92,20 @@ def added(left: Value, right: Value) -> Value:
     sign = order(left.leading.scale, right.leading.scale)
     if sign:
         return Value(((left if sign > 0 else right).leading,), exact=False)
-    with_precision = _sum(left.leading.coefficient, right.leading.coefficient)
-    if with_precision.contains(0):
+    total = left.leading.coefficient + right.leading.coefficient
+    if not total.sign():
         raise OutOfReachError("leading terms cancel")
-    return Value((ScaledTerm(with_precision, left.leading.scale, None),), exact=False)
-
-
-def _sum(left: arb, right: arb) -> arb:
-    with ctx.workprec(PRECISION):
-        return left + right
+    return Value((ScaledTerm(total, left.leading.scale),), exact=False)
 
 
 def _exact_sum(terms: list[ScaledTerm]) -> Value:
-    merged: dict[Scale, fmpq] = {}
+    merged: dict[Scale, Constant] = {}
     for term in terms:
-        assert term.exact is not None
-        total = merged.pop(term.scale, fmpq(0)) + term.exact
+        total = merged.pop(term.scale, NOTHING) + term.coefficient
         if total:
             merged[term.scale] = total
     scales = sorted(merged, key=cmp_to_key(order), reverse=True)
-    return Value(tuple(ScaledTerm(arb(merged[each]), each, merged[each]) for each in scales), exact=True)
+    return Value(tuple(ScaledTerm(merged[each], each) for each in scales), exact=True)
 
 
 def multiplied(left: Value, right: Value) -> Value:
@@ -132,8 +119,7 @@ def multiplied(left: Value, right: Value) -> Value:
 
 def _product(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
     scale = tuple(a + b for a, b in zip(left.scale, right.scale, strict=True))
-    exact = None if left.exact is None or right.exact is None else left.exact * right.exact
-    return ScaledTerm(arb(exact) if exact is not None else left.coefficient * right.coefficient, scale, exact)
+    return ScaledTerm(left.coefficient * right.coefficient, scale)
 
 
 def raised(value: Value, exponent: Constant) -> Value:
@@ -146,32 +132,12 @@ def raised(value: Value, exponent: Constant) -> Value:
         return ZERO
     whole = exponent.is_rational and exponent.rational.q == 1
     if whole and value.exact and 0 < exponent.rational.p <= 4:
-        result = value
-        for _ in range(int(exponent.rational.p) - 1):
-            result = multiplied(result, value)
-        return result
-    term = value.leading
+        return reduce(multiplied, [value] * int(exponent.rational.p))
     if value.sign < 0 and not whole:
         raise OutOfReachError("a power of a negative number")
-    scale = tuple(each * exponent for each in term.scale)
-    exact = _rational_power(term.exact, exponent)
+    scale = tuple(each * exponent for each in value.leading.scale)
     single = value.exact and len(value.terms) == 1
-    coefficient = arb(exact) if exact is not None else _power(term.coefficient, exponent)
-    return Value((ScaledTerm(coefficient, scale, exact),), exact=single and exact is not None)
-
-
-def _rational_power(value: fmpq | None, exponent: Constant) -> fmpq | None:
-    if value == 1:
-        return ONE
-    small = exponent.is_rational and exponent.rational.q == 1 and abs(exponent.rational.p) <= 64
-    return value ** int(exponent.rational.p) if value is not None and small else None
-
-
-def _power(value: arb, exponent: Constant) -> arb:
-    with ctx.workprec(PRECISION):
-        if exponent.is_rational and exponent.rational.q == 1:
-            return value ** int(exponent.rational.p)
-        return (value.log() * exponent.enclosure()).exp()
+    return Value((ScaledTerm(value.leading.coefficient.power(exponent), scale),), exact=single)
 
 
 def log2(value: Value) -> Value:
@@ -184,14 +150,13 @@ def log2(value: Value) -> Value:
     for level, power in enumerate(term.scale):
         sign = power.sign()
         if sign < 0:
-            return Value((ScaledTerm(arb(1), FLAT, ONE),), exact=False)
+            return Value((ScaledTerm(UNITY, FLAT),), exact=False)
         if sign > 0:
             if level + 1 == LEVELS:
                 raise OutOfReachError("too many logarithms")
             scale = tuple(UNITY if each == level + 1 else NOTHING for each in range(LEVELS))
-            return Value((ScaledTerm(power.enclosed(PRECISION), scale, None),), exact=False)
-    with ctx.workprec(PRECISION):
-        return Value((ScaledTerm((term.coefficient + 2).log() / arb.const_log2(), FLAT, None),), exact=False)
+            return Value((ScaledTerm(power, scale),), exact=False)
+    return Value((ScaledTerm((term.coefficient + Constant.of(2)).log2(), FLAT),), exact=False)
 
 
 def power_of_two(value: Value) -> Value:
@@ -199,14 +164,13 @@ def power_of_two(value: Value) -> Value:
     if not value.exact or len(value.terms) != 1:
         raise OutOfReachError("an exponent that is not known exactly")
     (term,) = value.terms
-    assert term.exact is not None
     for level, power in enumerate(term.scale):
         if power:
-            above = tuple(Constant(term.exact) if each == level - 1 else NOTHING for each in range(LEVELS))
+            above = tuple(term.coefficient if each == level - 1 else NOTHING for each in range(LEVELS))
             if not level or power != UNITY or any(term.scale[level + 1 :]):
                 raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
-            return Value((ScaledTerm(arb(1), above, ONE),), exact=True)
-    return constant(Constant.of(2).power(Constant(term.exact)))
+            return Value((ScaledTerm(UNITY, above),), exact=True)
+    return constant(Constant.of(2).power(term.coefficient))
 
 
 def compared(left: Value, right: Value) -> int:
@@ -225,11 +189,12 @@ def rounded(value: Value, up: bool) -> Value:
         return Value((value.leading,), exact=False)
     if sign < 0:
         return number(ONE) if up else ZERO
-    exact = value.leading.exact
-    if exact is not None and value.exact and len(value.terms) == 1:
-        return number(fmpq(exact.ceil() if up else exact.floor()))
-    whole = (value.leading.coefficient.ceil() if up else value.leading.coefficient.floor()).unique_fmpz()
-    if whole is None or value.leading.coefficient.contains_integer():
+    coefficient = value.leading.coefficient
+    if coefficient.is_rational and value.exact and len(value.terms) == 1:
+        return number(fmpq(coefficient.rational.ceil() if up else coefficient.rational.floor()))
+    near = coefficient.enclosed(PRECISION)
+    whole = (near.ceil() if up else near.floor()).unique_fmpz()
+    if whole is None or near.contains_integer():
         raise OutOfReachError("rounding near an integer")
     return number(fmpq(whole))
 
@@ -331,12 +296,9 @@ def _extreme(left: Value, right: Value, sign: int) -> Value:
     try:
         return left if compared(left, right) * sign >= 0 else right
     except OutOfReachError:
-        # They share their leading term, and so does the larger and the smaller of them.
-        if left.terms and right.terms and left.leading.coefficient.overlaps(right.leading.coefficient):
-            return Value(
-                (ScaledTerm(left.leading.coefficient.union(right.leading.coefficient), left.leading.scale, None),),
-                exact=False,
-            )
+        if left.terms and right.terms and left.leading == right.leading:
+            # They share their leading term, and so does the larger and the smaller of them.
+            return Value((left.leading,), exact=False)
         raise
 
 
@@ -376,8 +338,9 @@ def _is_power_of_two(value: Value, *, even: bool) -> bool:
     """Whether it is a power of 2, of 16 even, at T = 2^(2^i) for infinitely many i: levels are powers of 2 there."""
     if not (value.exact and len(value.terms) == 1):
         return False
-    exact = value.leading.exact
-    assert exact is not None
+    if not value.leading.coefficient.is_rational:
+        return False
+    exact = value.leading.coefficient.rational
     if order(value.leading.scale, FLAT) < 0:
         return False
     if value.leading.scale == FLAT or all(each == NOTHING for each in value.leading.scale):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import comb
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
@@ -19,7 +18,7 @@ from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError, exactly
 from archline.growth import normal_form as e
 from archline.growth.monomials import single
 from archline.language import syntax as s
-from archline.numbers import arb, fmpq
+from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from archline.records import field, record
 
 PRECISION = 64
@@ -315,7 +314,6 @@ def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
 MAX_TERMS = 300
 
 Least: TypeAlias = Callable[[e.Factor], fmpq]
-_Shifted: TypeAlias = "dict[frozenset[tuple[e.Factor, int]], fmpq]"
 
 
 @record(slots=True)
@@ -328,47 +326,38 @@ class Shifted:
 
 def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
     """None where a coefficient is negative, or the terms are no polynomial with rational coefficients."""
+    factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
+    context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
+    excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}
     try:
-        whole = _sum(positive, least, ONE)
-        for term, value in _sum(negative, least, -ONE).items():
-            whole[term] = whole.get(term, ZERO) + value
-        if min(whole.values()) < 0:
-            return None
-        shares = {term: _share(whole, _sum({term: coefficient}, least, ONE)) for term, coefficient in positive.items()}
+        parts = {
+            term: _polynomial(context, term, each, excess) for term, each in (*positive.items(), *negative.items())
+        }
     except OutOfReachError:
         return None
+    whole = sum(map(parts.__getitem__, positive), context.constant(0)) - sum(map(parts.__getitem__, negative))
+    values = whole.to_dict()
+    if len(values) > MAX_TERMS or min(values.values(), default=ZERO) < 0:
+        return None
+    # The largest multiple of each that the difference is at least in every coefficient.
+    shares = {
+        term: min(values.get(powers, ZERO) / value for powers, value in parts[term].to_dict().items())
+        for term in positive
+    }
     kept = tuple(term for term, share in shares.items() if share > 0)
     # At least each, it is at least the mean.
     amounts = (shares[term] * positive[term].rational for term in kept)
     return Shifted(kept, min(amounts, default=ZERO) / max(1, len(kept)))
 
 
-def _share(whole: _Shifted, part: _Shifted) -> fmpq:
-    """The largest multiple of the part that the whole is at least in every coefficient."""
-    return min(whole.get(term, ZERO) / value for term, value in part.items() if value)
-
-
-def _sum(terms: e.Sum, least: Least, sign: fmpq) -> _Shifted:
-    total: _Shifted = {}
-    for term, coefficient in terms.items():
-        product: _Shifted = {frozenset(): sign * _rational(coefficient)}
-        for factor, power in term.powers.items():
-            product = _multiplied(product, factor, _whole(power), least(factor))
-        for each, value in product.items():
-            total[each] = total.get(each, ZERO) + value
-        if len(total) > MAX_TERMS:
-            raise OutOfReachError("the expression has too many terms")
-    return total
-
-
-def _multiplied(product: _Shifted, factor: e.Factor, power: int, least: fmpq) -> _Shifted:
-    """The product times (least + x)^power."""
-    found: _Shifted = {}
-    for times in range(power + 1) if least else (power,):
-        scale = comb(power, times) * least ** (power - times)
-        for term, value in product.items():
-            found[term | {(factor, times)} if times else term] = value * scale
-    return found
+def _polynomial(
+    context: fmpq_mpoly_ctx, term: e.Term, coefficient: Constant, excess: Mapping[e.Factor, fmpq_mpoly]
+) -> fmpq_mpoly:
+    """A term in what the factors exceed their least values by."""
+    product = context.constant(_rational(coefficient))
+    for factor, power in term.powers.items():
+        product *= excess[factor] ** _whole(power)
+    return product
 
 
 def _rational(value: Constant) -> fmpq:

@@ -14,11 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.records import replace
 from archline.report import formats
+from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from archline.report.findings import CheckReport
@@ -63,12 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api import rules
     from archline.api.checks import Task, outcomes, require_sizes
     from archline.api.configuration import FINDING_CODES, unknown_codes
-    from archline.language.diagnostics import ArchlineError, Diagnostic, error
     from archline.report.findings import CheckReport
-    from archline.report.layout import terminal_width
     from archline.report.view import CheckView
 
     if options.certificates and options.format not in ("text", "json"):
@@ -135,8 +136,6 @@ def execute(options: argparse.Namespace) -> int:
 
 def _targets(options: argparse.Namespace) -> list[str]:
     """What is checked: programs, those of folders without what the project excludes."""
-    from pathlib import Path
-
     excludes = options.configuration.excludes
     found = chain.from_iterable(shared.programs(each, excludes) for each in options.targets)
     return [each for each in dict.fromkeys(found) if not (options.force_exclude and excludes(Path(each)))]
@@ -144,8 +143,6 @@ def _targets(options: argparse.Namespace) -> list[str]:
 
 def _written(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
     """The report with the findings that the new baseline takes over."""
-    from pathlib import Path
-
     from archline.api.baselines import accepted, baseline
 
     file = options.write_baseline

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from archline.cli import options as shared
+from archline.report.layout import terminal_width
 
 FORMATS = ("text", "json", "latex", "markdown", "csv")
 
@@ -53,7 +54,6 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
     from archline.report import comparisons
-    from archline.report.layout import terminal_width
 
     machines = shared.read_machines(options)
     subjects = [subject(target, options.where) for target in options.targets]

@@ -6,8 +6,11 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import DERIVABLE, ON_GRID
+from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
@@ -71,9 +74,6 @@ def processors(text: str) -> int | str:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
@@ -93,8 +93,6 @@ def execute(options: argparse.Namespace) -> str:
 
 def _metrics(text: str) -> tuple[str, ...]:
     """The metrics of a list, `flops,work`."""
-    from archline.language.diagnostics import did_you_mean
-
     names, known = tuple(each.strip() for each in text.split(",")), (*DERIVABLE, *ON_GRID)
     for name in names:
         if name not in known:
@@ -111,9 +109,6 @@ def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
 
 def _including(report: CostReport, metric: str) -> CostReport:
     """The costs with a metric. Raises ArchlineError (AL411) where it is not one of such an algorithm."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
     if report.on_grid and metric not in report.metrics:
         message = f"`{metric}` of `{report.name}`, which runs on a grid, is not derived"
         raise error(rules.OPTIONS_CLASH, message, hint=f"derived are {', '.join(report.metrics)}")
@@ -125,9 +120,7 @@ def _including(report: CostReport, metric: str) -> CostReport:
 
 def _given(options: argparse.Namespace) -> Given | None:
     """The values of `--at` and `--cache` together; None without `--at`."""
-    from archline.api import rules
     from archline.api.settings import read_settings
-    from archline.language.diagnostics import error
 
     if options.at is None:
         if options.cache is not None:
@@ -152,9 +145,7 @@ def _without_cache(given: Given) -> bool:
 
 def _points(options: argparse.Namespace, reports: list[CostReport], given: Given | None) -> list[Point] | list[None]:
     """The point of each algorithm; with several, a name need only belong to one of them."""
-    from archline.api import rules
     from archline.api.settings import check_known
-    from archline.language.diagnostics import error
 
     if given is None:
         return [None for _ in reports]
@@ -220,7 +211,6 @@ def _rendered(
             pass
     from archline.report import derivation, text
     from archline.report.costs.text import first_page
-    from archline.report.layout import terminal_width
     from archline.report.paths import steps_text
 
     width = terminal_width()

@@ -13,7 +13,9 @@ from importlib import import_module
 from pathlib import Path
 
 from archline.cli import options as shared
+from archline.language.diagnostics import ArchlineError
 from archline.report import formats
+from archline.report.layout import terminal_width
 
 CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
 """Which options the project's configuration fills in, by its keys."""
@@ -42,8 +44,6 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.changes import diff
     from archline.api.settings import read_sizes
-    from archline.language.diagnostics import ArchlineError
-    from archline.report.layout import terminal_width
 
     project = options.configuration
     # Its sizes are those of the whole project.

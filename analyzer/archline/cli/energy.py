@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from archline.cli import options as shared
+from archline.report.layout import terminal_width
 
 FORMATS = ("text", "json", "latex", "markdown", "csv")
 
@@ -42,7 +43,6 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.subjects import subject
     from archline.api.sweeps import Sweep
     from archline.report.energies import formats
-    from archline.report.layout import terminal_width
 
     # A mistyped name is reported before the run, not after it.
     machines = shared.read_machines(options)

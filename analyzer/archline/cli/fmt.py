@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
+from archline.language import input_rules
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
 
 if TYPE_CHECKING:
     from archline.expr.tree import Source
@@ -31,7 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command. All files are read before the first is written."""
     from archline.api.formatting import format_source
-    from archline.language.diagnostics import ArchlineError, Diagnostic
 
     problems: list[Diagnostic] = []
     formatted: list[tuple[Source, str]] = []
@@ -49,8 +50,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _read(name: str) -> Source:
-    from archline.language import input_rules
-    from archline.language.diagnostics import error
     from archline.language.source import read_source
 
     if os.path.isdir(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from archline.cli import options as shared
+from archline.report.layout import terminal_width
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,6 @@ def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.api.library import listed
     from archline.report import library
-    from archline.report.layout import terminal_width
 
     found = listed(options.targets)
     if options.format == "json":

@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import error
+from archline.report.layout import terminal_width
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,17 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from pathlib import Path
-
-    from archline.api import rules
     from archline.api.fitting import write_machine
     from archline.energy.drafts import read_draft
     from archline.energy.machines import machine, machines
     from archline.energy.models import models
-    from archline.language.diagnostics import error
     from archline.report import json
     from archline.report import machines as report
-    from archline.report.layout import terminal_width
 
     if options.draft is not None or options.listing is not None or options.out is not None:
         if options.name != "new" or options.draft is None or options.listing is None:

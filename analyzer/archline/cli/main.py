@@ -17,7 +17,6 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from archline import __version__
-from archline.cli.options import add_configuration, configure
 
 Result = TypeVar("Result")
 FINE, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
@@ -107,6 +106,8 @@ def _run(arguments: list[str]) -> int:
         return BAD_INPUT
     options, rest = parser.parse_known_args(arguments[:1])
     assert not rest
+    from archline.cli.options import add_configuration, configure
+
     command = import_module(f"archline.cli.{options.command}")
     chosen = argparse.ArgumentParser(
         prog=f"archline {options.command}",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 from archline.cli import options as shared
+from archline.report.layout import terminal_width
 
 CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 """Which options the project's configuration fills in, by its keys."""
@@ -69,7 +70,6 @@ def execute(options: argparse.Namespace) -> tuple[str, int]:
     from archline.api.optimising import NO_MACHINE, optimise
     from archline.energy.machines import read_parameters
     from archline.energy.optimise.problem import INFEASIBLE
-    from archline.report.layout import terminal_width
     from archline.report.optima import document, text
 
     given = read_parameters(options.parameters)

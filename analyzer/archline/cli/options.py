@@ -6,7 +6,15 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from archline.api import rules
+from archline.language import input_rules
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.syntax_rules import UNEXPECTED
+from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,9 +103,6 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
 
 def only_machine(options: argparse.Namespace) -> Machine:
     """The one machine that is named, with the parameters given. Raises ArchlineError (AL411 for several)."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
     if len(options.machines) > 1:
         raise error(rules.OPTIONS_CLASH, f"`{options.machines[1]}` is a second machine; give one")
     return read_machines(options)[0]
@@ -105,11 +110,7 @@ def only_machine(options: argparse.Namespace) -> Machine:
 
 def energy_settings(options: argparse.Namespace) -> Settings:
     """How the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
-    from pathlib import Path
-
-    from archline.api import rules
     from archline.api.caches import Settings
-    from archline.language.diagnostics import error
 
     if options.block is not None and options.matrix is None:
         raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
@@ -186,7 +187,6 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
     Raises ArchlineError (AL440).
     """
     from archline.api.configuration import read
-    from archline.language.diagnostics import ArchlineError
 
     try:
         options.configuration = read(options.config, isolated=options.isolated)
@@ -240,7 +240,6 @@ def prints(
                 text, code = made(options)
             else:
                 from archline.api import result_cache
-                from archline.report.layout import terminal_width
 
                 said = {name: value for name, value in vars(options).items() if name != "configuration"}
                 asked = sorted(said.items()), terminal_width()
@@ -320,8 +319,6 @@ def read_at(options: argparse.Namespace) -> Given:
 
 def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
     """The cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
-    from dataclasses import replace
-
     from archline.api.caches import DEFAULT_CACHE
 
     policy = getattr(options, "policy", DEFAULT_CACHE.policy)
@@ -335,12 +332,7 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 
 def read_words(text: str) -> dict[str, int]:
     """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
-    from dataclasses import replace
-
-    from archline.api import rules
     from archline.api.settings import NO_ROOM, read_settings
-    from archline.language.diagnostics import ArchlineError, did_you_mean, error
-    from archline.language.syntax_rules import UNEXPECTED
 
     try:
         given = read_settings(text, "--cache")
@@ -375,15 +367,10 @@ def subjects(options: argparse.Namespace) -> list[Algorithm]:
 
 def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:
     """The programs of a folder and of those inside, sorted, without those excluded; any other target is one itself."""
-    from pathlib import Path
-
     if not os.path.isdir(target):
         return [target]
     found = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
     if not found and any(Path(target).rglob("*.algo")):
-        from archline.language import input_rules
-        from archline.language.diagnostics import error
-
         message = f"every `.algo` file in the folder `{target}` is excluded"
         raise error(input_rules.DIRECTORY, message, path=target, hint="`--isolated` reads no configuration")
     # A folder without programs is reported as one that is read.
@@ -403,9 +390,6 @@ def write_whole(path: Path, text: str) -> None:
     Raises ArchlineError (AL413).
     """
     import tempfile
-
-    from archline.api import rules
-    from archline.language.diagnostics import error
 
     # The file a link points to is replaced, not the link.
     target = path.resolve()

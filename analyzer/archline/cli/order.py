@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import error
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api import rules
     from archline.api.growth import order
-    from archline.language.diagnostics import error
 
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import error
+from archline.report.layout import terminal_width
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +47,7 @@ def execute(options: argparse.Namespace) -> str:
 
 def _figure(options: argparse.Namespace) -> str:
     """The points of a figure, or what was written. Raises ArchlineError (AL411)."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
     from archline.papers.figures import figure
-    from archline.report.layout import terminal_width
 
     others = options.only or options.place or options.explain or options.format == "markdown"
     if options.figure is None or len(options.targets) != 1 or others:

@@ -15,7 +15,10 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import error
+from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from archline.api.pictures import Picture
@@ -80,9 +83,6 @@ def _io(options: argparse.Namespace) -> IoPlot:
 
 def _check(options: argparse.Namespace) -> None:
     """Raise ArchlineError (AL411) for options that the kind does not take, or that it lacks."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
     kind = options.kind
     taken = TAKEN[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
     for name in dict.fromkeys(name for each in TAKEN.values() for name in each):
@@ -134,10 +134,8 @@ def _years(text: str) -> tuple[int, int]:
 
 def _line(options: argparse.Namespace) -> int:
     """The L of `--cache`. Raises ArchlineError (AL408)."""
-    from archline.api import rules
     from archline.api.caches import DEFAULT_CACHE
     from archline.api.settings import read_settings
-    from archline.language.diagnostics import error
 
     if options.cache is None:
         return DEFAULT_CACHE.L
@@ -152,8 +150,6 @@ def _line(options: argparse.Namespace) -> int:
 
 
 def _told(view: PictureView, form: str, path: str | None) -> str:
-    from archline.report.layout import terminal_width
-
     match form:
         case "json":
             return view.json()

@@ -12,6 +12,7 @@ import argparse
 import sys
 
 from archline.cli import options as shared
+from archline.report.layout import terminal_width
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,6 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.growth import recurrence
     from archline.report import json
-    from archline.report.layout import terminal_width
 
     found = recurrence(options.recurrence, options.where)
     as_json = options.format == "json"

@@ -10,8 +10,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from archline.api import rules
 from archline.cli import options as shared
+from archline.language.diagnostics import error
 from archline.records import replace
+from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from archline.api.caches import Settings
@@ -88,9 +91,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
     """The caches of a machine's levels, each counted by itself. Raises ArchlineError (AL411)."""
-    from archline.api import rules
     from archline.api.caches import level_caches
-    from archline.language.diagnostics import error
 
     levels = [] if processors and settings.chosen_cache else [name for name, _ in level_caches(machine)]
     if processors and levels:
@@ -101,9 +102,6 @@ def _on(machine: Machine, settings: Settings, processors: Processors | None) -> 
 
 def _path(options: argparse.Namespace) -> str | None:
     """The metric whose critical path is shown. Raises ArchlineError (AL411)."""
-    from archline.api import rules
-    from archline.language.diagnostics import error
-
     if not options.explain:
         if options.metric is not None:
             raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")
@@ -125,9 +123,7 @@ def _quiet_but_one() -> None:
 
 
 def _processors(options: argparse.Namespace) -> Processors | None:
-    from archline.api import rules
     from archline.api.running import read_schedule
-    from archline.language.diagnostics import error
 
     if options.procs is None:
         if options.schedule is not None:
@@ -142,6 +138,5 @@ def _rendered(form: str, done: Run) -> str:
 
         return json.render(json.run(done.view))
     from archline.report import text
-    from archline.report.layout import terminal_width
 
     return text.run(done.view, terminal_width())

@@ -11,6 +11,7 @@ import argparse
 from fractions import Fraction
 
 from archline.cli import options as shared
+from archline.report.layout import terminal_width
 
 CONFIGURED = {"machine": "machines"}
 """Which options the project's configuration fills in, by its keys."""
@@ -48,7 +49,6 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.scaling import scaling_of
     from archline.api.subjects import subject
     from archline.report import scaling
-    from archline.report.layout import terminal_width
 
     machine = shared.only_machine(options)
     chosen = subject(options.target, options.where)

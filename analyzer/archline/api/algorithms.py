@@ -39,6 +39,9 @@ from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import record, replace
+from archline.report.documents.model import Document
+from archline.report.documents.writers import Shown
+from archline.report.library import declaration
 
 if TYPE_CHECKING:
     from archline.analysis.checks.runs import Failure
@@ -101,7 +104,7 @@ def _known(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, C
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
 
-class Algorithm:
+class Algorithm(Shown):
     """One algorithm of a checked module."""
 
     def __init__(self, module: model.Module, node: s.Algorithm, added: Added | None = None) -> None:
@@ -267,17 +270,10 @@ class Algorithm:
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"
 
-    def _repr_html_(self) -> str:
-        from archline.report.documents.algorithms import document
-        from archline.report.documents.writers import html
-
-        return html(document(self._node, self.signature))
-
-    def _repr_latex_(self) -> str:
-        from archline.report.documents.algorithms import document
-        from archline.report.documents.writers import latex
-
-        return latex(document(self._node, self.signature))
+    @property
+    def page(self) -> Document:
+        """What notebooks show."""
+        return declaration(self._node, self.signature)
 
 
 @lru_cache(maxsize=MAX_KNOWN)

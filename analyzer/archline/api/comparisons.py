@@ -59,6 +59,9 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
 from archline.records import record
+from archline.report.comparisons import as_text, document
+from archline.report.documents.model import Document
+from archline.report.documents.writers import Shown
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -70,7 +73,7 @@ COMPARED = names(lambda each: each.taken and each.declared)
 
 
 @record(eq=False)
-class Compared:
+class Compared(Shown):
     """A comparison: `str()` shows it, `points` and `growth` have its verdicts."""
 
     result: Comparison
@@ -100,21 +103,12 @@ class Compared:
         return f"<comparison of {', '.join(self.result.algorithms)}: {len(self.points)} points>"
 
     def __str__(self) -> str:
-        from archline.report.comparisons import as_text
-
         return as_text(self.result, 100)
 
-    def _repr_html_(self) -> str:
-        from archline.report.comparisons import document
-        from archline.report.documents.writers import html
-
-        return html(document(self.result))
-
-    def _repr_latex_(self) -> str:
-        from archline.report.comparisons import document
-        from archline.report.documents.writers import latex
-
-        return latex(document(self.result))
+    @property
+    def page(self) -> Document:
+        """What notebooks show."""
+        return document(self.result)
 
 
 def compare(

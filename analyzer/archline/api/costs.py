@@ -44,12 +44,17 @@ from archline.language.printer import format_fact
 from archline.records import record, replace
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import CostView, LruView, cost_view, values_at
+from archline.report.costs.page import document
+from archline.report.costs.text import first_page
+from archline.report.derivation import text
+from archline.report.documents.model import Document
+from archline.report.documents.writers import Shown
+from archline.report.paths import PathTable, steps_text
 
 if TYPE_CHECKING:
     import sympy
     from numpy.typing import ArrayLike, NDArray
 
-    from archline.report.paths import PathTable
 
 Number = int | Fraction
 
@@ -214,7 +219,7 @@ def _whole(value: Number) -> Number:
     return int(value) if value == int(value) else value
 
 
-class CostReport:
+class CostReport(Shown):
     """The derived costs of an algorithm: `.flops`, `.work`, `.span`, or by name, `report["work"]`."""
 
     def __init__(
@@ -332,8 +337,6 @@ class CostReport:
 
         `everywhere` gives forms for all sizes, else they may be for several processors along each axis.
         """
-        from archline.report.paths import PathTable
-
         if at is not None and "K" in at and self._longest is None:
             return self.with_longest.path_table(at, everywhere=everywhere)
         case = self._everywhere if everywhere or at is not None else self.case
@@ -590,11 +593,7 @@ class CostReport:
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """The derivation of a metric, step by step; on a grid what each statement adds to the longest path."""
-        from archline.report.derivation import text
-
         if self.on_grid:
-            from archline.report.paths import steps_text
-
             return steps_text(self.path_table(), (metric,), width)
 
         return text(self.including(metric).view(), metric, width)
@@ -610,18 +609,9 @@ class CostReport:
         return f"<costs of {self.name}: {', '.join(f'{each.name} {each.text}' for each in self)}>"
 
     def __str__(self) -> str:
-        from archline.report.costs.text import first_page
-
         return first_page(self.view(), 100)
 
-    def _repr_html_(self) -> str:
-        from archline.report.costs.page import document
-        from archline.report.documents.writers import html
-
-        return html(document(self.view()))
-
-    def _repr_latex_(self) -> str:
-        from archline.report.costs.page import document
-        from archline.report.documents.writers import latex
-
-        return latex(document(self.view()))
+    @property
+    def page(self) -> Document:
+        """What notebooks show."""
+        return document(self.view())

@@ -50,6 +50,10 @@ from archline.language.parser import parse_expression
 from archline.records import record, replace
 from archline.report.communication import replicated
 from archline.report.costs.forms import short_growth
+from archline.report.documents.model import Document
+from archline.report.documents.writers import Shown
+from archline.report.energies.shown import document
+from archline.report.energies.text import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +64,7 @@ Ends_ = Fraction | tuple[Fraction, Fraction]
 
 
 @record(eq=False)
-class Energy:
+class Energy(Shown):
     """An energy: `str()` shows it; numbers are exact, pairs of bounds where inputs are only bounded."""
 
     result: EnergyResult
@@ -148,21 +152,12 @@ class Energy:
         return f"<energy of {self.result.algorithm} on {self.result.machine.name}, {self.result.model.name}: {amount}>"
 
     def __str__(self) -> str:
-        from archline.report.energies.text import as_text
-
         return as_text([self.result], 100)
 
-    def _repr_html_(self) -> str:
-        from archline.report.documents.writers import html
-        from archline.report.energies.shown import document
-
-        return html(document(self.result))
-
-    def _repr_latex_(self) -> str:
-        from archline.report.documents.writers import latex
-        from archline.report.energies.shown import document
-
-        return latex(document(self.result))
+    @property
+    def page(self) -> Document:
+        """What notebooks show."""
+        return document(self.result)
 
 
 def _ends(amount: Interval) -> Ends_:

@@ -40,8 +40,11 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED, OF_CACHE
 from archline.records import field, record, replace
+from archline.report import text
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import values_at
+from archline.report.documents.model import Document
+from archline.report.documents.writers import Shown
 from archline.report.paths import ExecutedPath
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values
 from archline.report.view import Counts as CountsView
@@ -64,7 +67,7 @@ class Processors:
 
 
 @record(eq=False)
-class Run:
+class Run(Shown):
     """What a run returned and counted. `str()` of it shows the counts between the derived bounds."""
 
     algorithm: Algorithm
@@ -222,21 +225,12 @@ class Run:
         return CacheView(self.cache.Z, self.cache.L, self.cache.policy, chosen, count, described, levels)
 
     def __str__(self) -> str:
-        from archline.report.text import run
+        return text.run(self.view, 100)
 
-        return run(self.view, 100)
-
-    def _repr_html_(self) -> str:
-        from archline.report.documents.runs import document
-        from archline.report.documents.writers import html
-
-        return html(document(self.view))
-
-    def _repr_latex_(self) -> str:
-        from archline.report.documents.runs import document
-        from archline.report.documents.writers import latex
-
-        return latex(document(self.view))
+    @property
+    def page(self) -> Document:
+        """What notebooks show."""
+        return text.document(self.view)
 
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:

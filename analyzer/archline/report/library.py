@@ -7,10 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from archline.expr.text import format_fact
+from archline.language import model
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
+from archline.report.documents.model import Document, Formula, Phrase, Table, conditions, joined, with_growths
 from archline.report.layout import indented, wrap
+from archline.report.view import contract_text, shown_place
 
 VERSION = 1
 _NEXT_SENTENCE = re.compile(r"(?<=[^.]\.)\s+(?=[A-Z])")
@@ -85,3 +89,28 @@ def document(found: Sequence[Listed]) -> dict[str, Any]:
             for each in found
         ],
     }
+
+
+def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
+    """Its parameters, sizes and facts, and what it ensures."""
+    rows = tuple(_parameter(each) for each in algorithm.parameters)
+    sentences: list[Phrase] = []
+    if signature.size_names:
+        sentences.append((f"sizes: {', '.join(signature.size_names)}",))
+    if algorithm.where:
+        facts = [piece for each in algorithm.where for piece in conditions(format_fact(each))]
+        sentences.append(("where ", *joined(facts, ", ")))
+    sentences += [("ensures ", *_ensured(each)) for each in algorithm.ensures]
+    place = shown_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
+    return Document(algorithm.name, algorithm.doc or "", place, (Table(("parameter", "type"), rows),), tuple(sentences))
+
+
+def _ensured(ensures: s.Ensures) -> Phrase:
+    claim, _, facts = contract_text(ensures).partition(" when ")
+    when = joined([piece for each in ensures.when for piece in conditions(format_fact(each))], ", ") if facts else ()
+    return (*(with_growths(claim) if " is " in claim else (Formula(claim),)), *((" when ", *when) if when else ()))
+
+
+def _parameter(parameter: s.Parameter) -> tuple[Phrase, ...]:
+    name, _, kind = format_parameter(parameter).partition(": ")
+    return (name,), (kind,)

@@ -9,6 +9,7 @@ from archline.energy.units import format_si
 from archline.report import derivation, lru, paths
 from archline.report.communication import block, of_run, replicated
 from archline.report.cost_view import CostView, Row, relations
+from archline.report.documents.model import Document, Table, cells
 from archline.report.findings import contracts
 from archline.report.layout import Columns, Inside, Part, page, wrap
 from archline.report.numbers import point_text, readable
@@ -179,3 +180,13 @@ def cache_note(cache: CacheView | None) -> str:
     origin = "" if cache.chosen else "; the default, as --cache is not given"
     levels = "".join(f"; {name} has Z = {words}, L = {line}" for name, words, line in cache.levels)
     return f"io is counted for {own}{size}, {policy}{schedule}{origin}{levels}"
+
+
+def document(view: RunView) -> Document:
+    """A table of counts, and what they are of."""
+    head, *rows = counted(view)
+    outside = [alarm(view.counts.outside)] if view.counts.outside else []
+    sentences = [(each,) for each in (*outside, *notes(view))]
+    return Document(
+        run_heading(view), "", "", (Table(tuple(head), tuple(cells(*row) for row in rows)),), tuple(sentences)
+    )

@@ -11,6 +11,21 @@ from archline.report.documents.model import Document, Formula, Phrase, Table
 from archline.report.latex import RELATIONS, escaped, expression
 
 
+class Shown:
+    """A result that has a page, which notebooks show."""
+
+    @property
+    def page(self) -> Document:
+        """What is shown."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return html(self.page)
+
+    def _repr_latex_(self) -> str:
+        return latex(self.page)
+
+
 def html(found: Document) -> str:
     """The title, the tables, and a paragraph a sentence."""
     place = f" <small><code>{escape(found.place)}</code></small>" if found.place else ""

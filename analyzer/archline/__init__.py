@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm, Module, algorithm, load, loads
     from archline.api.changes import Diff, diff
     from archline.api.comparisons import Compared, compare
-    from archline.api.costs import CostReport, Metric
+    from archline.api.costs import CostReport
     from archline.api.energies import Energy, energy
     from archline.api.fitting import FitReport, fit
     from archline.api.growth import order, recurrence
+    from archline.api.metrics import Metric
     from archline.api.optimising import optimise
     from archline.api.plots import IoPlot, plot_io
     from archline.api.running import Run
@@ -39,7 +40,7 @@ _HOMES = {
     "FitReport": "archline.api.fitting",
     "IoPlot": "archline.api.plots",
     "Machine": "archline.energy.machines",
-    "Metric": "archline.api.costs",
+    "Metric": "archline.api.metrics",
     "Module": "archline.api.algorithms",
     "Order": "archline.report.growth",
     "Run": "archline.api.running",

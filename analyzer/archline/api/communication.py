@@ -22,8 +22,8 @@ from archline.language.model import Module
 from archline.language.substitution import processors_of
 from archline.records import record
 from archline.report.communication import BoundView, CommunicationView
+from archline.report.view import Number
 
-Number = int | Fraction
 COST_GRID = 8
 """Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
 
@@ -109,7 +109,7 @@ def _view(
     near: Callable[[LowerBound], Nearness],
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
-    shown = tuple(_bound(each, values.get(each.kind), near(each)) for each in bounds.bounds)
+    shown = tuple(BoundView(**vars(each), near=near(each), value=values.get(each.kind)) for each in bounds.bounds)
     placed = {} if at is None else bounds.placed(at)
     return CommunicationView(
         bounds.solved.name,
@@ -122,19 +122,6 @@ def _view(
         messages,
         memory,
         placed.get("P"),
-    )
-
-
-def _bound(bound: LowerBound, value: Ends | None, near: Nearness) -> BoundView:
-    return BoundView(
-        bound.kind,
-        bound.source,
-        bound.theorem,
-        bound.assumptions,
-        tuple((each.condition, each.bound) for each in bound.cases),
-        None if bound.growth is None else f"Omega({bound.growth})",
-        near,
-        value,
     )
 
 

@@ -44,9 +44,8 @@ from archline.compare.verdicts import (
     with_executions,
 )
 from archline.energy.formulas import names_in
-from archline.energy.growth import of_terms
-from archline.energy.machines import Machine, Provenance, Quantity
-from archline.energy.machines import machine as machine_of
+from archline.energy.growth import Growth, of_terms
+from archline.energy.machines import Machine, Provenance, Quantity, machine_with
 from archline.energy.model import Applied, Estimate, Model
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
@@ -132,7 +131,7 @@ def compare(
     Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
-    machines = [each if isinstance(each, Machine) else machine_of(each) for each in names]
+    machines = [machine_with(each) for each in names]
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
     swept = None if sweep is None else Sweep.read(sweep)
     given = together(at, sizes)

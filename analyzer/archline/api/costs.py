@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.cache.lru.client import SECONDS
@@ -25,7 +22,8 @@ from archline.api import rules
 from archline.api.communication import Communication
 from archline.api.general_case import GeneralCase, general_case, is_shorter
 from archline.api.lru import lru_view
-from archline.api.settings import Given, Names, Point, checked_point, unplaced
+from archline.api.metrics import Metric
+from archline.api.settings import Given, Names, Number, Point, checked_point, unplaced
 from archline.claims.decide import decide
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
@@ -41,9 +39,9 @@ from archline.language.call_graph import has_parallelism, recurses
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
-from archline.records import record, replace
+from archline.records import replace
 from archline.report.communication import CommunicationView
-from archline.report.cost_view import CostView, LruView, cost_view, values_at
+from archline.report.cost_view import CostView, LruView, cost_view
 from archline.report.costs.page import document
 from archline.report.costs.text import first_page
 from archline.report.derivation import text
@@ -53,170 +51,6 @@ from archline.report.paths import PathTable, steps_text
 
 if TYPE_CHECKING:
     import sympy
-    from numpy.typing import ArrayLike, NDArray
-
-
-Number = int | Fraction
-
-
-@record
-class Regime:
-    """The bounds of a cost where a condition holds, given in the language's syntax."""
-
-    when: str
-    lower: sympy.Expr
-    upper: sympy.Expr
-
-
-class Metric:
-    """One derived cost: flops, work, span or io."""
-
-    def __init__(self, report: CostReport, cost: Cost) -> None:
-        self._report = report
-        self._cost = cost
-
-    @property
-    def name(self) -> str:
-        """Which cost it is."""
-        return self._cost.metric
-
-    @property
-    def status(self) -> str:
-        """`exact`, `bounded`, `declared` (it rests on declared costs) or `unknown`."""
-        return self._cost.status
-
-    @property
-    def reason(self) -> str | None:
-        """Why it is unknown."""
-        return self._cost.reason
-
-    @property
-    def place(self) -> str | None:
-        """`file:line:column` of what makes it unknown."""
-        return None if self._cost.span is None else str(self._cost.span)
-
-    @property
-    def declared(self) -> tuple[str, ...]:
-        """The externs and `costs` statements that it takes on trust."""
-        return self._cost.declared
-
-    @cached_property
-    def lower(self) -> sympy.Expr | None:
-        """The lower bound; equal to `upper` where the status is exact, None where it is unknown."""
-        return self._sympy(self._cost.lower)
-
-    @cached_property
-    def upper(self) -> sympy.Expr | None:
-        """The upper bound."""
-        return self._sympy(self._cost.upper)
-
-    @cached_property
-    def regimes(self) -> tuple[Regime, ...]:
-        """The bounds by conditions: on Z for io, each of which holds wherever its condition does; else by cases.
-
-        Empty where one pair of bounds holds everywhere.
-        """
-        cost, to = self._cost, self._sympy
-        if cost.regimes:
-            return tuple(Regime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
-        return tuple(Regime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.told)
-
-    @property
-    def growth(self) -> str | None:
-        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are proved; None where neither is."""
-        return self._report.growth(self._cost)
-
-    def _sympy(self, value: Poly | None) -> sympy.Expr | None:
-        from archline.algebra.sympy_bridge import to_sympy
-
-        return None if value is None else to_sympy(value, self._report.symbols)
-
-    @property
-    def text(self) -> str:
-        """The cost in the language's syntax: `2*n*m*p`, `1 to n`, or `unknown`."""
-        return " to ".join(self._texts) or "unknown"
-
-    @property
-    def _texts(self) -> list[str]:
-        """The bounds, once where they are the same, none where they are unknown."""
-        bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
-        return [self._report.write(value) for value in dict.fromkeys(bounds)]
-
-    def at(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
-        """The exact value at sizes, or the pair of bounds where the cost is not exact.
-
-        Raises ArchlineError for wrong, missing or unknown sizes (AL401 to AL407), and where there is no value: the
-        cost is unknown (AL414) or irrational there (AL415).
-        """
-        cost = self._cost
-        point = self._report.point_of_run(unplaced({**(sizes or {}), **named}), self._needed)
-        if "K" in point:
-            cost = self._report.with_longest._costs.metrics.get(self.name, cost)
-            self._bounds(cost)
-        try:
-            values = values_at(cost, point)
-        except EvaluationError as problem:
-            raise error(rules.NO_VALUE, f"the {self.name} of `{self._report.name}`: {problem}") from None
-        assert values is not None
-        lower, upper = _whole(values.lower), _whole(values.upper)
-        return lower if cost.exact else (lower, upper)
-
-    def upper_at(self, sizes: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> NDArray[Any]:
-        """The upper bound at many sizes at once: integers or arrays of them, broadcast against each other.
-
-        Exact: int64 where that holds all bounds, else integers of Python. For io it is the least bound of all regimes
-        that hold at each point, which `at` may be below: that uses spare lines too, and follows recursion through the
-        program's calls. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the
-        first point that is wrong, and for arrays that cannot be broadcast (AL416).
-        """
-        from archline.api.many import upper_of
-
-        report, given = self._report, {**(sizes or {}), **named}
-        self._bounds(self._cost)
-        return upper_of(self._cost, report.names, report.where, self._needed, given, report.require_runs)
-
-    @property
-    def _needed(self) -> list[str]:
-        """The names that the bounds hold. Raises ArchlineError (AL414) where there are neither bounds nor values."""
-        cost = self._cost
-        bounds = () if cost.valued and cost.upper is None else self._bounds(cost)
-        free = frozenset[str]().union(*(each.names for each in bounds))
-        if cost.ends is not None and self._report.recursive:
-            # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
-            free |= {*self._report.names.sizes, *({"Z", "L"} if self.name in OF_CACHE else ())}
-        if cost.alternatives:
-            free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
-        return sorted(free, key=self._report.names.all.index)
-
-    def _bounds(self, cost: Cost) -> tuple[Poly, Poly]:
-        """The bounds of a form of the cost. Raises ArchlineError (AL414) where there are none."""
-        if cost.lower is None or cost.upper is None:
-            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
-        return cost.lower, cost.upper
-
-    def __repr__(self) -> str:
-        return f"<{self.name}, {self.status}: {self.text}>"
-
-    def _repr_latex_(self) -> str:
-        from archline.report.latex import expression
-
-        name = rf"\mathrm{{{self.name}}}"
-        match self._texts:
-            case []:
-                return rf"$\text{{{self.name} is unknown}}$"
-            case [text]:
-                return f"${name} = {expression(text)}$"
-            case [low, high]:
-                return rf"${expression(low)} \le {name} \le {expression(high)}$"
-            case _:
-                raise AssertionError("a cost has two bounds at most")
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"
-
-
-def _whole(value: Number) -> Number:
-    return int(value) if value == int(value) else value
 
 
 class CostReport(Shown):

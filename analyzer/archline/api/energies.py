@@ -29,8 +29,7 @@ from archline.api.subjects import (
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
 from archline.energy.levels import Level, by_level
-from archline.energy.machines import GIVEN, Machine, parameter
-from archline.energy.machines import machine as machine_of
+from archline.energy.machines import GIVEN, Machine, machine_with, parameter
 from archline.energy.model import Applied, Estimate, Model, check_amounts
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
@@ -188,16 +187,8 @@ def energy(
     unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
     """
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
-    chosen = machine if isinstance(machine, Machine) else machine_of(machine)
-    given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
-    found = subject(target, where)
-    (only,) = energies(
-        [found],
-        [chosen.with_parameters(given)],
-        None if model is None else model_of(model),
-        together(at, sizes),
-        settings,
-    )
+    found, on = subject(target, where), machine_with(machine, parameters)
+    (only,) = energies([found], [on], None if model is None else model_of(model), together(at, sizes), settings)
     return only
 
 

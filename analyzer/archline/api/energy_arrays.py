@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from archline.analysis.cost import Cost
 from archline.api import rules
 from archline.api.caches import DEFAULT_CACHE, cache_of
-from archline.api.costs import Metric
+from archline.api.metrics import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed

@@ -33,7 +33,8 @@ from archline.api.sweeps import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
 from archline.energy.machines import Machine, parameter
-from archline.energy.machines import machine as machine_of
+from archline.energy.intervals import Interval
+from archline.energy.machines import Machine, machine_with, parameter
 from archline.energy.model import Applied, Model, check_amounts
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
@@ -125,8 +126,6 @@ def optimise(
     ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a
     range is missing.
     """
-    given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
-    base = machine if isinstance(machine, Machine) else NO_MACHINE if machine is None else machine_of(machine)
     sizes = read_settings(at, "--at") if isinstance(at, str) else together(at, {}) or {}
     chosen = subject_of(target)
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
@@ -137,7 +136,7 @@ def optimise(
             rules.OPTIONS_CLASH, "either sizes and quantities vary, or quantities are halved", hint="give --over"
         )
     names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
-    on = base.with_parameters(given)
+    on = machine_with(NO_MACHINE if machine is None else machine, parameters)
     task = _Task(chosen, on, model, sizes, settings, varied, frozenset(integer), names, minimise)
     return Optimised(task.solved(minimise, texts, where, bound == "upper"))
 

@@ -16,8 +16,7 @@ from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Subject, subject
 from archline.compare.results import Comparison
 from archline.energy.levels import MEMORY
-from archline.energy.machines import Machine
-from archline.energy.machines import machine as machine_of
+from archline.energy.machines import Machine, machine_with
 from archline.energy.models import has_levels, model
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
@@ -54,7 +53,7 @@ def roofline(
 
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
     return roofline_of(
-        _machine(machine), [subject(each, where) for each in targets], unplaced(at or {}), settings, where
+        machine_with(machine), [subject(each, where) for each in targets], unplaced(at or {}), settings, where
     )
 
 
@@ -101,7 +100,7 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
 
     if not 0 < intensity < 10**18:
         raise error(rules.OPTIONS_CLASH, f"an intensity is a number of flop/B above 0, not {intensity}")
-    return Picture(view(_machine(machine), float(Fraction(intensity))))
+    return Picture(view(machine_with(machine), float(Fraction(intensity))))
 
 
 def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
@@ -112,7 +111,7 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     """
     from archline.report.pictures.balance import view
 
-    chosen = _machine(machine)
+    chosen = machine_with(machine)
     first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
     if not first < end <= first + 1000:
         raise error(rules.OPTIONS_CLASH, f"{first} to {end} are no years in order", hint="such as --years 2010..2025")
@@ -133,7 +132,3 @@ def save_comparison(found: Comparison, path: str | Path) -> None:
     if not drawn.points:
         raise error(rules.NO_PICTURE, f"the {found.by} is not known at any point, so there is nothing to draw")
     drawn.save(path)
-
-
-def _machine(named: str | Machine) -> Machine:
-    return named if isinstance(named, Machine) else machine_of(named)

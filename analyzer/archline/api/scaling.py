@@ -20,9 +20,8 @@ from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in, parsed
-from archline.energy.growth import both_ends, of_formula
-from archline.energy.machines import Machine, parameter
-from archline.energy.machines import machine as machine_of
+from archline.energy.growth import Growth, both_ends, of_formula
+from archline.energy.machines import Machine, machine_with
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
@@ -78,8 +77,7 @@ def scale(
     `vary="c=1..8"` names sizes that grow, several together as a list; `at` has the others. Raises ArchlineError as
     `energy` does; AL411 where sizes that vary together differ in number, or the processors do not grow.
     """
-    given = {name: parameter(name, str(value)) for name, value in (parameters or {}).items()}
-    chosen = (machine if isinstance(machine, Machine) else machine_of(machine)).with_parameters(given)
+    chosen = machine_with(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)
     sizes = together(at, {})
     return Scaled(scaling_of(subject(target, where), chosen, varied, sizes, model, factor, Settings(measured=measured)))

@@ -60,9 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--certificates", action="store_true", help="show the proofs of growth that holds")
     shared.add_jobs(parser)
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, formats("checks"))
+    shared.add_printing(parser, formats("checks"))
 
 
 def execute(options: argparse.Namespace) -> int:

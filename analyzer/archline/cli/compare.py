@@ -42,9 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="growth that holds with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
     parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_printing(parser, FORMATS)
 
 
 @shared.prints

@@ -61,9 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n), "
         "strassen(n), lu(n)",
     )
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_printing(parser, FORMATS)
 
 
 def processors(text: str) -> int | str:

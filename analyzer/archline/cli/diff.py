@@ -30,14 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--tolerance", metavar="SHARE", help="pass costs that are proved to rise by no more, such as 2%%, at all sizes"
     )
     parser.add_argument("--only", choices=("growth",), help="changes that leave the order of growth as it was are none")
-    parser.add_argument(
-        "--at", action="append", dest="sizes", metavar="SIZES", help="show values at n=64,m=2^20; may be repeated"
-    )
+    shared.add_several(parser, "--at", "SIZES", "show values at n=64,m=2^20; may be repeated", "sizes")
     shared.add_where(parser)
     shared.add_jobs(parser)
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, formats("changes"))
+    shared.add_printing(parser, formats("changes"))
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -31,9 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--measured", action="store_true", help="inputs as a run counts them, instead of derived bounds"
     )
     parser.add_argument("--all", action="store_true", help="of a grid in symbols: all forms in full, for all sizes")
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_printing(parser, FORMATS)
 
 
 @shared.prints

@@ -28,27 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="energy",
         help="what is to be least (default: energy)",
     )
-    parser.add_argument(
-        "--over",
-        action="append",
-        default=[],
-        metavar="NAMES",
-        help="what varies: sizes, symbols, quantities of the machine; with ranges where facts give none: P=1..64,M",
-    )
-    parser.add_argument(
-        "--subject",
-        action="append",
-        default=[],
-        metavar="BOUND",
-        help='a bound on what it takes: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated',
-    )
-    parser.add_argument(
-        "--halve",
-        action="append",
-        default=[],
-        metavar="NAMES",
-        help="instead: quantities to halve as few times in all as --subject asks for; together: gamma_e=delta_e",
-    )
+    text = "what varies: sizes, symbols, quantities of the machine; with ranges where facts give none: P=1..64,M"
+    shared.add_several(parser, "--over", "NAMES", text)
+    text = 'a bound on what it takes: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated'
+    shared.add_several(parser, "--subject", "BOUND", text)
+    text = "instead: quantities to halve as few times in all as --subject asks for; together: gamma_e=delta_e"
+    shared.add_several(parser, "--halve", "NAMES", text)
     parser.add_argument("--integer", default="", metavar="NAMES", help="symbols of formulas that are whole numbers")
     shared.add_at(parser)
     shared.add_where(parser)
@@ -59,9 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="upper",
         help="which ends of costs count that are only bounded (default: upper)",
     )
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, ("text", "json"))
+    shared.add_printing(parser, ("text", "json"))
 
 
 @shared.prints

@@ -46,6 +46,26 @@ def add_target(parser: argparse.ArgumentParser, *, many: bool, required: bool = 
         parser.add_argument("target", metavar="TARGET", help=text)
 
 
+def add_several(
+    parser: argparse.ArgumentParser,
+    option: str,
+    metavar: str,
+    text: str,
+    dest: str | None = None,
+    required: bool = False,
+) -> None:
+    """An option that may be repeated: a list of what is given."""
+    name = dest or option.removeprefix("--")
+    parser.add_argument(option, action="append", default=[], dest=name, metavar=metavar, help=text, required=required)
+
+
+def add_printing(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """--time-limit, --no-cache and --format."""
+    add_time_limit(parser)
+    add_no_cache(parser)
+    add_format(parser, formats)
+
+
 def add_energy_targets(parser: argparse.ArgumentParser, more: str = "") -> None:
     """TARGET..., algorithms or formulas."""
     text = f'an algorithm (`dense.matmul::name`, `path.algo::name`) or formulas ("ice:work=...,span=...,io=..."){more}'
@@ -55,22 +75,10 @@ def add_energy_targets(parser: argparse.ArgumentParser, more: str = "") -> None:
 def add_machines(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """--machine NAME, which may be given several times, and --parameter NAME=VALUE."""
     require(parser, *(["machines"] if required else []))
-    parser.add_argument(
-        "--machine",
-        action="append",
-        default=[],
-        dest="machines",
-        metavar="NAME",
-        help="a machine (`archline machines` lists them), NAME@VARIANT, or a `.toml` file; may be repeated",
-    )
-    parser.add_argument(
-        "--parameter",
-        action="append",
-        default=[],
-        dest="parameters",
-        metavar="NAME=VALUE",
-        help='set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
-    )
+    text = "a machine (`archline machines` lists them), NAME@VARIANT, or a `.toml` file; may be repeated"
+    add_several(parser, "--machine", "NAME", text, "machines")
+    text = 'set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated'
+    add_several(parser, "--parameter", "NAME=VALUE", text, "parameters")
     parser.add_argument("--year", type=natural, metavar="YEAR", help="carry the machines' trends on to a year")
 
 

@@ -28,18 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     shared.add_at(parser)
     shared.add_where(parser)
-    parser.add_argument(
-        "--vary", action="append", required=True, metavar="SIZES", help="sizes that grow: c=1..8, P=8..64 step 8"
-    )
+    shared.add_several(parser, "--vary", "SIZES", "sizes that grow: c=1..8, P=8..64 step 8", required=True)
     parser.add_argument(
         "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="how much is perfect still (default: 1.5)"
     )
     parser.add_argument(
         "--measured", action="store_true", help="inputs as runs on simulated processors count them, not derived bounds"
     )
-    shared.add_time_limit(parser)
-    shared.add_no_cache(parser)
-    shared.add_format(parser, ("text", "json"))
+    shared.add_printing(parser, ("text", "json"))
 
 
 @shared.prints

@@ -384,6 +384,12 @@ def parameter(name: str, value: str) -> Quantity:
     return Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)
 
 
+def machine_with(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
+    """A machine, or that of a name, with quantities given by hand. Raises ArchlineError."""
+    found = chosen if isinstance(chosen, Machine) else machine(chosen)
+    return found.with_parameters({name: parameter(name, str(value)) for name, value in (parameters or {}).items()})
+
+
 def check_formula(expr: s.Expr, name: str) -> None:
     """Raise ArchlineError (AL461, AL462) unless a formula has the dimension of a quantity."""
     check_units(expr, QUANTITIES[name].dimension)

@@ -7,28 +7,26 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from archline.claims.communication_bounds import Ends
+from archline.claims.communication_bounds import Ends, LowerBound
 from archline.claims.communication_nearness import Nearness
 from archline.records import field, record
 from archline.report.cost_view import CostView
 from archline.report.layout import indented, wrap
 from archline.report.numbers import exact, point_text, short
+from archline.report.view import Number
 
-Number = int | Fraction
 
+@record(eq=False)
+class BoundView(LowerBound):
+    """A lower bound on words, how near derived words are to it, and its `value` at the view's point."""
 
-@record
-class BoundView:
-    """One lower bound on words: by cases (condition, bound), or in growth only; `value` at the view's point."""
-
-    kind: str
-    source: str
-    theorem: str
-    assumptions: tuple[str, ...]
-    cases: tuple[tuple[str, str], ...] = ()
-    growth: str | None = None
     near: Nearness = field(default_factory=Nearness)
     value: Ends | None = None
+
+    @property
+    def order(self) -> str | None:
+        """The growth, where that alone is known."""
+        return None if self.growth is None else f"Omega({self.growth})"
 
 
 @record
@@ -136,7 +134,7 @@ def document(view: CommunicationView) -> dict[str, Any]:
     found: dict[str, Any] = {
         "problem": view.problem,
         "computes": view.title,
-        "where": list(view.where),
+        "where": view.where,
         "bounds": [_bound(view, each) for each in view.bounds],
     }
     if view.replicated is not None:
@@ -152,11 +150,11 @@ def _bound(view: CommunicationView, each: BoundView) -> dict[str, Any]:
     found: dict[str, Any] = {
         "metric": "words",
         "kind": each.kind,
-        "cases": [{"when": when, "bound": text} for when, text in each.cases],
-        "growth": each.growth,
+        "cases": [{"when": case.condition, "bound": case.bound} for case in each.cases],
+        "growth": each.order,
         "source": each.source,
         "theorem": each.theorem,
-        "assumptions": list(each.assumptions),
+        "assumptions": each.assumptions,
         "attained": each.near.attained,
         "ratio": each.near.ratio or None,
         "factor": each.near.factor or None,
@@ -200,11 +198,11 @@ def block(view: CommunicationView, width: int) -> list[str]:
 
 
 def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
-    if bound.growth is not None:
-        yield f"words are {bound.growth}, {bound.kind}"
-    for condition, text in bound.cases:
-        where = f" where {condition}" if condition else " otherwise" if len(bound.cases) > 1 else ""
-        yield f"words >= {text}{where}, {bound.kind}"
+    if bound.order is not None:
+        yield f"words are {bound.order}, {bound.kind}"
+    for each in bound.cases:
+        where = f" where {each.condition}" if each.condition else " otherwise" if len(bound.cases) > 1 else ""
+        yield f"words >= {each.bound}{where}, {bound.kind}"
     if bound.value is not None:
         near = "" if view.words is None else f": {factor(view.words, bound.value)}"
         yield f"at these sizes words >= {amount(bound.value)}{near}"
@@ -250,7 +248,8 @@ def sentences(view: CostView) -> Iterator[str]:
         return
     yield f"lower bounds for any {found.any}: {', '.join(found.where)}"
     for bound in found.bounds:
-        forms = [f"words are `{bound.growth}`"] if bound.growth is not None else []
-        forms += [f"words >= `{text}`{f' where `{when}`' if when else ''}" for when, text in bound.cases]
+        forms = [f"words are `{bound.order}`"] if bound.order is not None else []
+        wheres = (f" where `{each.condition}`" if each.condition else "" for each in bound.cases)
+        forms += [f"words >= `{each.bound}`{where}" for each, where in zip(bound.cases, wheres, strict=True)]
         near = [] if bound.value is None else [f"at these sizes words >= {amount(bound.value)}"]
         yield f"{'; '.join([*forms, *near, *nearness(bound.near)])} ({bound.kind}; {bound.source})"

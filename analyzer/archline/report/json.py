@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.polynomial import ZERO
+from archline.algebra.polynomial import ZERO, Poly
 from archline.report.cost_view import CostView, Row
 from archline.report.numbers import exact
 from archline.report.view import CacheView, Contract, Number, RunView, Values
@@ -22,14 +22,25 @@ VERSION = 1
 
 
 def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
-    """A JSON document: fractions as text, records by their fields."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    """A JSON document."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return exact(value)
-    return {each.name: getattr(value, each.name) for each in fields(value)}
+def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
+    """What JSON has values for: expressions and fractions as text, records by their fields."""
+    match value:
+        case None | str() | int() | float():
+            return value
+        case Mapping():
+            return {name: plain(each, write) for name, each in value.items()}
+        case list() | tuple():
+            return [plain(each, write) for each in value]
+        case Fraction():
+            return exact(value)
+        case Poly():
+            return write(value)
+        case _:
+            return {each.name: plain(getattr(value, each.name), write) for each in fields(value)}
 
 
 def costs(view: CostView) -> dict[str, Any]:
@@ -39,9 +50,9 @@ def costs(view: CostView) -> dict[str, Any]:
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": view.algorithm,
-        "parameters": list(view.parameters),
-        "symbols": list(view.symbols),
-        "assumptions": list(view.assumptions),
+        "parameters": view.parameters,
+        "symbols": view.symbols,
+        "assumptions": view.assumptions,
     }
     if view.at is not None:
         document["at"] = point(view.at)
@@ -59,26 +70,24 @@ def costs(view: CostView) -> dict[str, Any]:
         ]
     if view.lru is not None:
         document["lru"] = lru.document(view, view.lru)
-    return document
+    found: dict[str, Any] = plain(document, view.text)
+    return found
 
 
 def _cost(view: CostView, row: Row) -> dict[str, Any]:
     cost: dict[str, Any] = {
         "status": row.status,
-        "lower": None if row.lower is None else view.text(row.lower),
-        "upper": None if row.upper is None else view.text(row.upper),
+        "lower": row.lower,
+        "upper": row.upper,
         "growth": row.growth,
         "regimes": [
-            {"when": each.when, "lower": view.text(each.lower), "upper": view.text(each.upper)} for each in row.regimes
-        ]
-        + [
-            {"when": each.when, "lower": view.text(row.lower or ZERO), "upper": view.text(each.upper)}
-            for each in row.alternatives
+            *({"when": each.when, "lower": each.lower, "upper": each.upper} for each in row.regimes),
+            *({"when": each.when, "lower": row.lower or ZERO, "upper": each.upper} for each in row.alternatives),
         ],
-        "lowers": [{"by": looked, "lower": view.text(lower)} for looked, lower in row.lowers],
+        "lowers": [{"by": looked, "lower": lower} for looked, lower in row.lowers],
         "reason": row.why,
         "place": row.place,
-        "declared": list(row.declared),
+        "declared": row.declared,
     }
     if view.at is not None:
         cost["value"] = None if row.values is None else _values(row.values)
@@ -88,7 +97,7 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
         cost["published"] = _published(row.published)
     reached = () if row.reached is None else row.reached()
     if reached:
-        cost["reached"] = [_reached(view, each) for each in reached]
+        cost["reached"] = [_reached(each) for each in reached]
     if row.touched:
         cost["touched"] = [_in_full(view, each) for each in row.touched]
     return cost
@@ -96,20 +105,17 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
 
 def _in_full(view: CostView, found: InFull) -> dict[str, Any]:
     """What each call touches in full, half open."""
-    box = [{"from": view.text(low), "to": view.text(high + 1)} for low, high in found.box]
+    box = [{"from": low, "to": high + 1} for low, high in found.box]
     sides = {half: found.half == half for half in ("lower", "upper")}
     return {"array": found.array, "box": box, "when": view.large(found), **sides}
 
 
-def _reached(view: CostView, found: Reached) -> dict[str, Any]:
+def _reached(found: Reached) -> dict[str, Any]:
     """What calls by indices work on, half open, and their io at most where few lines fit."""
     from archline.analysis.cost import FEW_LINES
 
-    arrays = {
-        array: [{"from": view.text(low), "to": view.text(high + 1)} for low, high in box] for array, box in found.parts
-    }
-    most = None if found.most is None else view.text(found.most)
-    return {"algorithm": found.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": most}
+    arrays = {array: [{"from": low, "to": high + 1} for low, high in box] for array, box in found.parts}
+    return {"algorithm": found.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": found.most}
 
 
 def _published(found: Published) -> dict[str, Any]:
@@ -124,8 +130,8 @@ def _published(found: Published) -> dict[str, Any]:
 def _any_order(row: Row, attained: Attained) -> dict[str, Any]:
     """How near the bounds are to what any order fetches, and to each other."""
     found: dict[str, Any] = {
-        "omega": list(attained.floors),
-        "under": list(attained.under),
+        "omega": attained.floors,
+        "under": attained.under,
         "regimes": [{"when": each.when, "factor": each.factor, "reason": each.reason} for each in attained.regimes],
     }
     if row.any_order is not None and row.values is not None:
@@ -175,8 +181,8 @@ def run(view: RunView) -> dict[str, Any]:
         "flops_by_kind": {kind: _count(count) for kind, count in counts.kinds.items()},
         "derived": {metric: _values(values) for metric, values in counts.derived.items()},
         "checked": not view.unchecked and not counts.outside,
-        "outside": list(counts.outside),
-        "unchecked": dict(view.unchecked),
+        "outside": counts.outside,
+        "unchecked": view.unchecked,
         "cache": None if view.cache is None else _cache(view.cache),
         "data": view.data,
     }
@@ -189,13 +195,13 @@ def run(view: RunView) -> dict[str, Any]:
     if view.path is not None:
         document["path"] = paths.document(view.path)
     if view.matrix is not None:
-        document["matrix"] = vars(view.matrix).copy()
+        document["matrix"] = view.matrix
     if counts.own:
         document["replicated_input"] = view.replicated
     if view.communication is not None:
         document["communication_bounds"] = communication.document(view.communication)
     if view.processor_io:
-        document["processor_io"] = list(view.processor_io)
+        document["processor_io"] = view.processor_io
     return document
 
 

@@ -16,7 +16,6 @@ from archline.energy.units import format_si, parse_unit
 from archline.language.diagnostics import counted
 from archline.report.json import VERSION
 from archline.report.layout import Columns, Inside, block_lines, page, table, wrap
-from archline.report.numbers import exact
 
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
@@ -127,8 +126,8 @@ def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
         "collection": machine.collection,
         "title": machine.title,
         "processor": machine.processor,
-        "notes": list(machine.notes),
-        "variants": list(machine.variants),
+        "notes": machine.notes,
+        "variants": machine.variants,
         "year": machine.year,
         "models": fed(machine, models),
         "quantities": {each.name: _quantity(each) for each in machine.quantities.values()},
@@ -136,22 +135,15 @@ def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
 
 
 def _quantity(each: Quantity) -> dict[str, Any]:
-    source = each.source
     return {
-        "value": exact(each.value),
+        "value": each.value,
         "unit": each.unit,
         "as_written": each.as_written,
         "kind": each.kind,
         "meaning": each.meaning,
         "from": each.as_written if each.formula is not None else None,
-        "error": None if each.error is None else exact(each.error),
-        "source": {
-            "document": source.document,
-            "citation": source.citation,
-            "place": source.place,
-            "quote": source.quote,
-            "note": source.note,
-        },
+        "error": each.error,
+        "source": each.source,
     }
 
 

@@ -397,17 +397,13 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
 
 def _in_sizes(bound: BoundView) -> Iterator[Line]:
     near = "; ".join(nearness(bound.near))
-    if bound.growth is not None:
-        yield Line("words", (Formula(bound.growth),), (bound.kind,), (near,))
+    if bound.order is not None:
+        yield Line("words", (Formula(bound.order),), (bound.kind,), (near,))
     label, kind = "words", bound.kind
-    for condition, text in bound.cases:
-        where = near if not condition else f"where {condition}"
-        yield Line(label, _at_least(text), (kind,), (where,))
+    for each in bound.cases:
+        where = f"where {each.condition}" if each.condition else near
+        yield Line(label, (Formula(f">= {each.bound}"),), (kind,), (where,))
         label, kind = "", ""
-
-
-def _at_least(text: str) -> Phrase:
-    return (Formula(f">= {text}"),)
 
 
 def _least_assumptions(view: CommunicationView) -> Iterator[Phrase]:

@@ -14,8 +14,8 @@ from archline.report.communication import factor
 from archline.report.costs.forms import CUT, LEADING
 from archline.report.documents.model import Document, Formula, Phrase, Table, with_growths
 from archline.report.numbers import readable
+from archline.report.view import Number
 
-Number = int | Fraction
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
 
 

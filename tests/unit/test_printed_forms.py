@@ -24,9 +24,10 @@ from archline.expr.values import EvaluationError, evaluate, evaluate_static
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.report import derivation, text
-from archline.report import json as as_json
 from archline.report.cost_view import CostView
+from archline.report.costs.json import cost_document
 from archline.report.costs.text import first_page
+from archline.report.json import render
 from effort import drawn, some
 from stdlib_targets import ALL, QUICK
 
@@ -111,7 +112,7 @@ def calls(node: object) -> Iterator[s.Call]:
 
 
 def forms(view: CostView) -> Iterator[str]:
-    document = json.loads(as_json.render(as_json.costs(view)))
+    document = json.loads(render(cost_document(view)))
     for cost in document["costs"].values():
         yield from filter(None, (cost["lower"], cost["upper"]))
         for each in cost["regimes"]:

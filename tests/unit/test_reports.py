@@ -15,7 +15,8 @@ from archline.algebra.evaluate.exact import evaluate as evaluate_polynomial
 from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.report import json, latex, layout, markdown, text
+from archline.report import latex, layout, markdown, text
+from archline.report.costs.json import cost_document
 from archline.report.numbers import exact, point_text, readable
 from archline.report.view import Counts, Values
 from effort import drawn, some
@@ -130,7 +131,7 @@ def test_every_report_of_the_standard_library(target: str) -> None:
     # One cell more than there are bars inside a row, the same in every row of the table.
     bars = {line.count(" | ") for line in markdown.costs(view).splitlines() if line.startswith("| ")}
     assert len(bars) == 1
-    assert json.costs(view)["costs"].keys() == {"flops", "work", "span", "io"}
+    assert cost_document(view)["costs"].keys() == {"flops", "work", "span", "io"}
     assert text.costs(view, 100).startswith(f"{view.algorithm}: ")
 
 
@@ -138,7 +139,7 @@ def test_every_report_of_the_standard_library(target: str) -> None:
 @cache
 def written(target: str, metric: str, side: str) -> s.Expr | None:
     """A bound as the JSON has it, parsed."""
-    expression = json.costs(report(target).view())["costs"][metric][side]
+    expression = cost_document(report(target).view())["costs"][metric][side]
     return None if expression is None else parse_expression(expression)
 
 

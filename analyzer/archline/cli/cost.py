@@ -187,9 +187,10 @@ def _rendered(
     match options.format:
         case "json":
             from archline.report import json
+            from archline.report.costs.json import cost_document
 
             single = len(views) == 1 and "::" in options.targets[0]
-            documents = [json.costs(view) for view in views]
+            documents = [cost_document(view) for view in views]
             return json.render(documents[0] if single else documents)
         case "latex" if options.all:
             from archline.report import latex

@@ -133,10 +133,6 @@ def _processors(options: argparse.Namespace) -> Processors | None:
 
 
 def _rendered(form: str, done: Run) -> str:
-    if form == "json":
-        from archline.report import json
+    from archline.report import json, text
 
-        return json.render(json.run(done.view))
-    from archline.report import text
-
-    return text.run(done.view, terminal_width())
+    return json.render(text.run_document(done.view)) if form == "json" else text.run(done.view, terminal_width())

@@ -13,6 +13,7 @@ from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
 from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
+from archline.expr.text import format_expression
 from archline.language.diagnostics import counted
 from archline.report.json import VERSION
 from archline.report.layout import Columns, Inside, block_lines, page, table, wrap
@@ -105,8 +106,6 @@ def _feeds(machine: Machine, model: Model) -> list[str]:
 
 
 def _check(each: Quantity, value: Any) -> list[str]:
-    from archline.expr.text import format_expression
-
     assert each.check is not None
     apart = "equal" if value == each.value else f"{float(100 * (each.value / value - 1)):+.2g} %" if value else "-"
     unit = "" if each.unit == "1" else each.unit

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 from archline.energy.units import format_si
 from archline.report import derivation, lru, paths
 from archline.report.communication import block, of_run, replicated
+from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostView, Row, relations
 from archline.report.documents.model import Document, Table, cells
 from archline.report.findings import contracts
+from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, Inside, Part, page, wrap
-from archline.report.numbers import point_text, readable
+from archline.report.numbers import exact, point_text, readable
 from archline.report.view import CacheView, MatrixView, Number, RunView, Values
 
 
@@ -190,3 +193,54 @@ def document(view: RunView) -> Document:
     return Document(
         run_heading(view), "", "", (Table(tuple(head), tuple(cells(*row) for row in rows)),), tuple(sentences)
     )
+
+
+def run_document(view: RunView) -> dict[str, Any]:
+    """`archline run`. `checked` tells whether every derived metric was held against its bounds and lies within."""
+    counts = view.counts
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "algorithm": view.algorithm,
+        "at": point(view.at),
+        "counts": {metric: _number(count) for metric, count in counts.executed.items()},
+        "flops_by_kind": {kind: _number(count) for kind, count in counts.kinds.items()},
+        "derived": {metric: ends(values) for metric, values in counts.derived.items()},
+        "checked": not view.unchecked and not counts.outside,
+        "outside": counts.outside,
+        "unchecked": view.unchecked,
+        "cache": None if view.cache is None else _cache_document(view.cache),
+        "data": view.data,
+    }
+    for name, values in (("own", counts.own), ("total", counts.total)):
+        if values:
+            document[name] = {metric: _number(count) for metric, count in values.items()}
+    if view.timed is not None:
+        machine, time, apart = view.timed
+        document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
+    if view.path is not None:
+        document["path"] = paths.document(view.path)
+    if view.matrix is not None:
+        document["matrix"] = view.matrix
+    if counts.own:
+        document["replicated_input"] = view.replicated
+    if view.communication is not None:
+        document["communication_bounds"] = bounds_document(view.communication)
+    if view.processor_io:
+        document["processor_io"] = view.processor_io
+    return document
+
+
+def _number(count: Number) -> int | str:
+    return int(count) if count == int(count) else exact(count)
+
+
+def _cache_document(cache: CacheView) -> dict[str, Any]:
+    return {
+        "Z": cache.words,
+        "L": cache.line,
+        "policy": cache.policy,
+        "default": not cache.chosen,
+        "processors": cache.processors,
+        "schedule": cache.schedule,
+        **({"levels": {name: {"Z": words, "L": line} for name, words, line in cache.levels}} if cache.levels else {}),
+    }

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from archline.report.findings import OF_ENTRIES, CheckReport, reasons, tally
+from archline.report.growth import proof_text
 from archline.report.layout import MIN_WIDTH, indented, wrap
 from archline.report.view import CheckView, Contract
 
@@ -67,7 +68,5 @@ def _group(report: CheckReport, contracts: Sequence[Contract], width: int) -> It
         first, *rest = wrap(each.text + mark, max(MIN_WIDTH, width - len(head)))
         more = [line for reason in reasons(each) for line in wrap(reason, width - 4)]
         if report.certificates:
-            from archline.report.growth import proof_text
-
             more += [line for proof in each.certificates for line in proof_text(proof, width - 4)]
         yield from (head + first, *indented([*rest, *more], 4))

@@ -19,6 +19,7 @@ from archline.expr.intervals import EvaluationError, Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.pictures import PictureView
+from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER, legend, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +44,6 @@ class Balance(PictureView):
     def draw(self, figure: Figure) -> None:
         """A line a side, crossings marked and named by their years."""
         from matplotlib.ticker import MaxNLocator
-
-        from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER, legend, panels
 
         (axes,) = panels(figure, 1)
         year, *rest = map(self.column, self.columns)

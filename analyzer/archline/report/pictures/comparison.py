@@ -17,6 +17,7 @@ from archline.expr.intervals import Interval
 from archline.records import record
 from archline.report.energies.shown import caches_text, ratio_text, sizes_text
 from archline.report.pictures import Cell, PictureView
+from archline.report.pictures.drawing import DARK, LOOKS, MARKS, SHADES, in_unit, legend, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +41,6 @@ class Lines(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """A line a series, a band between its bounds; below, over the first algorithm; crossovers as strips."""
-        from archline.report.pictures.drawing import LOOKS, MARKS, legend, panels
-
         values, ratios = panels(figure, 3.4, 2.0)
         sizes = self.column("size")
         if sizes.max() >= 4 * sizes.min():
@@ -92,8 +91,6 @@ class Bars(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """A bar of stacked terms each, bounds as a whisker; at its right what it is, and against the least."""
-        from archline.report.pictures.drawing import DARK, SHADES, panels
-
         (axes,) = panels(figure, 1)
         wholes = [_by(each, self.found) for each in self.estimates.values()]
         names = [_named(key, self.found) for key in self.estimates]
@@ -178,8 +175,6 @@ def view(found: Comparison) -> Lines | Bars:
 
 def _in_its_unit(axis: Axis, found: Comparison, unit: str) -> None:
     """Label an axis with what it is of, and its numbers with prefixes of the unit, if it has one."""
-    from archline.report.pictures.drawing import in_unit
-
     named, known = found.by.replace("_", "-"), unit in UNITS.values()
     axis.set_label_text(named if known else f"{named}, {unit}")
     if known:

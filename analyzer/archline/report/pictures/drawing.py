@@ -8,10 +8,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from archline.energy.units import format_si
 from archline.report.pictures import PictureView
@@ -19,6 +15,7 @@ from archline.report.pictures import PictureView
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "archline", "pdf.fonttype": 42, "font.size": 9.0}
 WIDTH = 9.0
@@ -35,7 +32,9 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 
 
 def picture(view: PictureView, form: str) -> bytes:
-    """The picture as SVG, PNG or PDF; the same for the same view."""
+    """The picture as SVG, PNG or PDF; the same for the same view. Raises ImportError without matplotlib."""
+    from matplotlib import rc_context
+
     target = BytesIO()
     metadata: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with rc_context(SETTINGS):
@@ -45,6 +44,10 @@ def picture(view: PictureView, form: str) -> bytes:
 
 def figure(view: PictureView) -> Figure:
     """The figure: title, what the view draws, its notes."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with rc_context(SETTINGS):
         title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 90)
         notes = [line for note in view.below for line in wrap(note, 140)]
@@ -67,31 +70,31 @@ def panels(figure: Figure, *heights: float) -> list[Axes]:
     return made
 
 
-class _Decades(LogLocator):
-    """Powers of ten, and 2 and 5 times these where an axis has the room."""
-
-    def __init__(self, of: Axis) -> None:
-        super().__init__(10)
-        self._of = of
-
-    def tick_values(self, vmin: float, vmax: float) -> Any:
-        """The places from one value to another."""
-        axes = self._of.axes
-        length, text = (axes.bbox.height, 0.3) if self._of is axes.yaxis else (axes.bbox.width, 0.8)
-        decades = np.log10(vmax / vmin) if vmin > 0 else np.inf
-        self.set_params(subs=(1, 2, 5) if 3 * decades * text * axes.figure.dpi <= length else (1,))
-        return super().tick_values(vmin, vmax)
-
-
 def in_unit(axis: Axis, unit: str) -> None:
     """Label the numbers of an axis with the unit and its prefixes: `0.5 mJ`."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    class Decades(LogLocator):
+        """Powers of ten, and 2 and 5 times these where an axis has the room."""
+
+        def __init__(self, of: Axis) -> None:
+            super().__init__(10)
+            self._of = of
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            """The places from one value to another."""
+            axes = self._of.axes
+            length, text = (axes.bbox.height, 0.3) if self._of is axes.yaxis else (axes.bbox.width, 0.8)
+            decades = np.log10(vmax / vmin) if vmin > 0 else np.inf
+            self.set_params(subs=(1, 2, 5) if 3 * decades * text * axes.figure.dpi <= length else (1,))
+            return super().tick_values(vmin, vmax)
 
     def shown(value: float, _: object) -> str:
         number, _, prefixed = format_si(Fraction(value), unit).partition(" ")
         return f"{float(number):g} {prefixed}"
 
     if axis.get_scale() == "log":
-        axis.set_major_locator(_Decades(axis))
+        axis.set_major_locator(Decades(axis))
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(shown)
 

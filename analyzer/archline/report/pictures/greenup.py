@@ -16,6 +16,7 @@ from archline.energy.models import model
 from archline.expr.arrays import Array, compiled
 from archline.records import record
 from archline.report.pictures import PictureView, last, power_of_two
+from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, legend, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,8 +37,6 @@ class Greenup(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """The regions shaded, and the outlines of speedup and greenup."""
-        from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, legend, panels
-
         (axes,) = panels(figure, 1)
         m, greenup, speedup = map(self.column, self.columns)
         left, most = 2.0**LOW, max(2.0, float(max(greenup.max(), speedup.max())))

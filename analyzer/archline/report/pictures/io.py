@@ -12,6 +12,7 @@ from archline.report.json import VERSION
 from archline.report.layout import Columns
 from archline.report.numbers import exact, readable
 from archline.report.pictures import PictureView
+from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER, panels
 from archline.report.view import Number, Point
 
 if TYPE_CHECKING:
@@ -101,8 +102,6 @@ class IoCurves(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """The curves, and the regimes numbered at their least Z."""
-        from archline.report.pictures.drawing import panels
-
         (axes,) = panels(figure, 1)
         _draw(axes, self)
         _mark(axes, labelled(self))
@@ -130,8 +129,6 @@ def _listed(number: int, regime: IoRegime) -> str:
 
 
 def _draw(axes: Axes, view: IoCurves) -> None:
-    from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER
-
     words = [float(each.words) for each in view.rows]
     upper = [float(each.upper) for each in view.rows]
     lower = [float(each.lower) for each in view.rows]
@@ -176,8 +173,6 @@ def _before(values: list[float]) -> list[float]:
 
 def _mark(axes: Axes, regimes: Sequence[IoRegime]) -> None:
     """A dotted line where each regime begins, its number above; those of lines close to each other in one text."""
-    from archline.report.pictures.drawing import MARKS
-
     scale = axes.transData.transform
     left, right = (axes.transAxes.transform((side, 0.0))[0] for side in (0, 1))
     groups: list[tuple[float, list[int]]] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from archline.records import record
 from archline.report.pictures import PictureView
+from archline.report.pictures.drawing import LOOKS, SHADES, legend, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,8 +60,6 @@ class Redrawn(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """Each series in its panel, with a legend at the right."""
-        from archline.report.pictures.drawing import LOOKS, SHADES, legend, panels
-
         named = isinstance(self.rows[0][0], str)
         x = range(len(self.rows)) if named else self.column(self.columns[0])
         for number, axes in enumerate(panels(figure, *[1] * len(self.panels))):
@@ -103,8 +102,6 @@ class Marked(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """The picture, then the marks."""
-        from archline.report.pictures.drawing import legend
-
         self.picture.draw(figure)
         for number, each in enumerate(self.marks):
             axes, style = figure.axes[each.panel], ("--", "-.", ":")[number % 3]

@@ -24,6 +24,7 @@ from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.pictures import Cell, PictureView, last, power_of_two
+from archline.report.pictures.drawing import DARK, LOOKS, LOWER, MARKS, SHADES, STYLES, UPPER, in_unit, legend, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,8 +96,6 @@ class Roofline(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """Two panels on one axis of intensity, and between them the intensities of algorithms."""
-        from archline.report.pictures.drawing import MARKS, legend, panels
-
         strip, energy = bool(self.algorithms), "power" in self.columns
         heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] * strip), *([2.4] * energy)]
         made = panels(figure, *heights)
@@ -125,13 +124,9 @@ class Roofline(PictureView):
     @property
     def _colors(self) -> list[str]:
         """A color for each algorithm."""
-        from archline.report.pictures.drawing import LOOKS
-
         return [LOOKS[row % len(LOOKS)]["color"] for row in range(len(self.algorithms))]
 
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
-        from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, in_unit
-
         roofs = [self.column(name) for name in ("roofline", "arch line") if name in self.columns]
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(power_of_two)
@@ -179,8 +174,6 @@ class Roofline(PictureView):
             axes.plot([half], [0.5], "o", color=UPPER, markersize=5, label=f"{HALF} at {half:.3g} flop/B")
 
     def _draw_power(self, axes: Axes, intensity: Array) -> None:
-        from archline.report.pictures.drawing import DARK, STYLES, UPPER
-
         power = self.column("power")
         axes.set_ylim(0, max(float(power.max()), self.limit or 0) * 1.1)
         axes.set_ylabel("power, W")

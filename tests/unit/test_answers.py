@@ -13,7 +13,7 @@ import archline as al
 from archline.energy.machines import machine
 from archline.energy.models import model
 from archline.report.costs.page import page
-from archline.report.documents.model import plain
+from archline.report.documents import plain
 from archline.report.findings import tally
 from archline.report.view import Contract, Place
 from cli_support import ROOT, cli

@@ -17,9 +17,7 @@ from archline.api.algorithms import Algorithm, loads
 from archline.changes.canonical import canonical
 from archline.changes.results import CostChange, Differences
 from archline.records import replace
-from archline.report.changed_costs import cells
-from archline.report.changes import markdown
-from archline.report.changes.text import render
+from archline.report.changes import cells
 from cli_support import Result, cli
 from effort import long
 
@@ -119,7 +117,7 @@ def test_a_table_has_room_in_a_comment(tmp_path: Path) -> None:
     assert len(ran.out) <= 60_000
     many = al.diff(old, new)
     longer = replace(many, changes=many.changes * 10)
-    text = markdown.render(longer, 100)
+    text = as_markdown(longer, 100)
     assert 55_000 < len(text) <= 60_000
     assert text.endswith(" more, which `archline diff` prints\n")
 
@@ -232,7 +230,7 @@ def test_a_page_fits_its_width_and_breaks_formulas_between_terms() -> None:
     ]
     found = Differences(tuple(rows), {"grew": 1, "bound rose": 1})
     for width in (70, 100, 160):
-        page = render(found, width)
+        page = as_text(found, width)
         lines = page.splitlines()
         assert max(map(len, lines)) <= width
         assert "3*n^2 + n -> 3*n^2 + 2*n" in page

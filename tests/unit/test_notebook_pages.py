@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import archline as al
-from archline.report.documents.writers import formula
+from archline.report.documents import formula
 from cli_support import cli
 from stdlib_targets import TRIED, report
 

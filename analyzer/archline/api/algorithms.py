@@ -39,14 +39,13 @@ from archline.language.loader import load_path, load_target, load_text
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import record, replace
-from archline.report.documents.model import Document
-from archline.report.documents.writers import Shown
+from archline.report.documents import Document, Shown
 from archline.report.library import declaration
 
 if TYPE_CHECKING:
     from archline.analysis.checks.runs import Failure
-    from archline.api.messages import Messages
     from archline.api.running import Run
+    from archline.api.trials import Messages
     from archline.execution.results import Cache
     from archline.report.view import Contract
 
@@ -198,7 +197,7 @@ class Algorithm(Shown):
 
     def messages(self, most: int) -> Messages | None:
         """What runs on grids of up to so many processors show of its messages; None where it sends none."""
-        from archline.api.messages import checked
+        from archline.api.trials import checked
 
         return checked(*self.executed, most)
 

@@ -15,7 +15,7 @@ from archline.changes.rules import NO_BASELINE
 from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
-from archline.report.changed_costs import cells
+from archline.report.changes import cells
 from archline.report.findings import OUTCOMES, WARNING, CheckReport, Finding, finding
 from archline.report.view import Accepted, Place, relative
 

@@ -66,15 +66,15 @@ class Diff(Differences):
     @property
     def document(self) -> dict[str, Any]:
         """The changes as JSON has them."""
-        from archline.report.changes.json import document
+        from archline.report.changes import document
 
         return document(self)
 
     def __str__(self) -> str:
-        from archline.report.changes.text import render
+        from archline.report.changes import as_text
         from archline.report.layout import terminal_width
 
-        return render(self, terminal_width())
+        return as_text(self, terminal_width())
 
 
 def diff(

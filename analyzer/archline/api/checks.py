@@ -111,8 +111,7 @@ def _group(subject: Algorithm, task: Task) -> Group:
 
     Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
     """
-    from archline.api.messages import LARGEST
-    from archline.api.trials import stop
+    from archline.api.trials import LARGEST, stop
 
     allow(task.seconds)
     messages = subject.messages(LARGEST)

@@ -54,7 +54,7 @@ class Communication:
     @cached_property
     def replicated(self) -> Mapping[str, int] | None:
         """The sizes of a small run in which several processors read one element of the input; None without one."""
-        from archline.api.messages import replicated_input
+        from archline.api.trials import replicated_input
 
         return replicated_input(self.module, self.algorithm, COST_GRID)
 

@@ -59,8 +59,7 @@ from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
 from archline.records import record
 from archline.report.comparisons import as_text, document
-from archline.report.documents.model import Document
-from archline.report.documents.writers import Shown
+from archline.report.documents import Document, Shown
 
 if TYPE_CHECKING:
     from archline.api.running import Run

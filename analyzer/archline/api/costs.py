@@ -45,8 +45,7 @@ from archline.report.cost_view import CostView, LruView, cost_view
 from archline.report.costs.page import document
 from archline.report.costs.text import first_page
 from archline.report.derivation import text
-from archline.report.documents.model import Document
-from archline.report.documents.writers import Shown
+from archline.report.documents import Document, Shown
 from archline.report.paths import PathTable, steps_text
 
 if TYPE_CHECKING:

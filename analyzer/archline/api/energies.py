@@ -49,8 +49,7 @@ from archline.language.parser import parse_expression
 from archline.records import record, replace
 from archline.report.communication import replicated
 from archline.report.costs.forms import short_growth
-from archline.report.documents.model import Document
-from archline.report.documents.writers import Shown
+from archline.report.documents import Document, Shown
 from archline.report.energies.shown import document
 from archline.report.energies.text import as_text
 

@@ -43,8 +43,7 @@ from archline.records import field, record, replace
 from archline.report import text
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import values_at
-from archline.report.documents.model import Document
-from archline.report.documents.writers import Shown
+from archline.report.documents import Document, Shown
 from archline.report.paths import ExecutedPath
 from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values
 from archline.report.view import Counts as CountsView

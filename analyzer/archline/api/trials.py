@@ -1,16 +1,33 @@
-"""Trial runs at a few small sizes: whether a program whose claims hold can be stopped by a fault of its own."""
+"""Trial runs at small sizes: whether a fault of a program stops them, and on small grids whether messages are lost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, product
 
 from archline.algebra.evaluate.exact import EvaluationError
+from archline.analysis.checks.failures import assumed_facts
+from archline.analysis.checks.sizes import at
+from archline.analysis.checks.sizes import extents as extents_of
 from archline.analysis.cost import Cost
+from archline.analysis.sampling import Allowed
 from archline.api.algorithms import Algorithm
+from archline.execution import run_rules as rules
 from archline.execution import run_rules as stops
 from archline.execution.run import tried
+from archline.expr.text import format_expression
+from archline.expr.tree import Span
+from archline.expr.values import EvaluationError as NotStatic
+from archline.expr.values import evaluate_static
+from archline.ir.declarations import declared
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic
+from archline.language.call_graph import reachable
+from archline.language.diagnostics import Diagnostic, counted
+from archline.language.model import Module
+from archline.language.substitution import divisions_of_runs
+from archline.records import record, replace
 from archline.report.cost_view import values_at
 from archline.report.view import Place, Stop
 
@@ -65,3 +82,282 @@ def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
     except EvaluationError:
         known = None
     return max(sizes.values(), default=0) <= SIZES[1] if known is None else known.upper <= MAX_WORK
+
+
+LARGEST, LONG = 32, 8
+FAILURES = frozenset(
+    (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
+)
+FEW, SEVERAL = 3, 2
+"""On up to so many processors so many runs are made, on more of them one."""
+WORK, MESSAGE_WORK = 1_000_000, 30
+"""The work of all runs of an algorithm, about a second; how much a message, or a processor, is."""
+MAX_TRIALS, MAX_POINTS, MAX_VISITS = 64, 200, 2_000
+"""So many runs are tried on a grid, of so many sizes, for which so many values are looked at."""
+Point = Mapping[str, int]
+
+
+@record
+class Messages:
+    """What runs showed: a failure, up to which P there is none, or (with P = 0) why there were no runs.
+
+    `replicated` are the sizes of the first run in which several processors read one element of the input.
+    """
+
+    failure: Diagnostic | None
+    processors: int
+    reason: str = ""
+    replicated: Point | None = None
+
+    @property
+    def text(self) -> str:
+        """The line of a report."""
+        if not self.processors:
+            return f"not checked: {self.reason}"
+        where = f"; replicated input at {at(self.replicated)}" if self.replicated else ""
+        return f"checked up to P = {self.processors}{where}"
+
+
+def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
+    """What runs on grids of 1 to `most` processors show; None where no message is sent, and nothing output twice."""
+    known = module.agreements.get(algorithm)
+    found = _checked(module, algorithm, most)
+    fails = found is not None and found.failure is not None and found.failure.rule is rules.OUTPUT_TWICE
+    return found if (known is not None and known.axes) or fails else None
+
+
+@lru_cache(maxsize=256)
+def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | None:
+    known = module.agreements.get(algorithm)
+    if not algorithm.grid or known is None:
+        return None
+    if known.axes and known.data is not None:
+        left_over = _unpaired(module, algorithm)
+        if left_over is not None:
+            return Messages(left_over, 0)
+        return Messages(None, 0, f"data decides the messages of line {known.data.line}")
+    left, reached = WORK, most
+    replicated: Point | None = None
+    ran = False
+    # Failures and refusals on one processor tell less than others.
+    alone: Diagnostic | None = None
+    refusals: dict[bool, Diagnostic] = {}
+    for number, points in enumerate(_grids(module, algorithm, most)):
+        # Sizes that just suffice hide what goes wrong with the next ones.
+        few = bool(points) and points[0]["P"] <= FEW
+        tried = points if few else points[number % 2 :] or points
+        runs = (_run(module, algorithm, each, left) for each in islice(tried, MAX_TRIALS))
+        found, refused = _first(runs, SEVERAL if few else 1)
+        if refused is not None:
+            refusals.setdefault(points[0]["P"] == 1, refused)
+        if isinstance(found, Diagnostic) and found.rule is rules.OUTPUT_TWICE and known.output is not None:
+            return Messages(None, 0, f"data decides what line {known.output.line} outputs")
+        if isinstance(found, Diagnostic):
+            if points[0]["P"] > 1:
+                return _failed(module, algorithm, found)
+            alone, found = found, None
+            continue
+        if found is None and refused is not None and not ran:
+            # It may run on more processors.
+            continue
+        ran = ran or found is not None
+        if found is not None and found.replicated and replicated is None:
+            replicated = found.at
+        left -= found.work if found is not None and found.work else left
+        if left <= 0:
+            reached = points[0]["P"] - 1 if points else 0
+            break
+    if alone is not None:
+        return _failed(module, algorithm, alone)
+    if not ran:
+        if refusals:
+            return _failed(module, algorithm, refusals.get(False) or refusals[True])
+        reached = 0
+    return Messages(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
+
+
+def _first(
+    runs: Iterable[Diagnostic | Ran | Refusal | None], wanted: int
+) -> tuple[Diagnostic | Ran | None, Diagnostic | None]:
+    """The first of so many that failed, or else that ran; and the first reason why one was refused."""
+    refused: Diagnostic | None = None
+    ran: list[Ran] = []
+    for each in runs:
+        if isinstance(each, Refusal):
+            refused = refused or each.reason
+        elif isinstance(each, Diagnostic):
+            return each, refused
+        elif each is not None:
+            ran.append(each)
+            if len(ran) == wanted:
+                break
+    return ran[0] if ran else None, refused
+
+
+@lru_cache(maxsize=256)
+def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point | None:
+    """The sizes of a run on up to `most` processors in which several read one element of a global array.
+
+    None where no run shows that, which says nothing of larger sizes.
+    """
+    if not algorithm.grid:
+        return None
+    found = _checked(module, algorithm, most)
+    if found is not None and found.processors:
+        return found.replicated
+    # Where data decides about messages, nothing has been run yet.
+    for points in _grids(module, algorithm, most):
+        ran = next((each for point in points if (each := _run(module, algorithm, point, WORK // most))), None)
+        if isinstance(ran, Ran) and ran.replicated:
+            return ran.at
+    return None
+
+
+@record
+class Ran:
+    """A run that came to its end, or to the limit: its work, and whether its input was replicated."""
+
+    at: Point
+    work: int
+    replicated: bool
+
+
+@record
+class Refusal:
+    """A run that a callee refused, as its `where` is false."""
+
+    reason: Diagnostic
+
+
+def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
+    """A failure, unless callers may restrict an index as they like."""
+    where = s.names(algorithm.where)
+    free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
+    if free:
+        return Messages(None, 0, f"no `where` says what {free} may be")
+    left = _unpaired(module, algorithm) if failure.rule in (rules.DEADLOCK, rules.LOST_MESSAGE) else None
+    if left is not None:
+        failure = replace(left, rule=failure.rule, message=f"{left.message}; {failure.message}")
+    return Messages(failure, 0)
+
+
+def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
+    """The first `send` or `receive` that has none to pair with in the text of its algorithm."""
+    for each in (algorithm, *reachable(module, algorithm)):
+        found: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
+        for node in s.nodes(each.body):
+            if isinstance(node, s.Communicate) and node.operation in found:
+                found[node.operation].append(node)
+        (fewer, some), (more, others) = sorted(found.items(), key=lambda pair: len(pair[1]))
+        if len(others) > len(some):
+            counts = " and ".join(counted(len(nodes), name) for name, nodes in found.items())
+            message = f"this `{more}` has no `{fewer}`: the text of `{each.name}` has {counts}"
+            hint = "the k-th `send` in the text of an algorithm pairs with its k-th `receive`"
+            return Diagnostic(rules.LOST_MESSAGE, message, others[len(some)].span, hint=hint)
+    return None
+
+
+def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | Refusal | None:
+    """The failure of a run at sizes, or what it did, of work there is `most`; None where there is no such run."""
+    run = tried(module, algorithm, point, max(most // point["P"], 1))
+    if isinstance(run, Diagnostic):
+        if run.rule is rules.WHERE:
+            said = f"{run.message}{_bound(module, algorithm, run.span)}, at {at(point)} and all other sizes tried"
+            return Refusal(replace(run, message=said))
+        if run.rule in FAILURES:
+            return replace(run, message=f"{run.message}, at {at(point)}")
+        return Ran(point, most, False) if run.rule is rules.INTERRUPTED else None
+    if run is None:
+        return None
+    work = run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
+    return Ran(point, work, run.replicated)
+
+
+def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
+    """What the sizes of the callee are in the call at a span."""
+    calls = (node for node in s.nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
+    bindings = next((module.bindings[call] for call in calls if call in module.bindings), {})
+    known = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
+    return f", with {', '.join(known)}" if known else ""
+
+
+# Sizes
+def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[Point]]:
+    """Small sizes for grids of 1, 2, ... processors: of each number the most square grid, of few the longest."""
+    signature = module.signatures[algorithm]
+    names = (*signature.size_names, *signature.indices)
+    of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
+    chosen = [name for name in names if name in of_axes]
+    # Every run divides so; runs that other assumptions exclude are to be seen refused.
+    certain = (*algorithm.where, *divisions_of_runs(algorithm))
+    allowed = Allowed.of(declared(module, algorithm), certain)
+    facts = (*certain, *assumed_facts(module, algorithm))
+    for processors in range(1, most + 1):
+        shapes: dict[tuple[int, ...], Point] = {}
+        divisors = [each for each in range(1, processors + 1) if processors % each == 0]
+        for values in product(divisors, repeat=len(chosen)):
+            point = {"P": processors, **dict(zip(chosen, values, strict=True))}
+            extents = extents_of(algorithm, point)
+            if math.prod(extents) == processors and allowed(point):
+                shapes.setdefault(extents, point)
+        ordered = sorted(shapes, key=lambda each: (sum(each), each))
+        for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= LONG else ()))):
+            points = list(islice(_sizes(module, algorithm, facts, shapes[shape], allowed), MAX_POINTS))
+            yield sorted(points, key=lambda each: (sum(map(abs, each.values())), *each.values()))
+
+
+def _sizes(
+    module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], shape: Point, allowed: Allowed
+) -> Iterator[Point]:
+    """Small values of the other sizes, that the facts allow."""
+    signature = module.signatures[algorithm]
+    visits = 0
+
+    def search(point: Point, left: Sequence[str]) -> Iterator[Point]:
+        nonlocal visits
+        if not left:
+            yield point
+            return
+        name, *rest = left
+        for value in _candidates(facts, name, signature.at_least.get(name), point):
+            visits += 1
+            extended = {**point, name: value}
+            if visits < MAX_VISITS and allowed(extended):
+                yield from search(extended, rest)
+
+    left = [name for name in (*signature.size_names, *signature.indices) if name not in shape]
+    ordered: list[str] = []
+    while left:
+        # A size that a fact gives by others comes after them.
+        free = (each for each in left if all(set(left) & s.names(by) <= {each} for by in _given(facts, each)))
+        ordered.append(next(free, left[0]))
+        left.remove(ordered[-1])
+    return search(shape, ordered)
+
+
+def _given(facts: tuple[s.Fact, ...], name: str) -> Iterator[s.Expr]:
+    """What the size equals, or is a multiple of."""
+    for fact in facts:
+        match fact:
+            case s.Divides(divisor=given, value=s.Name(id=found)) if found == name:
+                yield given
+            case s.Binary(op="==" | ">=", left=s.Name(id=found), right=given) if found == name:
+                yield given
+            case _:
+                # Other facts are tried, not solved.
+                continue
+
+
+def _candidates(facts: tuple[s.Fact, ...], name: str, least: int | None, point: Point) -> list[int]:
+    """Values to try: small ones, multiples of P, and of what facts name; for an index the first and last processor."""
+    processors = point["P"]
+    if least is None:
+        return sorted({0, 1, processors - 1}) if name in s.names(facts) else [0]
+    found = {least, least + 1, 2, 3, processors, processors + 1, 2 * processors, processors**2}
+    for given in _given(facts, name):
+        try:
+            value = evaluate_static(given, point)
+        except NotStatic:
+            continue
+        found |= {value, 2 * value, 3 * value, value + 1}
+    return sorted(each for each in found if each >= least)

@@ -190,8 +190,8 @@ def _rendered(
             from archline.report.costs.json import cost_document
 
             single = len(views) == 1 and "::" in options.targets[0]
-            documents = [cost_document(view) for view in views]
-            return json.render(documents[0] if single else documents)
+            found = [cost_document(view) for view in views]
+            return json.render(found[0] if single else found)
         case "latex" if options.all:
             from archline.report import latex
 
@@ -201,10 +201,10 @@ def _rendered(
 
             return "\n".join(map(markdown.costs, views))
         case "latex" | "markdown":
+            from archline.report import documents
             from archline.report.costs.page import document
-            from archline.report.documents import writers
 
-            render = writers.latex if options.format == "latex" else writers.markdown
+            render = documents.latex if options.format == "latex" else documents.markdown
             return "\n".join(render(document(view, options.metric)) for view in views)
         case _:
             pass

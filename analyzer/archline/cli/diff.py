@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
 from pathlib import Path
 
 from archline.cli import options as shared
 from archline.language.diagnostics import ArchlineError
-from archline.report import formats
 from archline.report.layout import terminal_width
 
 CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
@@ -33,13 +31,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_several(parser, "--at", "SIZES", "show values at n=64,m=2^20; may be repeated", "sizes")
     shared.add_where(parser)
     shared.add_jobs(parser)
-    shared.add_printing(parser, formats("changes"))
+    shared.add_printing(parser, ("github", "json", "markdown", "text"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.changes import diff
     from archline.api.settings import read_sizes
+    from archline.report import changes
 
     project = options.configuration
     # Its sizes are those of the whole project.
@@ -62,8 +61,7 @@ def execute(options: argparse.Namespace) -> int:
             jobs=options.jobs,
             cached=not options.no_cache,
         )
-        renderer = import_module(f"archline.report.changes.{options.format}")
-        sys.stdout.write(renderer.render(found, terminal_width()))
+        sys.stdout.write(getattr(changes, f"as_{options.format}")(found, terminal_width()))
         if found.problems:
             raise ArchlineError(found.problems)
     except ArchlineError as problem:

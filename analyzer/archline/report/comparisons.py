@@ -13,8 +13,7 @@ from archline.compare.results import ComparedPoint, Comparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.report import json
 from archline.report.costs.forms import CUT, short_growth
-from archline.report.documents.model import Document, Phrase, Table, cells, with_growths
-from archline.report.documents.writers import latex, markdown
+from archline.report.documents import Document, Phrase, Table, cells, latex, markdown, with_growths
 from archline.report.energies import shown
 from archline.report.energies.formats import cache, decimal
 from archline.report.growth import proof_text

@@ -12,7 +12,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
-from archline.report.documents.model import Document, Formula, Phrase, Table, conditions, joined, with_growths
+from archline.report.documents import Document, Formula, Phrase, Table, conditions, joined, with_growths
 from archline.report.layout import indented, wrap
 from archline.report.view import contract_text, shown_place
 

@@ -11,7 +11,7 @@ from archline.report import derivation, lru, paths
 from archline.report.communication import block, of_run, replicated
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostView, Row, relations
-from archline.report.documents.model import Document, Table, cells
+from archline.report.documents import Document, Table, cells
 from archline.report.findings import contracts
 from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, Inside, Part, page, wrap

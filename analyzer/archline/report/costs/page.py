@@ -31,7 +31,7 @@ from archline.report.cost_view import CostView, Row
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_of, short_form
 from archline.report.costs.regimes import bound, is_constant, point_of, what_fits, words
 from archline.report.derivation import COMPULSORY, factors
-from archline.report.documents.model import Document, Formula, Phrase, Table, conditions, plain, with_growths
+from archline.report.documents import Document, Formula, Phrase, Table, conditions, plain, with_growths
 from archline.report.findings import tally
 from archline.report.numbers import point_text, readable, short
 from archline.report.view import Contract, shown_place

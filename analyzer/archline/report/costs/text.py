@@ -8,7 +8,7 @@ from archline.report import lru
 from archline.report.cost_view import CostView
 from archline.report.costs.page import Line, Page
 from archline.report.costs.page import page as page_of
-from archline.report.documents.model import Phrase, plain
+from archline.report.documents import Phrase, plain
 from archline.report.layout import GAP, indented, table, wrap
 
 NARROW = 90

@@ -13,7 +13,7 @@ from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input,
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
 from archline.report import json
-from archline.report.documents.writers import markdown
+from archline.report.documents import markdown
 from archline.report.energies import shown
 from archline.report.energies.text import as_text
 from archline.report.latex import condition, escaped, expression

@@ -12,7 +12,7 @@ from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
 from archline.report.communication import factor
 from archline.report.costs.forms import CUT, LEADING
-from archline.report.documents.model import Document, Formula, Phrase, Table, with_growths
+from archline.report.documents import Document, Formula, Phrase, Table, with_growths
 from archline.report.numbers import readable
 from archline.report.view import Number
 

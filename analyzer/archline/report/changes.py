@@ -1,16 +1,23 @@
-"""What changed between two versions of programs, whatever the format: the verdict in one line, and rows of tables."""
+"""What changed between two versions of programs: the verdict, rows of tables, the formats of `archline diff`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
 from archline.changes import results as r
 from archline.changes.results import CostChange, Differences
 from archline.language.diagnostics import counted
-from archline.report.findings import of_diagnostic
-from archline.report.layout import wrap
+from archline.records import replace
+from archline.report import json
+from archline.report.checks.github import command
+from archline.report.findings import ERROR, Finding, of_diagnostic
+from archline.report.layout import GAP, indented, table, wrap
+from archline.report.view import Place, relative
 
 LONGEST, BEFORE = 60, 20
 """Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
@@ -97,3 +104,96 @@ def _shortened(old: str, new: str, longest: int) -> Iterator[str]:
     for each in (old, new):
         first, *rest = wrap(each[start:], longest)
         yield each if len(each) <= longest else ("... " if start else "") + first + (" ..." if rest else "")
+
+
+LINES = 2
+"""So many lines of an expression are shown; JSON has it whole."""
+INDENT, TO = 8, " -> "
+
+
+def as_text(found: Differences, width: int) -> str:
+    """The verdict, what is left out, other names, and the changes."""
+    lines, groups = [*wrap(verdict(found), width), *refused(found)], dict[str, list[CostChange]]()
+    lines += ["", *(f"{old} -> {new}" for old, new in found.renames)] if found.renames else []
+    for each in found.shown:
+        groups.setdefault(each.algorithm, []).append(each)
+    for algorithm, changes in groups.items():
+        lines += ["", algorithm, *indented(list(_listed(changes, width - 2)))]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(changes: Sequence[CostChange], width: int) -> Iterator[str]:
+    """The changes of an algorithm: in a table, or each with its condition and its formulas below what became of it."""
+    whole = [each[1:] for each in map(cells, changes)]
+    rows = [[metric, said, TO.join(filter(None, (old, new))), more] for metric, said, old, new, more in whole]
+    if sum(max(map(len, column)) + GAP for column in zip(*rows, strict=True)) - GAP <= width:
+        yield from table(rows, width)
+        return
+    room = width - INDENT
+    for each in changes:
+        _, metric, said, old, new, more = cells(replace(each, when=None), LINES * (room - len(TO)))
+        both = [f"{old}{TO}{new}"] if len(old + TO + new) <= room else [old, f"{TO[1:]}{new}"]
+        alone = [] if old and new else [old or new] * bool(old or new)
+        texts = [": ".join(filter(None, (" ".join([said, *alone]), more)))]
+        texts += [f"where {each.when}"] * bool(each.when) + (both if old and new else [])
+        first, *rest = (line for text in texts for line in wrap(text, room))
+        yield f"{metric:{INDENT - 1}} {first}"
+        yield from indented(rest, INDENT)
+
+
+MOST_LETTERS = 60_000
+"""Characters: a comment on GitHub may have 65,536."""
+HEADER = "| algorithm | cost | change | before | after | |\n|---|---|---|---|---|---|"
+CODE = (0, 3, 4)
+"""The columns of algorithms and expressions."""
+
+
+def as_markdown(found: Differences, width: int) -> str:
+    """The verdict, what is left out, the table and other names."""
+    rows = [_pipes(cells(each)) for each in found.shown]
+    names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
+    rows[:1] = [f"\n{HEADER}\n{each}" for each in rows[:1]]
+    names[:1] = [f"\n{each}" for each in names[:1]]
+    whole = f"**{verdict(found)}**\n" if rows else f"{verdict(found)}\n"
+    whole += "".join(f"\n{each}\n" for each in refused(found))[: MOST_LETTERS // 2]
+    for number, row in enumerate([*rows, *names]):
+        if len(whole) + len(row) > MOST_LETTERS - 100:
+            return f"{whole}\nand {len(rows) + len(names) - number} more, which `archline diff` prints\n"
+        whole += row
+    return whole
+
+
+def _pipes(texts: list[str]) -> str:
+    plain = [" ".join(each.replace("|", "\\|").split()) for each in texts]
+    return f"| {' | '.join(f'`{each}`' if each and at in CODE else each for at, each in enumerate(plain))} |\n"
+
+
+def as_github(found: Differences, width: int) -> str:
+    """The commands, then the verdict and what is left out."""
+    findings = [*map(of_diagnostic, found.problems), *map(_finding, found.findings)]
+    lines = [*(command(each, Path.cwd()) for each in findings), verdict(found), *refused(found)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _finding(change: CostChange) -> Finding:
+    algorithm, metric, said, old, new, more = cells(change)
+    message = "\n".join(filter(None, (f"{algorithm}: {metric} {said}", f"{old} -> {new}", more)))
+    rule = change.rule
+    return Finding(rule.code, ERROR, rule.title, message, Place(relative(change.file), change.line))
+
+
+def as_json(found: Differences, width: int) -> str:
+    """The document as text."""
+    return json.render(document(found))
+
+
+def document(found: Differences) -> dict[str, Any]:
+    """How many costs there are of each verdict, the changes, other names, and what could not be compared."""
+    problems = map(of_diagnostic, found.problems)
+    return {
+        "version": json.VERSION,
+        "summary": dict(found.summary),
+        "changes": [{"algorithm": each.algorithm, **asdict(each)} for each in found.changes],
+        "renames": [{"old": old, "new": new} for old, new in found.renames],
+        "problems": [{name: getattr(each, name) for name in ("code", "message", "path", "line")} for each in problems],
+    }

@@ -17,7 +17,7 @@ from archline.api.algorithms import Algorithm, loads
 from archline.changes.canonical import canonical
 from archline.changes.results import CostChange, Differences
 from archline.records import replace
-from archline.report.changes import cells
+from archline.report.changes import as_markdown, as_text, cells
 from cli_support import Result, cli
 from effort import long
 

@@ -17,7 +17,7 @@ from archline.api.growth import order
 from archline.claims.growth import ConditionalCost, decide_growth
 from archline.growth.candidates import shapes, written
 from archline.language.parser import parse_expression
-from archline.report.costs.json import cost_document as documented
+from archline.report.costs.full import as_document as documented
 from cli_support import cli
 from effort import long, some
 from stdlib_targets import TRIED, report

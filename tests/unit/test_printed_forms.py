@@ -23,9 +23,9 @@ from archline.expr.text import format_expression
 from archline.expr.values import EvaluationError, evaluate, evaluate_static
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.report import derivation, text
+from archline.report import derivation
 from archline.report.cost_view import CostView
-from archline.report.costs.json import cost_document
+from archline.report.costs import full
 from archline.report.costs.text import first_page
 from archline.report.json import render
 from effort import drawn, some
@@ -57,7 +57,7 @@ def view_of(target: str) -> CostView:
 
 def outputs(view: CostView) -> Iterator[str]:
     yield first_page(view, 100)
-    yield text.costs(view, 1000)
+    yield full.as_text(view, 1000)
     for metric in ("flops", "work", "span", "io"):
         yield derivation.text(view, metric, 1000)
 
@@ -112,7 +112,7 @@ def calls(node: object) -> Iterator[s.Call]:
 
 
 def forms(view: CostView) -> Iterator[str]:
-    document = json.loads(render(cost_document(view)))
+    document = json.loads(render(full.as_document(view)))
     for cost in document["costs"].values():
         yield from filter(None, (cost["lower"], cost["upper"]))
         for each in cost["regimes"]:

@@ -15,8 +15,8 @@ from archline.algebra.evaluate.exact import evaluate as evaluate_polynomial
 from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.report import latex, layout, markdown, text
-from archline.report.costs.json import cost_document
+from archline.report import latex, layout
+from archline.report.costs import full
 from archline.report.numbers import exact, point_text, readable
 from archline.report.view import Counts, Values
 from effort import drawn, some
@@ -119,27 +119,27 @@ def test_latex_of_a_sum_longer_than_the_parser_takes() -> None:
 def test_text_in_latex_and_markdown_is_escaped() -> None:
     assert latex.escaped("50% of a_b & {c}") == r"50\% of a\_b \& \{c\}"
     view = al.loads('algorithm f(x: inout real[n]):\n    "a | b"\n    x[0] = 1\n')["f"].cost().view()
-    assert "a \\| b" in markdown.costs(view)
+    assert "a \\| b" in full.as_markdown(view)
 
 
 @pytest.mark.parametrize("target", some(TRIED))
 def test_every_report_of_the_standard_library(target: str) -> None:
     view = report(target).view()
-    display = latex.costs(view)
+    display = full.as_latex(view)
     assert display.count("{") - display.count(r"\{") == display.count("}") - display.count(r"\}")
     assert display.count(r"\left") == display.count(r"\right")
     # One cell more than there are bars inside a row, the same in every row of the table.
-    bars = {line.count(" | ") for line in markdown.costs(view).splitlines() if line.startswith("| ")}
+    bars = {line.count(" | ") for line in full.as_markdown(view).splitlines() if line.startswith("| ")}
     assert len(bars) == 1
-    assert cost_document(view)["costs"].keys() == {"flops", "work", "span", "io"}
-    assert text.costs(view, 100).startswith(f"{view.algorithm}: ")
+    assert full.as_document(view)["costs"].keys() == {"flops", "work", "span", "io"}
+    assert full.as_text(view, 100).startswith(f"{view.algorithm}: ")
 
 
 # Expressions in the language's own syntax
 @cache
 def written(target: str, metric: str, side: str) -> s.Expr | None:
     """A bound as the JSON has it, parsed."""
-    expression = cost_document(report(target).view())["costs"][metric][side]
+    expression = full.as_document(report(target).view())["costs"][metric][side]
     return None if expression is None else parse_expression(expression)
 
 

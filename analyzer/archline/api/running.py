@@ -40,7 +40,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED, OF_CACHE
 from archline.records import field, record, replace
-from archline.report import text
+from archline.report import runs
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import values_at
 from archline.report.documents import Document, Shown
@@ -224,12 +224,12 @@ class Run(Shown):
         return CacheView(self.cache.Z, self.cache.L, self.cache.policy, chosen, count, described, levels)
 
     def __str__(self) -> str:
-        return text.run(self.view, 100)
+        return runs.run(self.view, 100)
 
     @property
     def page(self) -> Document:
         """What notebooks show."""
-        return text.document(self.view)
+        return runs.document(self.view)
 
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:

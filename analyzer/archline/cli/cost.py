@@ -184,38 +184,28 @@ def _rendered(
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
     assumed = assumed and not without_io
     views = [replace(each, cache_assumed=assumed and "Z" in (each.at or {})) for each in views]
-    match options.format:
-        case "json":
-            from archline.report import json
-            from archline.report.costs.json import cost_document
-
-            single = len(views) == 1 and "::" in options.targets[0]
-            found = [cost_document(view) for view in views]
-            return json.render(found[0] if single else found)
-        case "latex" if options.all:
-            from archline.report import latex
-
-            return "\n".join(map(latex.costs, views))
-        case "markdown" if options.all:
-            from archline.report import markdown
-
-            return "\n".join(map(markdown.costs, views))
-        case "latex" | "markdown":
-            from archline.report import documents
-            from archline.report.costs.page import document
-
-            render = documents.latex if options.format == "latex" else documents.markdown
-            return "\n".join(render(document(view, options.metric)) for view in views)
-        case _:
-            pass
-    from archline.report import derivation, text
+    from archline.report import derivation, documents, json
+    from archline.report.costs import full
+    from archline.report.costs.page import document
     from archline.report.costs.text import first_page
     from archline.report.paths import steps_text
 
+    match options.format:
+        case "json":
+            single = len(views) == 1 and "::" in options.targets[0]
+            found = [full.as_document(view) for view in views]
+            return json.render(found[0] if single else found)
+        case "latex" | "markdown" if options.all:
+            return "\n".join(map(getattr(full, f"as_{options.format}"), views))
+        case "latex" | "markdown":
+            written = getattr(documents, options.format)
+            return "\n".join(written(document(view, options.metric)) for view in views)
+        case _:
+            pass
     width = terminal_width()
     parts = []
     for report, point, view in zip(reports, points, views, strict=True):
-        parts.append(text.costs(view, width) if options.all else first_page(view, width, options.metric))
+        parts.append(full.as_text(view, width) if options.all else first_page(view, width, options.metric))
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")

@@ -133,6 +133,6 @@ def _processors(options: argparse.Namespace) -> Processors | None:
 
 
 def _rendered(form: str, done: Run) -> str:
-    from archline.report import json, text
+    from archline.report import json, runs
 
-    return json.render(text.run_document(done.view)) if form == "json" else text.run(done.view, terminal_width())
+    return json.render(runs.run_document(done.view)) if form == "json" else runs.run(done.view, terminal_width())

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.report.communication import replicated
-from archline.report.cost_view import CostView, Row, relations
 from archline.report.layout import split_outside
 from archline.report.numbers import exact
 
@@ -102,53 +100,6 @@ def _starts_with_digit(expr: s.Expr) -> bool:
             return _starts_with_digit(left)
         case _:
             return False
-
-
-def costs(view: CostView) -> str:
-    """The costs of an algorithm as an aligned display."""
-    rows = [line for row in view.rows for line in _row(row, view)]
-    rows += _any_algorithm(view)
-    comments = [] if view.replicated is None else [f"% {replicated(view.replicated, view.communication is not None)}"]
-    display = " \\\\\n".join(rows)
-    return "\n".join([f"% {view.algorithm}", *comments, r"\begin{align*}", display, r"\end{align*}"]) + "\n"
-
-
-def _any_algorithm(view: CostView) -> list[str]:
-    """Lower bounds on words for any algorithm of the same problem."""
-    found = view.communication
-    lines = []
-    for bound in () if found is None else found.bounds:
-        of = rf"\quad \text{{for any {escaped(found.any if found is not None else '')}, {bound.kind}}}"
-        if bound.growth is not None:
-            lines.append(rf"  \mathrm{{words}} &= \Omega\left({expression(bound.growth)}\right) {of}")
-        for each in bound.cases:
-            where = condition(each.condition) if each.condition else ""
-            lines.append(rf"  \mathrm{{words}} &\ge {expression(each.bound)} {of} {where}".rstrip())
-    return lines
-
-
-def _row(row: Row, view: CostView) -> list[str]:
-    name = rf"\mathrm{{{row.metric}}}(\text{{{escaped(view.algorithm)}}}) "
-    if row.lower is None or row.upper is None:
-        return [rf"  {name}&\quad \text{{unknown: {escaped(row.why or '')}}}"]
-    if row.exact:
-        value = f" = {exact(row.values.lower)}" if row.values is not None else ""
-        return [f"  {name}&= {expression(view.text(row.lower))}{value}"]
-    found: list[str] = []
-    for when, lower, upper in row.cases:
-        where = condition(when) if when else ""
-        for relation, bound in relations(lower, upper):
-            found.append(rf"  {name}&{RELATIONS[relation]} {expression(view.text(bound))} {where}".rstrip())
-            name = ""
-    return [*found, *(rf"  &{value} \quad \text{{at these sizes}}" for value in _values(row))]
-
-
-def _values(row: Row) -> list[str]:
-    """The bounds at sizes, which may be nearer than their closed forms are there."""
-    if row.values is None:
-        return []
-    lower, upper = exact(row.values.lower), exact(row.values.upper)
-    return [f"= {lower}"] if lower == upper else [rf"\ge {lower}", rf"\le {upper}"]
 
 
 def condition(text: str) -> str:

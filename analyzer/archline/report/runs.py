@@ -1,95 +1,20 @@
-"""Results for people, as plain text."""
+"""Runs: counts between the derived bounds, as text, as a document and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from archline.energy.units import format_si
-from archline.report import derivation, lru, paths
-from archline.report.communication import block, of_run, replicated
+from archline.report import paths
 from archline.report.communication import document as bounds_document
-from archline.report.cost_view import CostView, Row, relations
+from archline.report.communication import of_run, replicated
 from archline.report.documents import Document, Table, cells
-from archline.report.findings import contracts
 from archline.report.json import VERSION, ends, point
-from archline.report.layout import Columns, Inside, Part, page, wrap
+from archline.report.layout import Columns, page, wrap
 from archline.report.numbers import exact, point_text, readable
 from archline.report.view import CacheView, MatrixView, Number, RunView, Values
-
-
-def costs(view: CostView, width: int) -> str:
-    """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
-    known, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
-    assumed = ", the default cache" if view.cache_assumed else ""
-    bounds = [block(known, width - 2)] if known is not None and known.bounds else []
-    values: list[Part] = []
-    if view.at is not None:
-        near = (told for row in view.rows for told in derivation.factors(row))
-        values = [f"at {point_text(view.at)}{assumed}", _value_table(view), *near]
-    schedules = list(derivation.schedules(view.schedules, width - 4))
-    return page(
-        width,
-        f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm,
-        [_cost_table(view)],
-        values,
-        bounds,
-        [] if view.replicated is None else [replicated(view.replicated, known is not None)],
-        ["io on several processors, up to constants", schedules] if schedules else [],
-        [] if view.lru is None else [lru.text(view, view.lru, width - 2)],
-        ["assuming", Inside(view.assumptions)] if view.assumptions else [],
-        ["uses declared costs: " + ", ".join(trusted)] if trusted else [],
-        ["ensures", Inside([Columns(contracts(view.contracts))])] if view.contracts else [],
-    )
-
-
-def _cost_table(view: CostView) -> Columns:
-    rows = [["metric", "status", "", "cost"]]
-    for row in view.rows:
-        rows.extend(_bounds(view, row, row.metric))
-        if row.growth is not None:
-            rows.append(["", "growth", "", ", ".join(filter(None, (row.growth, row.open)))])
-        if row.attained is not None:
-            rows.extend(["", name, "", told] for name, told in derivation.attained(row.attained))
-        # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
-        if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
-            for kind in view.kinds:
-                rows.extend(_bounds(view, kind, f"  {kind.metric}"))
-    return Columns(rows)
-
-
-def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
-    if row.lower is None or row.upper is None:
-        place = f" ({row.place})" if row.place else ""
-        yield [name, row.status, "?", f"{row.why}{place}"]
-    status: str = row.status
-    for when, lower, upper in row.cases:
-        if when:
-            label = f"{when}:" if when == "otherwise" else f"where {when}:"
-            yield [name, row.status if lower is not None else "", "", label]
-            name = status = ""
-        for relation, value in relations(lower, upper):
-            yield [name, status, relation, view.text(value)]
-            name = status = ""
-        for looked, least in row.lowers if upper is None else ():
-            yield ["", "", "", f"by {looked}:"]
-            yield ["", "", ">=", view.text(least)]
-
-
-def _value_table(view: CostView) -> Columns:
-    single = all(row.values is None or row.values.lower == row.values.upper for row in view.rows)
-    rows = [["metric", "value"] if single else ["metric", "lower", "upper"]]
-    for row in view.rows:
-        shown = _value_cells(row.values, row.why)
-        rows.append([row.metric, *(shown[:1] if single else shown)])
-    return Columns(rows, (1, 2) if all(row.values is not None for row in view.rows) else ())
-
-
-def _value_cells(values: Values | None, reason: str | None) -> list[str]:
-    if values is None:
-        return [reason or "unknown", ""]
-    return [readable(values.lower), readable(values.upper)]
 
 
 def run(view: RunView, width: int) -> str:

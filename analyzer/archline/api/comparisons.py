@@ -44,7 +44,7 @@ from archline.compare.verdicts import (
     with_executions,
 )
 from archline.energy.formulas import names_in
-from archline.energy.growth import Growth, of_terms
+from archline.energy.growth import of_terms
 from archline.energy.machines import Machine, Provenance, Quantity, machine_with
 from archline.energy.model import Applied, Estimate, Model
 from archline.energy.models import model as model_of

@@ -20,7 +20,7 @@ from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in, parsed
-from archline.energy.growth import Growth, both_ends, of_formula
+from archline.energy.growth import both_ends, of_formula
 from archline.energy.machines import Machine, machine_with
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of

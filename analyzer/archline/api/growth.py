@@ -87,4 +87,4 @@ def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
 def recurrence(text: str, where: str | None = None) -> Solution:
     """Solve a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`. Raises ArchlineError for text that is none."""
     problem = parse_recurrence(text, where or "")
-    return Solution(text.strip(), problem, solve(problem))
+    return Solution.of(text.strip(), problem, solve(problem))

@@ -7,63 +7,35 @@ from typing import Any
 
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import evaluate
-from archline.recurrences.asymptotic.problem import Answer, Exponential, Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.problem import Answer, Recurrence
 from archline.report.layout import indented, table, wrap
 
 
 @record
 class Solution:
-    """A recurrence and what was found of it; `growth` is Theta of the function in the language's syntax."""
+    """A recurrence and what was found of it, by its `outcome`: `solved`, `exponential` or `refused`.
+
+    `growth` is Theta of the function in the language's syntax, `exact` a closed form, which holds on `domain`; `steps`
+    are the lines of the solution. `regimes` are conditions with the growth under each, where no one formula serves
+    everywhere. `reason` says why there is no answer, or what kind of growth it is beyond polynomials.
+    """
 
     recurrence: str
     problem: Recurrence
-    answer: Answer
+    outcome: str
+    growth: str | None = None
+    exact: str | None = None
+    domain: str | None = None
+    method: str | None = None
+    steps: tuple[str, ...] = ()
+    regimes: tuple[tuple[str, str], ...] = ()
+    reason: str | None = None
 
-    @property
-    def outcome(self) -> str:
-        """`solved`, `exponential` or `refused`."""
-        match self.answer:
-            case Solved():
-                return "solved"
-            case Exponential():
-                return "exponential"
-            case Refused():
-                return "refused"
-
-    @property
-    def growth(self) -> str | None:
-        """The growth, where it is found and has a name."""
-        return None if isinstance(self.answer, Refused) else self.answer.growth
-
-    @property
-    def exact(self) -> str | None:
-        """The closed form, which holds on `domain`."""
-        return None if isinstance(self.answer, Refused) else self.answer.exact
-
-    @property
-    def domain(self) -> str | None:
-        """Where the closed form holds."""
-        return None if isinstance(self.answer, Refused) else self.answer.domain
-
-    @property
-    def method(self) -> str | None:
-        """The theorem or method."""
-        return None if isinstance(self.answer, Refused) else self.answer.method
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The lines of the solution."""
-        return () if isinstance(self.answer, Refused) else self.answer.steps
-
-    @property
-    def regimes(self) -> tuple[tuple[str, str], ...]:
-        """Conditions and the growth under each, where no one formula serves everywhere."""
-        return self.answer.regimes if isinstance(self.answer, Solved) else ()
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is no answer, or what kind of growth it is beyond polynomials."""
-        return None if isinstance(self.answer, Solved) else self.answer.reason
+    @staticmethod
+    def of(recurrence: str, problem: Recurrence, answer: Answer) -> Solution:
+        """What an answer says."""
+        found = {name: each for name, each in vars(answer).items() if name != "between"}
+        return Solution(recurrence, problem, type(answer).__name__.lower(), **found)
 
     def at(self, *, exact_logs: bool = False, **values: int | Fraction | float) -> Fraction | float:
         """The recurrence itself at sizes and symbols, followed down to its base; exact where rationals suffice.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from archline.energy.formulas import parsed
 from archline.energy.levels import by_level
@@ -49,23 +49,14 @@ def _numbers(result: EnergyResult, width: int) -> str:
             rows.append([LABELS[name], amount_text(amount, unit), _formula(result, name)])
             if name == "energy":
                 rows += _terms(estimate)
-    facts = [
-        *_binding(estimate),
-        *(["inputs", *each] for each in _inputs(result)),
-        *_converted(result),
-        *_figures(estimate),
-        *_floor(result),
-        *_missing(result),
-        [f"elasticities{'' if _exact(estimate) else ' (upper bounds)'}", _elasticities(result)],
-        *_stated(result.model),
-    ]
-    rests = f"{shown.origins(result.inputs)}; {result.data}" if _executed(result) else result.data
+    executed = any(each.origin == "executed" for each in result.inputs.values())
+    rests = f"{shown.origins(result.inputs)}; {result.data}" if executed else result.data
     return page(
         width,
         shown.heading(result),
         [Columns(rows)],
         [Columns(_levels(estimate))] if estimate.model.levels else [],
-        [_facts(facts, width - 2)],
+        [_labelled([*_facts(result, estimate), *_stated(result.model)])],
         filter(None, (rests, _width(estimate), *shown.notes(result))),
     )
 
@@ -104,53 +95,33 @@ def _levels(estimate: Estimate) -> list[list[str]]:
     return [[row[index] for index in known] for row in rows]
 
 
-def _binding(estimate: Estimate) -> list[list[str]]:
-    if not estimate.binds:
-        return []
-    margin = estimate.margin
-    far = "" if margin is None else f", {shown.ratio_text(margin, 3)} times {' and '.join(_others(estimate))}"
-    return [["bound by", f"{estimate.binds}{far}"]]
-
-
-def _others(estimate: Estimate) -> list[str]:
-    return [name for name in estimate.sides if name != estimate.binds]
-
-
-def _inputs(result: EnergyResult) -> list[list[str]]:
-    return [
-        [f"{name} = {shown.whole(each.amount)} ({', '.join(filter(None, (each.origin, each.status)))})"]
-        for name, each in result.inputs.items()
-        if each.origin != "given" and name not in PER_LEVEL
-    ]
-
-
-def _converted(result: EnergyResult) -> list[list[str]]:
-    found = ", ".join(f"{name} = {_without_constants(parsed(text))}" for name, text in result.converted.items())
-    return [["where", found]] if found else []
-
-
-def _figures(estimate: Estimate) -> list[list[str]]:
-    rows = []
+def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
+    """What binds, what the answer is of, and what follows from it: each with a label."""
+    if estimate.binds:
+        others = " and ".join(name for name in estimate.sides if name != estimate.binds)
+        margin = "" if estimate.margin is None else f", {shown.ratio_text(estimate.margin, 3)} times {others}"
+        yield ["bound by", f"{estimate.binds}{margin}"]
+    for name, each in result.inputs.items():
+        if each.origin != "given" and name not in PER_LEVEL:
+            known = ", ".join(filter(None, (each.origin, each.status)))
+            yield ["inputs", f"{name} = {shown.whole(each.amount)} ({known})"]
+    if result.converted:
+        yield ["where", _definitions(result)]
     for name, amount in estimate.figures.items():
         figure = estimate.model.figures[name]
         unit = "" if figure.unit == "1" else f" {figure.unit}"
-        rows.append([name, f"{shown.ratio_text(amount, 3)}{unit}{f'   {figure.source}' if figure.source else ''}"])
-    return rows
+        yield [name, f"{shown.ratio_text(amount, 3)}{unit}{f'   {figure.source}' if figure.source else ''}"]
+    yield from (["lower bound", each] for each in shown.floor(result))
+    for name in ("time", "energy"):
+        if name in estimate.reasons:
+            yield [f"no {LABELS[name]}", f"{estimate.reasons[name]} (--parameter gives it)"]
+    exact = all(each.exact for each in estimate.amounts.values())
+    large = [f"{name} {value:.3f}" for name, value in result.elasticities.items() if abs(value) >= 0.0005]
+    yield [f"elasticities{'' if exact else ' (upper bounds)'}", ", ".join(large) or "none"]
 
 
-def _floor(result: EnergyResult) -> list[list[str]]:
-    """What any algorithm of the problem takes at least."""
-    return [["lower bound", each] for each in shown.floor(result)]
-
-
-def _missing(result: EnergyResult) -> list[list[str]]:
-    estimate = result.estimate
-    assert estimate is not None
-    return [
-        [f"no {LABELS[name]}", f"{estimate.reasons[name]} (--parameter gives it)"]
-        for name in ("time", "energy")
-        if name in estimate.reasons
-    ]
+def _definitions(result: EnergyResult) -> str:
+    return ", ".join(f"{name} = {_without_constants(parsed(text))}" for name, text in result.converted.items())
 
 
 def _stated(model: Model) -> list[list[str]]:
@@ -161,28 +132,9 @@ def _stated(model: Model) -> list[list[str]]:
     ]
 
 
-def _exact(estimate: Estimate) -> bool:
-    return all(each.exact for each in estimate.amounts.values())
-
-
-def _elasticities(result: EnergyResult) -> str:
-    large = [(name, value) for name, value in result.elasticities.items() if abs(value) >= 0.0005]
-    return ", ".join(f"{name} {value:.3f}" for name, value in large) or "none"
-
-
-def _facts(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+def _labelled(rows: Sequence[Sequence[str]]) -> Columns:
     """Labels and what they are of, a label once for several rows."""
-    labels = ["" if index and rows[index - 1][0] == row[0] else row[0] for index, row in enumerate(rows)]
-    size = max(map(len, labels), default=0) + 2
-    lines: list[str] = []
-    for label, row in zip(labels, rows, strict=True):
-        first, *rest = wrap(row[1], width - size)
-        lines += [label.ljust(size) + first, *(" " * size + each for each in rest)]
-    return lines
-
-
-def _executed(result: EnergyResult) -> bool:
-    return any(each.origin == "executed" for each in result.inputs.values())
+    return Columns([["" if at and rows[at - 1][0] == row[0] else row[0], row[1]] for at, row in enumerate(rows)])
 
 
 def _width(estimate: Estimate) -> str:
@@ -267,17 +219,17 @@ def _symbols(result: EnergyResult, width: int) -> str:
     symbolic = result.symbolic
     assert symbolic is not None
     model = result.model
-    where = [f"{name} = {_without_constants(parsed(formula))}" for name, formula in result.converted.items()]
+    where = [f"where {_definitions(result)}"] if result.converted else []
     formulas = (shown.energy_formula(model), f"  = {symbolic.coefficients}", f"T = {_defined(model)}")
     grown = [[name, growth] for name, growth in symbolic.growth.items()]
     return page(
         width,
         shown.heading(result),
-        [*(wrap(each, width - 2, "      ") for each in formulas), *([f"where {', '.join(where)}"] if where else [])],
+        [*(wrap(each, width - 2, "      ") for each in formulas), *where],
         [Columns([row for each in symbolic.metrics for row in _metric(each)])],
         shown.of_forms(symbolic),
         ["growth of the energy and of its terms", Inside([Columns(grown)])] if grown else [],
-        [_facts(_stated(model), width - 2)],
+        [_labelled(_stated(model))],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
@@ -15,7 +15,6 @@ from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.metrics.tally import Step
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
@@ -118,23 +117,18 @@ class CostReport(Shown):
             raise KeyError(metric)
         if metric not in self._requested:
             if metric in OF_CACHE:
-                costs = self._with({metric: traffic_cost(self._module, self._node, metric)}, ())
+                found = {metric: traffic_cost(self._module, self._node, metric)}
+                self._requested[metric] = self._with(found, self._communication, derivation=())
             else:
-                found = derive_metric(*self._executed, metric)
-                costs = self._with(found.metrics, found.derivation)
-            self._requested[metric] = CostReport(
-                self._module,
-                self._node,
-                costs,
-                lambda: self._costs["io"],
-                communication=self._communication,
-                stopped=self._stopped,
-                executed=self._executed,
-            )
+                costs = derive_metric(*self._executed, metric)
+                self._requested[metric] = self._with(costs.metrics, self._communication, derivation=costs.derivation)
         return self._requested[metric]
 
-    def _with(self, metrics: Mapping[str, Cost], derivation: tuple[Step, ...]) -> Costs:
-        return replace(self._derived, metrics={**self._derived.metrics, **metrics}, derivation=derivation)
+    def _with(self, metrics: Mapping[str, Cost], communication: Communication | None, **others: Any) -> CostReport:
+        """The same with other costs."""
+        costs = replace(self._derived, metrics={**self._derived.metrics, **metrics}, **others)
+        about = (self._module, self._node, costs, lambda: self._costs["io"])
+        return CostReport(*about, communication=communication, stopped=self._stopped, executed=self._executed)
 
     @cached_property
     def case(self) -> GeneralCase:
@@ -159,8 +153,7 @@ class CostReport(Shown):
             return self
         found = derive_with_longest(*self._executed)
         messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
-        costs = replace(self._derived, metrics={**self._derived.metrics, **messages}, parameters=found.parameters)
-        report = CostReport(self._module, self._node, costs, self._io, stopped=self._stopped, executed=self._executed)
+        report = self._with(messages, None, parameters=found.parameters)
         report._longest = LONGEST
         report._of_any_length = self
         return report

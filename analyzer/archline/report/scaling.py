@@ -30,8 +30,8 @@ def text(scaling: Scaling, width: int) -> str:
     # What has no result has its reason below.
     head = [*own, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
     base = scaling.base("energy")
-    least = "" if base is None else f" of what it is on {_count(base.processors)} processors"
-    perfect = f"perfect strong scaling, time*P or energy within a factor {_factor(scaling)}{least}"
+    least = "" if base is None else f" of what it is on {shown.whole(base.processors)} processors"
+    perfect = f"perfect strong scaling, time*P or energy within a factor {float(scaling.factor):.4g}{least}"
     moved = [] if scaling.moved is None else [f"P*words is {_ratio(scaling.moved)} times as much"]
     return page(
         width,
@@ -87,14 +87,6 @@ def _floors(steps: Sequence[ScaleStep]) -> list[str]:
     return [f"energy within {within} of the lower bound for any {floor.any} with the same memory on as many processors"]
 
 
-def _factor(scaling: Scaling) -> str:
-    return f"{float(scaling.factor):.4g}"
-
-
-def _count(processors: Interval) -> str:
-    return shown.whole(processors)
-
-
 def _row(scaling: Scaling, step: ScaleStep) -> list[str]:
     own = [str(value) for name, value in step.sizes.items() if name != "P"]
     if step.result is None:
@@ -104,20 +96,23 @@ def _row(scaling: Scaling, step: ScaleStep) -> list[str]:
     memory = "-" if "memory" not in step.result.inputs else shown.approximate(step.amount("memory").upper, 4)
     return [
         *own,
-        _count(step.processors),
+        shown.whole(step.processors),
         memory if step.fits else f"{memory} (no room)",
-        _amount(estimate.time, "s"),
+        shown.amount_text(estimate.time, "s"),
         _ratio(scaling.ratio(step, "time*P")),
-        _amount(estimate.energy, "J"),
+        shown.amount_text(estimate.energy, "J"),
         _ratio(scaling.ratio(step, "energy")),
         estimate.binds,
     ]
 
 
+<<<<<<< HEAD
 def _amount(amount: Interval | None, unit: str) -> str:
     return "-" if amount is None else amount_text(amount, unit)
 
 
+=======
+>>>>>>> f550ea1e (Amounts of energies are written by one function; reports with other costs are made by one)
 def _ratio(ratio: Interval | None) -> str:
     if ratio is None:
         return "-"
@@ -128,7 +123,7 @@ def _range(found: PerfectRange) -> list[list[str]]:
     name = QUANTITIES[found.quantity]
     if found.first is None or found.last is None:
         return [[name, "nowhere"], ["  below", found.below]]
-    span = f"P = {_count(found.first.processors)} .. {_count(found.last.processors)}"
+    span = f"P = {shown.whole(found.first.processors)} .. {shown.whole(found.last.processors)}"
     return [[name, span], ["  below", found.below], ["  above", found.above]]
 
 

@@ -116,6 +116,11 @@ def notes(result: EnergyResult) -> list[str]:
     return [*result.notes, *beyond_peak([result.estimate] if result.estimate is not None else [])]
 
 
+def amount_text(amount: Interval | None, unit: str) -> str:
+    """`4.213 mJ`, or a dash for what is not known."""
+    return "-" if amount is None else amount.text(unit)
+
+
 def whole(amount: Interval) -> str:
     """A count: all digits, `71794688 .. 202899456`."""
     ends = [readable(each if each.denominator == 1 else round(each, 3)) for each in (amount.lower, amount.upper)]

@@ -88,9 +88,20 @@ def _levels(estimate: Estimate) -> list[list[str]]:
         size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
         share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
         few = each.misses is not None and each.misses.upper < 10**6
+<<<<<<< HEAD
         misses = "" if each.misses is None else shown.whole(each.misses) if few else amount_text(each.misses, "")
         times = (_amount(each.time, "s"), share, _amount(each.energy, "J"))
         rows.append([each.name, size, line, amount_text(each.served, "B"), misses, *times])
+=======
+        misses = "" if each.misses is None else shown.whole(each.misses) if few else each.misses.text("")
+        times = (shown.amount_text(each.time, "s"), share, shown.amount_text(each.energy, "J"))
+        rows.append([each.name, size, line, each.served.text("B"), misses, *times])
+    return _known(rows)
+
+
+def _known(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The rows without columns of which nothing is known."""
+>>>>>>> f550ea1e (Amounts of energies are written by one function; reports with other costs are made by one)
     known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
     return [[row[index] for index in known] for row in rows]
 
@@ -150,30 +161,24 @@ def _width(estimate: Estimate) -> str:
 
 # Several
 def _table(results: Sequence[EnergyResult], width: int) -> str:
-    same = {name: len({_cell(each, name) for each in results}) == 1 for name in ("algorithm", "machine", "model", "at")}
-    columns = [name for name in ("algorithm", "machine", "model", "at") if not same[name]]
+    cells = list(map(_cells, results))
+    shared = {name: each for name, each in cells[0].items() if all(other[name] == each for other in cells)}
+    columns = [name for name in cells[0] if name not in shared]
     rows = [[*columns, "energy", "time", "power", "Gflop/J", "bound by"]]
-    for each in results:
+    for named, each in zip(cells, results, strict=True):
         estimate = each.estimate
         assert estimate is not None
         found = shown.answers(estimate)
-        per = found["flops_per_joule"]
-        numbers = [_amount(found["energy"], "J"), _amount(found["time"], "s"), _amount(found["power"], "W")]
-        rows.append([*(_cell(each, name) for name in columns), *numbers, _giga(per), estimate.binds])
-    shared = [
-        f"model {_cell(results[0], name)}" if name == "model" else _cell(results[0], name)
-        for name in ("algorithm", "machine", "model", "at")
-        if same[name]
-    ]
-    known = [index for index, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"-"}]
-    rows = [[row[index] for index in known] for row in rows]
+        numbers = [shown.amount_text(found[name], unit) for name, unit in shown.ANSWERS[:3]]
+        rows.append([*(named[name] for name in columns), *numbers, _giga(found["flops_per_joule"]), estimate.binds])
+    said = [f"model {each}" if name == "model" else each for name, each in shared.items()]
     caches = {each.machine.name: shown.cache_text(each.cache) for each in results if each.cache is not None}
     common = dict.fromkeys(caches.values())
     own = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
     notes = dict.fromkeys([*(each.data for each in results), *own, *_notes(results)])
     reasons = dict.fromkeys(f"-: {reason}" for each in results for reason in _reasons(each))
-    title = "; ".join([*filter(None, shared), *(common if len(common) == 1 else ())])
-    return page(width, title, [Columns(rows)], (*reasons, *notes))
+    title = "; ".join([*filter(None, said), *(common if len(common) == 1 else ())])
+    return page(width, title, [Columns(_known(rows))], (*reasons, *notes))
 
 
 def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
@@ -192,6 +197,7 @@ def _reasons(result: EnergyResult) -> Iterable[str]:
     return [f"{reason}, so {name} is not known" for name, reason in estimate.reasons.items() if name in LABELS]
 
 
+<<<<<<< HEAD
 def _cell(result: EnergyResult, name: str) -> str:
     match name:
         case "algorithm":
@@ -206,6 +212,11 @@ def _cell(result: EnergyResult, name: str) -> str:
 
 def _amount(amount: Interval | None, unit: str) -> str:
     return "-" if amount is None else amount_text(amount, unit)
+=======
+def _cells(result: EnergyResult) -> dict[str, str]:
+    at = shown.sizes_text(result.at or {})
+    return {"algorithm": result.algorithm, "machine": result.machine.name, "model": result.model.name, "at": at}
+>>>>>>> f550ea1e (Amounts of energies are written by one function; reports with other costs are made by one)
 
 
 def _giga(amount: Interval | None) -> str:

@@ -17,7 +17,7 @@ from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.recurrences.model import Case, Claim, Line, Range, Recurrence
 from archline.report.cost_view import CostView, Row
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import Columns, Inside, Part, block_lines, wrap
 from archline.report.numbers import ratio, readable
 
 
@@ -25,10 +25,10 @@ def text(view: CostView, metric: str, width: int) -> str:
     """The derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
     if metric in OF_CACHE and row.lower is not None:
-        return "\n".join(io_text(view, row, width)) + "\n"
+        return "\n".join(block_lines(io_text(view, row), width)) + "\n"
     recurrence = None if row.tell is None else row.tell()
     if recurrence is not None:
-        return "\n".join(recursion_text(view, row, recurrence, width)) + "\n"
+        return "\n".join(block_lines(recursion_text(view, row, recurrence), width)) + "\n"
     if not view.derivation and row.lower is None:
         return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.why}", width)) + "\n"
     lines = [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
@@ -96,65 +96,56 @@ COMPULSORY = {
 """What bounds a metric of the cache from below."""
 
 
-def io_text(view: CostView, row: Row, width: int) -> Iterator[str]:
+def io_text(view: CostView, row: Row) -> Iterator[Part]:
     """Each upper bound with what is held and fetched for it, then the lower bounds."""
-    yield from wrap(
-        f"derivation of the {row.metric} of {view.algorithm}: which references keep lines of the cache", width
-    )
+    yield f"derivation of the {row.metric} of {view.algorithm}: which references keep lines of the cache"
     if not row.alternatives:
-        yield from _accessed(view, row, width)
+        yield from _accessed(view, row)
     for each in row.alternatives:
         yield ""
-        yield from wrap(f"where {each.when}: {row.metric} <= {view.text(each.upper)}", width)
+        yield f"where {each.when}: {row.metric} <= {view.text(each.upper)}"
         for kept in each.kept:
-            yield from _indented(_kept(view, kept), width)
+            yield _below(_kept(view, kept))
     for found in () if row.reached is None else row.reached():
         yield ""
-        yield from _reached(view, found, width)
+        yield from _reached(view, found)
     assert row.lower is not None
     yield ""
-    yield from wrap(f"{row.metric} >= {view.text(row.lower)}, {COMPULSORY[row.metric]}", width)
+    yield f"{row.metric} >= {view.text(row.lower)}, {COMPULSORY[row.metric]}"
     for part in row.touched:
-        yield from _indented(_in_full(view, part), width)
+        yield _below(_in_full(view, part))
     if row.touched:
         told = (
             "at sizes: a call fetches its footprint less Z/L lines, or what its calls and the loops between them fetch"
         )
-        yield from wrap(told, width)
+        yield told
     if row.orderless is not None:
-        yield from _any_schedule(view, row.orderless, width)
+        yield from _any_schedule(view, row.orderless)
     for looked, lower in row.lowers:
-        yield from wrap(
-            f"{row.metric} >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines", width
-        )
+        yield f"{row.metric} >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines"
     if row.published is not None:
         yield ""
-        yield from _published(row.published, width)
+        yield from _published(row.published)
 
 
-def _reached(view: CostView, found: Reached, width: int) -> Iterator[str]:
+def _reached(view: CostView, found: Reached) -> Iterator[Part]:
     """What a call by indices reaches, and what pays for it."""
     for array, box in found.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
-        yield from wrap(
-            f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits",
-            width,
-        )
+        yield f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits"
     if found.most is not None:
         where = f"where Z >= {FEW_LINES}*L"
-        yield from wrap(f"{where}: its io <= {view.text(found.most)}, with that of all calls in it", width)
+        yield f"{where}: its io <= {view.text(found.most)}, with that of all calls in it"
 
 
-def _any_schedule(view: CostView, found: Orderless, width: int) -> Iterator[str]:
+def _any_schedule(view: CostView, found: Orderless) -> Iterator[Part]:
     """What any order of the same iterations has to fetch."""
     for each in found.floors:
         count = view.text(each.iterations)
         growth = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
-        yield from wrap(
-            f"io is Omega({growth}): {count} iterations under any schedule, by the data that they access", width
-        )
+        yield f"io is Omega({growth}): {count} iterations under any schedule, by the data that they access"
     if not found.floors and found.reason:
-        yield from wrap(f"no lower bound for every schedule: {found.reason}", width)
+        yield f"no lower bound for every schedule: {found.reason}"
 
 
 _BESIDE = {
@@ -165,20 +156,20 @@ _BESIDE = {
 }
 
 
-def _published(found: Published, width: int) -> Iterator[str]:
+def _published(found: Published) -> Iterator[Part]:
     """Bounds of the literature, and how ours compare."""
-    yield from wrap(f"published for PolyBench's {found.kernel}, in leading order, lines of one word (L = 1):", width)
+    yield f"published for PolyBench's {found.kernel}, in leading order, lines of one word (L = 1):"
     for each in found.bounds:
         beside = _BESIDE[each.relation]
         if each.times is not None:
             beside += f", its leading term is {ratio(each.times)} times ours"
-        yield from _indented(f"io >= {each.text} ({each.by}): {beside}", width)
+        yield _below(f"io >= {each.text} ({each.by}): {beside}")
     if any(each.times is not None and each.times > NEARLY for each in found.bounds):
-        yield from wrap("ours bounds the footprint of an array by that of each access alone", width)
+        yield "ours bounds the footprint of an array by that of each access alone"
     if found.because is not None:
-        yield from wrap(found.because, width)
+        yield found.because
     for source in dict.fromkeys(f"{each.by}: {each.source}" for each in found.bounds):
-        yield from _indented(source, width)
+        yield _below(source)
 
 
 def attained(found: Attained) -> Iterator[tuple[str, str]]:
@@ -216,18 +207,18 @@ def _in_full(view: CostView, found: InFull) -> str:
     return f"each call touches all of {found.array}[{ends}]{part}{where}"
 
 
-def _accessed(view: CostView, row: Row, width: int) -> Iterator[str]:
+def _accessed(view: CostView, row: Row) -> Iterator[Part]:
     """By the number of accesses."""
     why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
-    yield from wrap(f"every access counts as a miss{why}", width)
+    yield f"every access counts as a miss{why}"
     for each in row.regimes:
         where = "" if each.when == "otherwise" else "where "
-        yield from wrap(f"{where}{each.when}: io <= {view.text(each.upper)}", width)
+        yield f"{where}{each.when}: io <= {view.text(each.upper)}"
     if not row.regimes and row.upper is not None:
-        yield from wrap(f"io <= {view.text(row.upper)}", width)
+        yield f"io <= {view.text(row.upper)}"
     less = "at sizes, Z and L: no more than the lines of calls whose arrays fit, and what the others access themselves"
-    yield from wrap(f"{less}, where loops share the lines that they walk along", width)
+    yield f"{less}, where loops share the lines that they walk along"
 
 
 def _kept(view: CostView, kept: Kept) -> str:
@@ -240,15 +231,14 @@ def _kept(view: CostView, kept: Kept) -> str:
     return f"{kept.array} ({where}): {lines} held {through}, {fetched}"
 
 
-def _indented(line: str, width: int) -> Iterator[str]:
-    for part in wrap(line, width - 4):
-        yield f"    {part}"
+def _below(line: str) -> Inside:
+    return Inside([Inside([line])])
 
 
-def schedules(known: Sequence[Schedule], width: int) -> Iterator[str]:
+def schedules(known: Sequence[Schedule]) -> Iterator[Part]:
     """What io is on several processors, by schedule."""
     for each in known:
-        yield from _indented(f"{each.name}: {each.bound} ({each.source})", width)
+        yield _below(f"{each.name}: {each.bound} ({each.source})")
 
 
 OTHERWISE = "otherwise"
@@ -256,14 +246,14 @@ MAX_WRITTEN = 60
 _NAMES = {"=": "the solution", ">=": "the lower bound", "<=": "the upper bound"}
 
 
-def recursion_text(view: CostView, row: Row, recurrence: Recurrence, width: int) -> list[str]:
-    """The lines of the derivation of one metric."""
-    return list(_Writer(view, row, recurrence, width).lines())
+def recursion_text(view: CostView, row: Row, recurrence: Recurrence) -> Iterator[Part]:
+    """The derivation of one metric."""
+    return _Writer(view, row, recurrence).lines()
 
 
 class _Writer:
-    def __init__(self, view: CostView, row: Row, recurrence: Recurrence, width: int) -> None:
-        self._view, self._row, self._recurrence, self._width = view, row, recurrence, width
+    def __init__(self, view: CostView, row: Row, recurrence: Recurrence) -> None:
+        self._view, self._row, self._recurrence = view, row, recurrence
         self._function = self._applied(recurrence.letter)
 
     def _applied(self, letter: str) -> str:
@@ -271,35 +261,32 @@ class _Writer:
         sizes = tuple(Poly.symbol(name) for name in self._recurrence.parameters)
         return self._view.text(Poly.of_atom(Applied(letter, sizes)))
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[Part]:
         """The whole derivation."""
         row, view = self._row, self._view
-        yield from wrap(
-            f"derivation of the {row.metric} of {view.algorithm}: {self._function} stands for that of a call",
-            self._width,
-        )
+        yield f"derivation of the {row.metric} of {view.algorithm}: {self._function} stands for that of a call"
         for name, value in self._recurrence.meanings.items():
-            yield from wrap(f"{name} stands for {view.text(value)}", self._width)
+            yield f"{name} stands for {view.text(value)}"
         for letter, algorithm in self._recurrence.others.items():
-            yield from wrap(f"{letter} stands for that of a call of {algorithm}", self._width)
+            yield f"{letter} stands for that of a call of {algorithm}"
         yield from self._section("recurrence, by the first case that holds", self._cases())
         yield from self._section("solution", self._solution())
         for claim in self._recurrence.claims:
             yield from self._claim(claim)
         if row.growth is not None:
             yield ""
-            yield from wrap(f"{self._function} is {row.growth}", self._width)
+            yield f"{self._function} is {row.growth}"
 
-    def _section(self, title: str, rows: list[list[str]]) -> Iterator[str]:
+    def _section(self, title: str, rows: list[list[str]]) -> Iterator[Part]:
         yield ""
-        yield from wrap(title, self._width)
+        yield title
         yield from self._table(rows)
 
-    def _table(self, rows: list[list[str]]) -> Iterator[str]:
+    def _table(self, rows: list[list[str]]) -> Iterator[Part]:
         """The rows in columns, without a first one that is empty."""
         if not any(row[0] for row in rows):
             rows = [row[1:] for row in rows]
-        yield from indented(table(rows, self._width - 2))
+        yield Inside([Columns(rows)])
 
     def _where(self, when: str) -> str:
         """The condition of a case; nothing where there is only one."""
@@ -336,17 +323,15 @@ class _Writer:
         ]
 
     # Proofs
-    def _claim(self, claim: Claim) -> Iterator[str]:
+    def _claim(self, claim: Claim) -> Iterator[Part]:
         goal = self._applied(claim.letter)
         where = f"where {claim.where}, " if claim.where else ""
         head = f"{where}{_NAMES[claim.relation]}{'' if self._is_shown(claim) else f', {self._view.text(claim.value)},'}"
         yield ""
         if not claim.lines:
-            yield from wrap(f"{head} is known, as {claim.reason}", self._width)
+            yield f"{head} is known, as {claim.reason}"
             return
-        yield from wrap(
-            f"{head} holds by induction: with {goal} for it, each case keeps it if its calls do", self._width
-        )
+        yield f"{head} holds by induction: with {goal} for it, each case keeps it if its calls do"
         yield from self._table([[self._where(line.when), self._line(line, goal)] for line in claim.lines])
 
     def _is_shown(self, claim: Claim) -> bool:

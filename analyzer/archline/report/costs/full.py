@@ -32,7 +32,7 @@ def as_text(view: CostView, width: int) -> str:
     if view.at is not None:
         near = (told for row in view.rows for told in derivation.factors(row))
         values = [f"at {point_text(view.at)}{assumed}", _value_table(view), *near]
-    schedules = list(derivation.schedules(view.schedules, width - 4))
+    schedules = list(derivation.schedules(view.schedules))
     return page(
         width,
         f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm,
@@ -40,7 +40,7 @@ def as_text(view: CostView, width: int) -> str:
         values,
         bounds,
         [] if view.replicated is None else [replicated(view.replicated, known is not None)],
-        ["io on several processors, up to constants", schedules] if schedules else [],
+        ["io on several processors, up to constants", *schedules] if schedules else [],
         [] if view.lru is None else [lru.text(view, view.lru, width - 2)],
         ["assuming", Inside(view.assumptions)] if view.assumptions else [],
         ["uses declared costs: " + ", ".join(trusted)] if trusted else [],

@@ -32,8 +32,6 @@ from archline.api.subjects import (
 from archline.api.sweeps import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
-from archline.energy.machines import Machine, parameter
-from archline.energy.intervals import Interval
 from archline.energy.machines import Machine, machine_with, parameter
 from archline.energy.model import Applied, Model, check_amounts
 from archline.energy.models import model as model_of

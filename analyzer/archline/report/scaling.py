@@ -7,7 +7,6 @@ from typing import Any
 
 from archline.energy.fixed_memory import FixedMemory
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
-from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
 from archline.report import json
 from archline.report.energies import shown
@@ -98,21 +97,14 @@ def _row(scaling: Scaling, step: ScaleStep) -> list[str]:
         *own,
         shown.whole(step.processors),
         memory if step.fits else f"{memory} (no room)",
-        shown.amount_text(estimate.time, "s"),
+        shown.known_text(estimate.time, "s"),
         _ratio(scaling.ratio(step, "time*P")),
-        shown.amount_text(estimate.energy, "J"),
+        shown.known_text(estimate.energy, "J"),
         _ratio(scaling.ratio(step, "energy")),
         estimate.binds,
     ]
 
 
-<<<<<<< HEAD
-def _amount(amount: Interval | None, unit: str) -> str:
-    return "-" if amount is None else amount_text(amount, unit)
-
-
-=======
->>>>>>> f550ea1e (Amounts of energies are written by one function; reports with other costs are made by one)
 def _ratio(ratio: Interval | None) -> str:
     if ratio is None:
         return "-"

@@ -116,9 +116,9 @@ def notes(result: EnergyResult) -> list[str]:
     return [*result.notes, *beyond_peak([result.estimate] if result.estimate is not None else [])]
 
 
-def amount_text(amount: Interval | None, unit: str) -> str:
+def known_text(amount: Interval | None, unit: str) -> str:
     """`4.213 mJ`, or a dash for what is not known."""
-    return "-" if amount is None else amount.text(unit)
+    return "-" if amount is None else amount_text(amount, unit)
 
 
 def whole(amount: Interval) -> str:

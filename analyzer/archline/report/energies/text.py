@@ -88,20 +88,14 @@ def _levels(estimate: Estimate) -> list[list[str]]:
         size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
         share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
         few = each.misses is not None and each.misses.upper < 10**6
-<<<<<<< HEAD
         misses = "" if each.misses is None else shown.whole(each.misses) if few else amount_text(each.misses, "")
-        times = (_amount(each.time, "s"), share, _amount(each.energy, "J"))
+        times = (shown.known_text(each.time, "s"), share, shown.known_text(each.energy, "J"))
         rows.append([each.name, size, line, amount_text(each.served, "B"), misses, *times])
-=======
-        misses = "" if each.misses is None else shown.whole(each.misses) if few else each.misses.text("")
-        times = (shown.amount_text(each.time, "s"), share, shown.amount_text(each.energy, "J"))
-        rows.append([each.name, size, line, each.served.text("B"), misses, *times])
     return _known(rows)
 
 
 def _known(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """The rows without columns of which nothing is known."""
->>>>>>> f550ea1e (Amounts of energies are written by one function; reports with other costs are made by one)
     known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
     return [[row[index] for index in known] for row in rows]
 
@@ -169,7 +163,7 @@ def _table(results: Sequence[EnergyResult], width: int) -> str:
         estimate = each.estimate
         assert estimate is not None
         found = shown.answers(estimate)
-        numbers = [shown.amount_text(found[name], unit) for name, unit in shown.ANSWERS[:3]]
+        numbers = [shown.known_text(found[name], unit) for name, unit in shown.ANSWERS[:3]]
         rows.append([*(named[name] for name in columns), *numbers, _giga(found["flops_per_joule"]), estimate.binds])
     said = [f"model {each}" if name == "model" else each for name, each in shared.items()]
     caches = {each.machine.name: shown.cache_text(each.cache) for each in results if each.cache is not None}
@@ -197,26 +191,9 @@ def _reasons(result: EnergyResult) -> Iterable[str]:
     return [f"{reason}, so {name} is not known" for name, reason in estimate.reasons.items() if name in LABELS]
 
 
-<<<<<<< HEAD
-def _cell(result: EnergyResult, name: str) -> str:
-    match name:
-        case "algorithm":
-            return result.algorithm
-        case "machine":
-            return result.machine.name
-        case "model":
-            return result.model.name
-        case _:
-            return shown.sizes_text(result.at or {})
-
-
-def _amount(amount: Interval | None, unit: str) -> str:
-    return "-" if amount is None else amount_text(amount, unit)
-=======
 def _cells(result: EnergyResult) -> dict[str, str]:
     at = shown.sizes_text(result.at or {})
     return {"algorithm": result.algorithm, "machine": result.machine.name, "model": result.model.name, "at": at}
->>>>>>> f550ea1e (Amounts of energies are written by one function; reports with other costs are made by one)
 
 
 def _giga(amount: Interval | None) -> str:

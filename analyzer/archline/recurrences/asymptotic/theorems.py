@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cmp_to_key, reduce
+from typing import Any
 
 from archline.algebra.reals import (
     NOTHING,
@@ -21,7 +22,7 @@ from archline.algebra.reals import (
     enclosed,
     sign_of,
 )
-from archline.numbers import arb, ctx, fmpq, fmpq_poly, fmpz_poly
+from archline.numbers import arb, arb_poly, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import WeightedCall
 from archline.recurrences.asymptotic.terms import Term, dominates, leading, log_ratio, power, power_of, primitive
@@ -82,14 +83,36 @@ def newton(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def _by_common_share(parts: Parts) -> Constant | None:
-    """log(x)/log(c) where all shares are powers of 1/c, and x = c^p is rational."""
+    """log(x)/log(c) where all shares are powers of 1/c, so that x = c^p is the root of a polynomial."""
     bases = [primitive(1 / share) for _, share in parts]
     common, *others = {base for base, _ in bases}
     if others or max(power for _, power in bases) > _DEGREE:
         return None
-    whole = polynomial(tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True)))
-    root = next((each for each in rational_roots(whole) if each > 0), None)
-    return None if root is None else log_ratio(root, common)
+    calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
+    return log_of_greatest_root(polynomial(calls), common)
+
+
+def greatest_root(of: fmpq_poly) -> arb:
+    """The root with the greatest real part, at flint's current precision.
+
+    It is real for what counts calls, and simple (Perron, Frobenius).
+    """
+    roots: Any = _whole(of).complex_roots()
+    found: arb = max((root.real for root, _ in roots), key=lambda each: float(each.mid()))
+    return found
+
+
+def log_of_greatest_root(of: fmpq_poly, base: fmpq) -> Constant:
+    """Its logarithm, exactly where it is rational: a rational number within the enclosure of one root is that root."""
+    near = greatest_root(of)
+    rational = next((each for each in rational_roots(of) if near.contains(arb(each))), None)
+    if rational is not None:
+        return log_ratio(rational, base)
+
+    def enclose() -> arb:
+        return greatest_root(of).log() / arb(base).log()
+
+    return enclosed(nine_digits(float(enclose().mid())), enclose)
 
 
 def _enclosed(parts: Parts, near: float) -> Constant:
@@ -286,8 +309,12 @@ def polynomial(calls: Strides) -> fmpq_poly:
 
 def factored(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
     """The factors of a polynomial over the integers, with how often each divides it."""
-    found: list[tuple[fmpz_poly, int]] = (of * of.denom()).numer().factor()[1]
+    found: list[tuple[fmpz_poly, int]] = _whole(of).factor()[1]
     return found
+
+
+def _whole(of: fmpq_poly) -> fmpz_poly:
+    return (of * of.denom()).numer()
 
 
 def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
@@ -298,25 +325,17 @@ def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
 def characteristic(calls: Strides) -> tuple[str, float]:
     """The positive root of the characteristic polynomial, as text and as a float."""
     whole = polynomial(calls)
-    # Of y = log(x), sum a*x^-e = 1 is such an equation.
-    near = math.exp(newton([(math.log(float(weight)), step) for weight, step in calls]))
+    root = greatest_root(whole)
+    near = float(root.mid())
     for factor, _ in factored(whole):
-        if factor.degree() > 2 or not _holds_root(factor, near):
+        if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue
         c, b, *rest = (int(each) for each in factor)
         if not rest:
-            root = fmpq(-c, b)
-            return (str(root) if root.q == 1 else f"({root})"), near
+            rational = fmpq(-c, b)
+            return (str(rational) if rational.q == 1 else f"({rational})"), near
         return _surd(rest[0], b, c, near), near
-    # Nine digits of it are right.
-    ends = (fmpq(*(near + side * 2.0**-40 * near).as_integer_ratio()) for side in (-1, 1))
-    bisected(lambda x: sum((arb(weight) * x**-step for weight, step in calls), arb(-1)), *ends)
     return nine_digits(near), near
-
-
-def _holds_root(factor: fmpz_poly, near: float) -> bool:
-    lo, hi = fmpq(*(near * (1 - 1e-9)).as_integer_ratio()), fmpq(*(near * (1 + 1e-9)).as_integer_ratio())
-    return bool(fmpq_poly(factor)(lo) * fmpq_poly(factor)(hi) < 0)
 
 
 def _surd(a: int, b: int, c: int, near: float) -> str:

@@ -5,29 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from archline.algebra.reals import NOTHING, Constant, OutOfReachError, enclosed, sign_of
-from archline.numbers import arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
+from archline.algebra.reals import NOTHING, Constant, OutOfReachError, sign_of
+from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, WeightedCall, check_terms, matrix_of
-from archline.recurrences.asymptotic.terms import Term, leading, log_ratio, order, power, power_of, primitive
+from archline.recurrences.asymptotic.terms import Term, leading, order, power, power_of, primitive
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
     DIGITS,
     Grown,
     around,
-    bisected,
     characteristic,
     contribution,
     gathered,
+    greatest_root,
     highest,
-    nine_digits,
-    rational_roots,
+    log_of_greatest_root,
     stride_of,
     strides,
 )
 from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
-
-_BITS = 48
 
 
 class Spectrum:
@@ -37,48 +34,19 @@ class Spectrum:
     """
 
     def __init__(self, rows: list[list[fmpq]], share: fmpq) -> None:
-        self._matrix = fmpq_mat(rows)
         self._factor = 1 / share
-        self._polynomial: fmpq_poly = self._matrix.charpoly()
-        self.exponent = self._exponent(max(sum(row, fmpq(0)) for row in rows))
-
-    def _exponent(self, above: fmpq) -> Constant:
-        for root in rational_roots(self._polynomial):
-            if self._is_radius(root):
-                return log_ratio(root, self._factor)
-        # To the right of all roots the polynomial is positive; to its left, down to the next, negative: Perron's root
-        # is simple.
-        lo, hi = fmpq(0), above + 1
-        for _ in range(_BITS + int(above.p).bit_length()):
-            middle = (lo + hi) / 2
-            lo, hi = (lo, middle) if self._is_above(middle) else (middle, hi)
-
-        def enclose() -> arb:
-            root = bisected(arb_poly(-self._polynomial), lo, hi)
-            return root.log() / arb(self._factor).log()
-
-        near = float(enclose().mid())
-        return enclosed(nine_digits(near), enclose)
-
-    def _is_above(self, value: fmpq) -> bool:
-        """Whether a number is above the radius: value*I - M is then a matrix with positive leading minors."""
-        return all(minor > 0 for minor in self._minors(value))
-
-    def _is_radius(self, value: fmpq) -> bool:
-        *leading, last = self._minors(value)
-        return last == 0 and all(minor > 0 for minor in leading)
-
-    def _minors(self, value: fmpq) -> list[fmpq]:
-        size = self._matrix.nrows()
-        rows = [[(value if i == j else fmpq(0)) - self._matrix[i, j] for j in range(size)] for i in range(size)]
-        return [fmpq_mat([row[:count] for row in rows[:count]]).det() for count in range(1, size + 1)]
+        self._polynomial: fmpq_poly = fmpq_mat(rows).charpoly()
+        self.exponent = log_of_greatest_root(self._polynomial, self._factor)
 
     def excess(self, at: Constant) -> int:
         """The sign of the exponent minus another. Raises OutOfReachError where it cannot be told."""
         value = power_of(self._factor, at)
-        if value is not None:
-            return -1 if self._is_above(value) else 0 if self._is_radius(value) else 1
-        sign = sign_of((self.exponent - at).enclosure)
+        if value is None:
+            sign = sign_of((self.exponent - at).enclosure)
+        elif not self._polynomial(value) and greatest_root(self._polynomial).contains(arb(value)):
+            sign = 0
+        else:
+            sign = sign_of(lambda: greatest_root(self._polynomial) - value)
         if sign is None:
             raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
         return sign

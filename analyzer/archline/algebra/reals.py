@@ -276,8 +276,8 @@ def enclosed(text: str, enclose: Callable[[], arb]) -> Constant:
     return Constant(ZERO, {((IrrationalUnit(text, "enclosed", enclose=enclose), 1),): ONE})
 
 
-LOG_2 = enclosed("log(2)", arb.const_log2)
-"""The natural logarithm of 2."""
+PI, LOG_2 = enclosed("pi", arb.pi), enclosed("log(2)", arb.const_log2)
+"""log(2) is the natural logarithm."""
 
 
 def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:

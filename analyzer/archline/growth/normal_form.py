@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from archline.algebra.product_text import difference_text
-from archline.algebra.reals import LOG_2, NOTHING, UNITY, Constant, OutOfReachError
+from archline.algebra.reals import LOG_2, NOTHING, PI, UNITY, Constant, OutOfReachError, enclosed
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import rules
@@ -61,9 +61,7 @@ def constant(expr: s.Expr) -> Constant | None:
         case s.Real(text=text):
             return _decimal(expr, text)
         case s.Name(id=name):
-            if name == "pi":
-                raise OutOfReachError("`pi` in an expression whose growth is asked for")
-            return None
+            return PI if name == "pi" else None
         case s.Unary(op="-", operand=operand):
             inner = constant(operand)
             return None if inner is None else -inner
@@ -74,8 +72,8 @@ def constant(expr: s.Expr) -> Constant | None:
         case s.Call(function=function, arguments=arguments) if function in FUNCTIONS and arguments:
             values = [constant(each) for each in arguments]
             return None if None in values else _call(function, [each for each in values if each is not None])
-        case s.Call(function="exp", arguments=(inner,)) if constant(inner) is not None:
-            raise OutOfReachError("`exp` of a constant")
+        case s.Call(function="exp", arguments=(inner,)) if (power := constant(inner)) is not None:
+            return enclosed(f"exp({power})", lambda: power.enclosure().exp()) if power else UNITY
         case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
             raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from archline.algebra.reals import OutOfReachError
+from archline.growth.normal_form import constant
 from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.printer import format_expression
@@ -13,7 +14,7 @@ from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.problem import Definition
-from archline.recurrences.asymptotic.read_terms import TermReader, number
+from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.terms import Term, nonnegative_from, power, summed
 
 MAX_BRANCHES = 32
@@ -192,10 +193,10 @@ def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
 
 def base_number(expr: s.Expr) -> fmpq:
     """A base's argument. Raises OutOfReachError."""
-    value = number(expr)
-    if value is None:
+    value = constant(expr)
+    if value is None or not value.is_rational:
         raise OutOfReachError("a base value at a size that is no rational number")
-    return value
+    return value.rational
 
 
 def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from archline.algebra.reals import OutOfReachError
-from archline.growth.normal_form import constant
+from archline.algebra.reals import Constant, OutOfReachError
+from archline.growth.normal_form import expand
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.records import replace
-from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import value_at
 from archline.recurrences.asymptotic.terms import Term, leading, multiplied, order, power, summed
 
 Terms = tuple[Term, ...]
 MAX_EXPANDED = 8
-
-
-def number(expr: s.Expr) -> fmpq | None:
-    """The value of an expression without names where it is rational."""
-    try:
-        return None if has_names(expr) else fmpq(value_at(expr, {}))
-    except NoValueError:
-        return None
-
-
-def has_names(expr: s.Expr) -> bool:
-    """Whether a size or a symbol is in it."""
-    return not s.names(expr) <= {"pi"}
 
 
 class TermReader:
@@ -37,46 +22,33 @@ class TermReader:
 
     def read(self, expr: s.Expr) -> Terms:
         """The sum of terms. Raises OutOfReachError."""
-        match expr:
-            case s.Integer() | s.Real():
-                return _constant_term(expr)
-            case s.Name(id=name) if name == self._size:
-                return (Term(fmpq(1), power(0)),)
-            case s.Name(id=name) if name != "pi":
-                return (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
-            case _:
-                pass
-        if not has_names(expr):
-            return _constant_term(expr)
-        match expr:
-            case s.Unary(op="-", operand=operand):
-                return negated(self.read(operand))
-            case s.Binary(op="+", left=left, right=right):
-                return summed(self.read(left) + self.read(right))
-            case s.Binary(op="-", left=left, right=right):
-                return summed(self.read(left) + negated(self.read(right)))
-            case s.Binary(op="*", left=left, right=right):
-                return multiplied(self.read(left), self.read(right))
-            case s.Binary(op="/", left=left, right=right):
-                return multiplied(self.read(left), self.power(self.read(right), fmpq(-1)))
-            case s.Binary(op="^", left=left, right=right):
-                return self._power(left, right)
-            case s.Call(function=function, arguments=arguments):
-                return self._call(expr, function, arguments)
-            case _:
-                raise OutOfReachError(f"`{format_expression(expr)}` is no term of logarithms and powers")
+        found: list[Term] = []
+        for product, coefficient in expand(expr).items():
+            rational = coefficient.is_rational
+            terms: Terms = (Term(coefficient.rational if rational else fmpq(coefficient.sign()), exact=rational),)
+            for factor, exponent in product.powers.items():
+                terms = multiplied(terms, self._raised(factor.expr, exponent))
+            found += terms
+        return summed(found)
 
-    def _power(self, base: s.Expr, exponent: s.Expr) -> Terms:
-        if has_names(exponent):
-            raise OutOfReachError(f"an exponent that varies: {format_expression(exponent)}")
-        value = constant(exponent)
-        assert value is not None
-        terms = self.read(base)
-        if value.is_rational:
-            return self.power(terms, value.rational)
-        if terms == (Term(fmpq(1), power(0)),):
-            return (Term(fmpq(1), power(0, value)),)
-        raise OutOfReachError(f"an irrational power of something other than {self._size} alone")
+    def _raised(self, base: s.Expr, exponent: Constant) -> Terms:
+        """A power of what is no product of powers itself."""
+        match base:
+            case s.Name(id=name) if name == self._size:
+                return (Term(fmpq(1), power(0, exponent)),)
+            case s.Name(id=name):
+                terms: Terms = (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
+            case s.Call(function=function, arguments=arguments):
+                terms = self._call(base, function, arguments)
+            case s.Binary(op="+" | "-" | "*" | "/") | s.Unary():
+                terms = self.read(base)
+            case s.Binary(op="^", right=varying):
+                raise OutOfReachError(f"an exponent that varies: {format_expression(varying)}")
+            case _:
+                raise OutOfReachError(f"`{format_expression(base)}` is no term of logarithms and powers")
+        if not exponent.is_rational:
+            raise OutOfReachError(f"an irrational power of something other than {self._size} alone")
+        return self.power(terms, exponent.rational)
 
     def power(self, terms: Terms, exponent: fmpq) -> Terms:
         """A power of a sum: multiplied out where that is short, else a term of the same growth."""
@@ -98,10 +70,6 @@ class TermReader:
     def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
         given = [self.read(each) for each in arguments]
         match function, given:
-            case "sqrt", [terms]:
-                return self.power(terms, fmpq(1, 2))
-            case "rsqrt", [terms]:
-                return self.power(terms, fmpq(-1, 2))
             case "log2", [terms]:
                 return self._log(terms)
             case "log", [terms]:
@@ -152,26 +120,6 @@ class TermReader:
                 found = term
         assert found is not None
         return _alike((found,))
-
-
-def _constant_term(expr: s.Expr) -> Terms:
-    value = number(expr)
-    if value is not None:
-        return (Term(value),) if value else ()
-    try:
-        ball = value_at(expr, {}, WIDE)
-    except NoValueError as problem:
-        raise OutOfReachError(f"`{format_expression(expr)}` has no value: {problem}") from None
-    if ball > 0:
-        return (Term(fmpq(1), exact=False),)
-    if ball < 0:
-        return (Term(fmpq(-1), exact=False),)
-    raise OutOfReachError(f"the sign of `{format_expression(expr)}` is not decided")
-
-
-def negated(terms: Terms) -> Terms:
-    """The sum with every sign changed."""
-    return multiplied((Term(fmpq(-1)),), terms)
 
 
 def _no_difference(terms: Terms) -> None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth.normal_form import constant as read_constant
+from archline.growth.normal_form import expand, sum_text
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -91,62 +92,40 @@ class Names:
 
     def terms(self, expr: s.Expr) -> tuple[LogMonomial, ...]:
         """The expression as a sum of terms. Raises OutOfReachError."""
-        value = _constant(expr)
-        if value is not None:
-            return self._of_constant(value, expr)
-        match expr:
-            case s.Name(id=name) if name in self.all:
-                return (LogMonomial(tuple(fmpq(name == each) for each in self.all)),)
-            case s.Name(id="pi"):
-                return (self.one,)
-            case s.Binary(op="+", left=left, right=right):
-                return _limited((*self.terms(left), *self.terms(right)))
-            case s.Binary(op="-", right=less) | s.Unary(op="-", operand=less):
-                raise OutOfReachError(f"the subtraction of {format_expression(less)}")
-            case s.Binary(op="*", left=left, right=right):
-                pairs = product(self.terms(left), self.terms(right))
-                return _limited(tuple(a.times(b) for a, b in pairs))
-            case s.Binary(op="/", left=left, right=right):
-                below = self._single(right, "a division by the sum").to_the(-ONE)
-                return tuple(each.times(below) for each in self.terms(left))
-            case s.Binary(op="^", left=base, right=exponent):
-                return self._power(base, exponent)
-            case s.Call(function="sqrt", arguments=(argument,)):
-                return tuple(each.to_the(ONE / 2) for each in self.terms(argument))
-            case s.Call(function="rsqrt", arguments=(argument,)):
-                return (self._single(argument, "a division by the sum").to_the(-ONE / 2),)
-            case s.Call(function="log2" | "log", arguments=(argument,)):
-                return self._logarithm(argument)
-            case s.Call(function="max", arguments=arguments):
-                return _limited(tuple(term for each in arguments for term in self.terms(each)))
-            case _:
-                raise OutOfReachError(f"{format_expression(expr)} is no sum of products of powers and logarithms")
-
-    def _of_constant(self, value: Number, expr: s.Expr) -> tuple[LogMonomial, ...]:
-        if sign(value) < 0:
-            less = expr.operand if isinstance(expr, s.Unary) else expr
-            what = "negative cost" if less is expr else "subtraction of"
-            raise OutOfReachError(f"the {what} {format_expression(less)}")
-        return (self.one,) if sign(value) else ()
+        found: list[LogMonomial] = []
+        for factors, coefficient in expand(expr).items():
+            if coefficient.sign() < 0:
+                raise OutOfReachError(f"the subtraction of {sum_text({factors: -coefficient})}")
+            terms: tuple[LogMonomial, ...] = (self.one,)
+            for factor, exponent in factors.powers.items():
+                raised = self._raised(factor.expr, number_of(exponent))
+                terms = _limited(tuple(a.times(b) for a, b in product(terms, raised)))
+            found += terms
+        return _limited(tuple(found))
 
     @property
     def one(self) -> LogMonomial:
         """The constant term."""
         return LogMonomial((ZERO,) * len(self.all))
 
-    def _single(self, expr: s.Expr, what: str) -> LogMonomial:
-        terms = self.terms(expr)
-        if len(terms) != 1:
-            raise OutOfReachError(f"{what} {format_expression(expr)}")
-        return terms[0]
-
-    def _power(self, base: s.Expr, exponent: s.Expr) -> tuple[LogMonomial, ...]:
-        power = _constant(exponent)
-        if power is None:
-            raise OutOfReachError(f"the exponent {format_expression(exponent)} is no constant")
-        if sign(power) < 0:
-            return (self._single(base, "a division by the sum").to_the(power),)
-        return tuple(each.to_the(power) for each in self.terms(base))
+    def _raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
+        """A power of what is no product of powers itself."""
+        match base:
+            case s.Name(id=name) if name in self.all:
+                found: tuple[LogMonomial, ...] = (LogMonomial(tuple(fmpq(name == each) for each in self.all)),)
+            case s.Binary(op="+" | "-" | "*" | "/"):
+                found = self.terms(base)
+            case s.Call(function="log2" | "log", arguments=(argument,)):
+                found = self._logarithm(argument)
+            case s.Call(function="max", arguments=arguments):
+                found = _limited(tuple(term for each in arguments for term in self.terms(each)))
+            case s.Binary(op="^", right=varying):
+                raise OutOfReachError(f"the exponent {format_expression(varying)} is no constant")
+            case _:
+                raise OutOfReachError(f"{format_expression(base)} is no sum of products of powers and logarithms")
+        if sign(exponent) < 0 and len(found) != 1:
+            raise OutOfReachError(f"a division by the sum {format_expression(base)}")
+        return tuple(each.to_the(exponent) for each in found)
 
     def _logarithm(self, argument: s.Expr) -> tuple[LogMonomial, ...]:
         terms = self.terms(argument)
@@ -168,13 +147,7 @@ def _limited(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
 
 def constant(expr: s.Expr) -> Number:
     """The value of an expression without names. Raises OutOfReachError where it has some."""
-    value = _constant(expr)
+    value = read_constant(expr)
     if value is None:
         raise OutOfReachError(f"{format_expression(expr)} is no plain constant")
-    return value
-
-
-def _constant(expr: s.Expr) -> Number | None:
-    """The value of an expression without names, of which pi is one."""
-    value = None if s.names(expr) else read_constant(expr)
-    return None if value is None else number_of(value)
+    return number_of(value)

@@ -29,11 +29,16 @@ class Rederived:
     papers: tuple[Paper, ...]
     rows: tuple[Finding, ...]
     whole: bool = False
+    place: str | None = None
 
     @property
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {"version": VERSION, "rows": [row_document(each) for each in self.rows]}
+        """As JSON has it: what is printed at several places is a row for each of them."""
+        rows = [row_document(each, place) for each in self.rows for place in each.row.places if self._asked(place)]
+        return {"version": VERSION, "rows": rows}
+
+    def _asked(self, place: str) -> bool:
+        return self.place is None or _within(self.place, place)
 
     def explain(self, width: int | None = None) -> str:
         """As text, with the derivation of each row."""
@@ -65,7 +70,7 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     found = [each for row in asked for each in derived(row) if only in (None, each.verdict)]
     # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
     found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.within_rounding))
-    return Rederived(read, tuple(found), only is not None or place is not None)
+    return Rederived(read, tuple(found), only is not None or place is not None, place)
 
 
 def _within(asked: str, place: str) -> bool:
@@ -84,12 +89,13 @@ def derived(row: PrintedRow) -> list[Finding]:
     return [replace(each, reason=each.reason + said) if each.verdict == DIFFERS else each for each in found]
 
 
-def row_document(found: Finding) -> dict[str, Any]:
-    """A row as JSON has it."""
+def row_document(found: Finding, place: str) -> dict[str, Any]:
+    """A row at one of its places as JSON has it."""
     row = found.row
-    own = {key: getattr(row, key) for key in ("place", "subject", "kind", "quote", "printed")}
+    own = {key: getattr(row, key) for key in ("subject", "kind", "quote", "printed")}
     return {
         "paper": row.paper.name,
+        "place": place,
         **own,
         "derived": found.derived,
         "verdict": found.verdict,

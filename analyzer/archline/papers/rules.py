@@ -30,10 +30,11 @@ ROW_FORM = Rule(
     "AL612",
     "row of a paper has the wrong form",
     """
-    A row has `place`, `printed` and `kind`, which names its recipe, and the inputs of that recipe; if you like `quote`,
-    `subject`, `assumes` (a list of texts), `reading` (behind the reason of what differs: how else the text may be read,
-    or what it lacks), `define` (parts of the printed form, as the paper names them) and `at` (numbers that take the
-    place of the paper's own). A row holds no verdict: that is computed. The recipes and their inputs are in
+    A row has `place` (or several, `Table I, Table II`), `printed` and `kind`, which names its recipe, and the inputs of
+    that recipe; if you like `quote`, `subject`, `assumes` (a list of texts), `reading` (behind the reason of what
+    differs: how else the text may be read, or what it lacks), `define` (parts of the printed form, as the paper names
+    them), `at` (numbers that take the place of the paper's own) and `widest` (why a claim holds without its facts too).
+    A row holds no verdict: that is computed. The recipes and their inputs are in
     [CONTRIBUTING](../../CONTRIBUTING.md#a-row-of-a-paper).
     """,
 )

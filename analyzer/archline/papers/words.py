@@ -198,6 +198,7 @@ def growth(row: PrintedRow) -> Finding:
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
     order: str | None
+    least: str | None = None
     if row.has("form"):
         about = order = format_expression(row.formula("form"))
         found = archline.order(about, printed, where, relation)
@@ -226,10 +227,10 @@ def growth(row: PrintedRow) -> Finding:
         return Finding(row, DIFFERS, "", "; ".join(steps), steps)
     if outcome != "fails" or order is None:
         return Finding(row, UNDECIDED, "", "; ".join(steps), steps)
-    what = about if row.has("form") else f"{about}, {relation}({order}),"
     witness = _apart(row.expr, order, where)
-    said = forms.text(forms.form(row.expr))
-    return Finding(row, DIFFERS, order, f"{what} is not {relation}({said})", steps, witness=witness)
+    said = f"{relation}({forms.text(forms.form(row.expr))})"
+    reason = f"{about} is not {said}" if least in (None, order) else f"{about} is Omega({least}), which is not {said}"
+    return Finding(row, DIFFERS, order, reason, steps, witness=witness)
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:

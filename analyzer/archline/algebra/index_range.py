@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_tree
+from archline.expr import build as b
 from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.records import record, replace
@@ -63,13 +64,14 @@ class IndexRange:
             return dict(point)
         return {**point, self.high: point[self.low] + point[self.size]}
 
-    def text(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> str:
-        """An expression as text, in terms of `high - low` where that is all that it depends on."""
+    def tree(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> s.Expr:
+        """An expression as a tree, in terms of `high - low` where that is all that it depends on."""
         moved = self.moved(value)
         if self.high not in value.names or self.low in moved.names:
-            return to_text(value, order, may_vanish)
+            return to_tree(value, order, may_vanish)
         vanishing = may_vanish | {self.size} if self.least < 1 else may_vanish - {self.size}
-        return self.restored(to_text(moved, (*order, self.size), vanishing))
+        distance = b.binary("-", b.name(self.high), b.name(self.low))
+        return substituted(to_tree(moved, (*order, self.size), vanishing), {self.size: distance})
 
     def restored(self, text: str) -> str:
         """The indices' difference in place of the size in a text."""

@@ -12,8 +12,9 @@ from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_tree
 from archline.analysis.metrics.tally import Step
+from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
@@ -301,11 +302,15 @@ class Costs:
     may_vanish: frozenset[str] = frozenset()
     index_range: IndexRange | None = None
 
+    def tree(self, value: Poly) -> s.Expr:
+        """An expression in the algorithm's sizes."""
+        if self.index_range is not None:
+            return self.index_range.tree(value, self.parameters, self.may_vanish)
+        return to_tree(value, self.parameters, self.may_vanish)
+
     def text(self, value: Poly) -> str:
         """An expression in the algorithm's sizes, in the language's syntax."""
-        if self.index_range is not None:
-            return self.index_range.text(value, self.parameters, self.may_vanish)
-        return to_text(value, self.parameters, self.may_vanish)
+        return format_expression(self.tree(value))
 
     def __getitem__(self, metric: str) -> Cost:
         return self.metrics[metric]

@@ -32,11 +32,11 @@ from archline.energy.optimise.constraints import UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.execution.results import Cache
+from archline.expr.build import ONE, ZERO
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import divisions, rewritten, substituted, substituted_fact
 from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved
-from archline.growth.simplify import ONE, ZERO
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.call_graph import reachable

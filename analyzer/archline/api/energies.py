@@ -37,11 +37,13 @@ from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import amount_text, format_si
+from archline.expr import build as b
+from archline.expr.build import ONE
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted
 from archline.growth.growths import Growth
-from archline.growth.simplify import ONE, reduced
+from archline.growth.simplify import reduced
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import OF_CACHE, ON_REQUEST
@@ -421,7 +423,7 @@ def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
         return FormulaBounds(lower, lower if same else parse_expression(metric.bounds.upper))
     except ArchlineError:
         # Longer than an expression may be: the metric's own name stands for it.
-        name = parsed(metric.name)
+        name = b.name(metric.name)
         return FormulaBounds(name, name)
 
 

@@ -14,19 +14,19 @@ from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.metrics import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
+from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.machines import Machine, parameter
 from archline.energy.model import Applied
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE
+from archline.expr import build as b
 from archline.expr.arrays import compiled
 from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import OF_CACHE
 
-NAME = s.Name("", span=parsed("n").span)
 LEAST = "least "
 """What the names of lower bounds on metrics begin with."""
 
@@ -92,9 +92,9 @@ def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, Form
     if isinstance(subject, AlgorithmSubject):
         held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - {"Z", "L"}
         inexact = [name for name in held if not subject.cost(name).exact]
-        ends = {name: FormulaBounds(replace(NAME, id=f"{LEAST}{name}"), parsed(name)) for name in inexact}
+        ends = {name: FormulaBounds(b.name(f"{LEAST}{name}"), b.name(name)) for name in inexact}
         return {name: bounds_of(each, ends) for name, each in formulas.items()}
-    own_names = {name: replace(NAME, id=f"{SIZE}{name}") for name in subject.target.sizes}
+    own_names = {name: b.name(f"{SIZE}{name}") for name in subject.target.sizes}
     targets = {name: substituted(each, own_names) for name, each in subject.target.formulas.items()}
     found = {name: substituted(each, targets) for name, each in formulas.items()}
     return {name: FormulaBounds(each, each) for name, each in found.items()}

@@ -14,8 +14,8 @@ from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.claims.printed_growth import printed_growth
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
+from archline.expr.build import ZERO
 from archline.growth.growths import Growth
-from archline.growth.simplify import ZERO
 from archline.ir.declarations import declared
 from archline.language import model
 from archline.language import syntax as s

@@ -58,13 +58,14 @@ from archline.energy.results import CacheUsed
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
+from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.tree import Span, defined_sizes, substituted_fact
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import OF_CACHE
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
 from archline.language.substitution import facts_in_sizes, processors_of
 from archline.records import record, replace
@@ -205,12 +206,15 @@ class _Task:
         more = parse_facts(where, "--where") if where else ()
         reading = Reading(self.on, self.sizes)
         constraints = [*reading.constraints(subject)]
-        objective = reading.formula(s.Name(minimise, span=_SPAN))
+        objective = reading.formula(s.Name(minimise, span=b.DERIVED))
         sides = [side for each in constraints for side in (each.left, each.right)]
         self.held = frozenset().union(*map(names_in, (objective, *sides))) & METRICS.keys()
         if self.halved:
-            counts: list[s.Expr] = [s.Name(each.key, span=_SPAN) for each in self.variables]
-            objective, minimise = reduce(lambda one, other: s.Binary("+", one, other, span=_SPAN), counts), "halvings"
+            counts: list[s.Expr] = [s.Name(each.key, span=b.DERIVED) for each in self.variables]
+            objective, minimise = (
+                reduce(lambda one, other: s.Binary("+", one, other, span=b.DERIVED), counts),
+                "halvings",
+            )
         whole = all(each.integer for each in self.variables)
         if isinstance(self.chosen, FormulaSubject):
             constraints += [each for fact in more for each in _compared(reading, fact, whole)]
@@ -258,7 +262,7 @@ class _Task:
         for index, each in enumerate(constraints):
             formulas |= {f"left {index}": each.left, f"right {index}": each.right}
         if isinstance(self.chosen, FormulaSubject):
-            formulas |= {f"{AMOUNT}{name}": s.Name(name, span=_SPAN) for name in self.chosen.metrics}
+            formulas |= {f"{AMOUNT}{name}": s.Name(name, span=b.DERIVED) for name in self.chosen.metrics}
         formulas = {name: following(each, self.machine, self.moved) for name, each in formulas.items()}
         bounds = in_names(self.chosen, formulas)
         variables = self.variables
@@ -364,7 +368,7 @@ class _Task:
             return []
         facts = list(facts_in_sizes(self.chosen.algorithm.node))
         if "P" in self.at and "P" not in self.sizes:
-            facts.append(s.Binary("==", _processors(self.chosen), parse_expression(str(self.at["P"])), span=_SPAN))
+            facts.append(s.Binary("==", _processors(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
         return facts
 
     def _in_sizes(self, fact: s.Fact) -> s.Fact:
@@ -496,9 +500,6 @@ class _Task:
         return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, estimate=known.estimate)
 
 
-_SPAN = parse_expression("n").span
-
-
 def _floating(known: ExactValues) -> dict[str, float]:
     """Numbers for names of formulas."""
     values = {name: float(each.upper) for name, each in known.values.items()}
@@ -529,7 +530,7 @@ def _sizes(chosen: AlgorithmSubject) -> Iterator[str]:
 
 def _processors(chosen: AlgorithmSubject) -> s.Expr:
     found = processors_of(chosen.algorithm.node)
-    return s.Name("P", span=_SPAN) if found is None else found
+    return s.Name("P", span=b.DERIVED) if found is None else found
 
 
 def _known_number(name: str, value: object, span: Span | None) -> Number:

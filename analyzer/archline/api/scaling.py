@@ -19,21 +19,21 @@ from archline.api.sweeps import Sweep
 from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
-from archline.energy.formulas import FormulaBounds, names_in, parsed
+from archline.energy.formulas import FormulaBounds, names_in
 from archline.energy.growth import both_ends, of_formula
 from archline.energy.machines import Machine, machine_with
 from archline.energy.model import Applied, Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
-from archline.expr.text import format_expression, format_fact
+from archline.expr import build as b
+from archline.expr.text import format_fact
 from archline.growth.growths import Growth
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import with_where
-from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.report import scaling as report
 from archline.report.layout import terminal_width
@@ -188,19 +188,19 @@ def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemor
 def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
     """Facts that leave out the least grids, of which growth says nothing: axes, then quotients too, are 2 or more."""
     names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
-    first = parse_facts(", ".join(f"{name} >= 2" for name in names))
+    first = b.least(names, 2)
     yield first
     divided = [each for each in node.where if isinstance(each, s.Divides) and s.names(each) <= {*names, "P"}]
     if divided:
-        texts = (f"{format_expression(each.value)} >= 2*({format_expression(each.divisor)})" for each in divided)
-        yield (*first, *parse_facts(", ".join(texts)))
+        twice = (b.product([b.number(2), each.divisor]) for each in divided)
+        yield (*first, *(b.binary(">=", each.value, least) for each, least in zip(divided, twice, strict=True)))
 
 
 def _of_costs(algorithm: Algorithm, facts: tuple[s.Fact, ...], on: Applied) -> FixedMemory:
     module, node = with_where(algorithm.module, algorithm.node, facts)
     costs, known = derive(module, node), declared(module, node).facts
     every = facts_in_sizes(node)
-    bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(parsed("P"), parsed("P"))}
+    bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}
     for name in ("flops", "words", "messages", "memory"):
         cost = costs.metrics[name]
         if cost.lower is None or cost.upper is None:

@@ -24,11 +24,12 @@ from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
+from archline.expr import build as b
+from archline.expr.build import ZERO
 from archline.expr.intervals import Interval
-from archline.expr.text import format_expression
 from archline.growth.growths import Growth
 from archline.growth.log_domain import Domain
-from archline.growth.simplify import ZERO, is_number, reduced_sum
+from archline.growth.simplify import is_number, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, names
@@ -408,7 +409,7 @@ def as_many(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
         if takes_processors(first) and isinstance(second, AlgorithmSubject):
             product = processors_of(second.algorithm.node)
             if product is not None:
-                return parse_facts(f"P == {format_expression(product)}")
+                return (b.binary("==", b.name("P"), product),)
     return ()
 
 

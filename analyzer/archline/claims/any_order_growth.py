@@ -10,9 +10,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.analysis.cost import Cost, Costs, Orderless
 from archline.claims.growth import at_least, without_differences
+from archline.expr import build as b
 from archline.ir.layout import LINE
 from archline.language import syntax as s
-from archline.language.parser import parse_facts
 from archline.numbers import fmpq
 from archline.recurrences.exact.base_cases import growing
 
@@ -33,7 +33,7 @@ def above_one(found: Orderless, sizes: Sequence[str], known: Facts) -> tuple[s.F
     """Sizes from 2 on, where nothing may be touched at 1: growth is of what is positive."""
     if found.some or not found.touched or known.positive(found.touched):
         return ()
-    return tuple(fact for name in sizes for fact in parse_facts(f"{name} >= 2"))
+    return b.least(sizes, 2)
 
 
 def _touched(costs: Costs, found: Orderless, known: Facts) -> Iterator[str]:

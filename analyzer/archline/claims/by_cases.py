@@ -15,7 +15,9 @@ from archline.algebra.effort import late
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost, Costs
 from archline.claims.verdict import Verdict
-from archline.expr.text import format_expression, format_fact
+from archline.expr import build as b
+from archline.expr.text import format_fact
+from archline.expr.tree import same
 from archline.ir.call_invariants import inherited
 from archline.ir.conditions import excluded, with_all
 from archline.ir.declarations import declared
@@ -25,7 +27,6 @@ from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
 from archline.language.extra_facts import with_where
 from archline.language.model import Module
-from archline.language.parser import parse_facts
 from archline.records import record
 
 MAX_SPLITS = 3
@@ -203,8 +204,8 @@ def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
 def _split(number: s.Expr) -> _Split:
     match number:
         case s.Binary(op="/", left=left, right=right):
-            above, below = format_expression(left), format_expression(right)
+            above, below = left, right
         case _:
-            above, below = format_expression(number), "1"
-    twice = "2" if below == "1" else f"2*({below})"
-    return _Split(number, parse_facts(f"{above} == {below}"), parse_facts(f"{above} >= {twice}"))
+            above, below = number, b.ONE
+    twice = b.number(2) if same(below, b.ONE) else b.product([b.number(2), below])
+    return _Split(number, (b.binary("==", above, below),), (b.binary(">=", above, twice),))

@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import cached_property, reduce
 
 from archline.claims.communication_problems import SolvedProblem, Texts
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
@@ -187,7 +188,7 @@ class _Reader:
     @cached_property
     def _values(self) -> Mapping[str, s.Expr]:
         """All at once, since a size of the algorithm may have the name of one of the problem."""
-        processors, memory = parse_expression("P"), _memory(MEMORY)
+        processors, memory = b.name("P"), b.name(MEMORY)
         if self.cores is not None:
             processors = s.Binary("/", processors, self.cores, span=self.cores.span)
             memory = s.Binary("*", self.cores, memory, span=self.cores.span)
@@ -219,23 +220,19 @@ class _Reader:
     def bound(self, lead: str, whole: s.Expr) -> str:
         """A bound for people: multiplied out where there is one size, else as its theorem has it."""
         if self.solved.equal or self.cores is not None:
-            return sum_text(multiplied_out(substituted(whole, {MEMORY: _memory(self.letter)})))
+            return sum_text(multiplied_out(substituted(whole, {MEMORY: b.name(self.letter)})))
         found = parse_expression(f"{lead} - ({self.solved.problem['data']})/P")
         return format_expression(substituted(found, {**self.solved.sizes, **self._shown}))
 
     def growth(self, text: str) -> str:
         """An expression of the file up to constants, for people."""
-        return format_expression(substituted(self.read(text), {MEMORY: _memory(self.letter)}))
+        return format_expression(substituted(self.read(text), {MEMORY: b.name(self.letter)}))
 
     @cached_property
     def _shown(self) -> Mapping[str, s.Expr]:
         """The letters of conditions and bounds for people; P is Q where all processors do the same."""
-        letters = {"M": _memory(self.letter)}
-        return letters if self.solved.most is not None else {**letters, "Q": parse_expression("P")}
-
-
-def _memory(name: str) -> s.Expr:
-    return s.Name(name, span=parse_expression("M").span)
+        letters = {"M": b.name(self.letter)}
+        return letters if self.solved.most is not None else {**letters, "Q": b.name("P")}
 
 
 def _bound(reader: _Reader, known: Texts) -> LowerBound:

@@ -73,7 +73,7 @@ def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Pol
     if MEMORY in s.names(expr):
         if memory is None:
             return None
-        values[MEMORY] = parse_expression(costs.text(memory))
+        values[MEMORY] = costs.tree(memory)
     return substituted(expr, values)
 
 
@@ -84,7 +84,7 @@ def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     placed = None if whole is None else _placed(costs, bounds, whole, costs["memory"].upper)
     if placed is None:
         return False
-    ours = _sum(parse_expression(costs.text(words)))
+    ours = _sum(costs.tree(words))
     return ours is not None and ours == _sum(placed)
 
 
@@ -129,7 +129,7 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     lead = _only(_placed(costs, bounds, bound.cases[0].lead, held_memory))
     assert bound.held is not None
     held = _sum(_placed(costs, bounds, bound.held, held_memory))
-    top = None if above is None else _only(parse_expression(costs.text(above)))
+    top = None if above is None else _only(costs.tree(above))
     if lead is None or held is None or top is None:
         return None
     if not all(_vanishes(each / lead[0]) for each in held):
@@ -158,7 +158,7 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
     text = costs.text(words.upper)
     if lead is None or len(text) > MAX_LENGTH or memory.upper is None or len(costs.text(memory.upper)) > MAX_LENGTH:
         return ""
-    return next(_proved(bounds, parse_expression(text), lead, ()), "")
+    return next(_proved(bounds, costs.tree(words.upper), lead, ()), "")
 
 
 def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:

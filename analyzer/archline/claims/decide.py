@@ -38,6 +38,7 @@ from archline.claims.growth_of_recursion import Piece
 from archline.claims.io_growth import IoClaim
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
+from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
@@ -268,7 +269,7 @@ def _growth(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if not zeros or len(zeros[-1]) != 1:
         return first
     ((name, size),) = zeros[-1].items()
-    (beyond,) = parse_facts(f"{name} >= {size + 1}")
+    (beyond,) = b.least([name], size + 1)
     rest = _compared(ensures, costs, cost, with_fact(scope.facts, beyond, scope), (*facts, beyond))
     if rest.outcome != "holds":
         return rest
@@ -362,7 +363,7 @@ def _is_written(ensures: s.Ensures, costs: Costs, cost: Cost) -> bool:
     bound, given = format_expression(ensures.bound), set(map(format_fact, ensures.when))
 
     def written(value: Poly | None, when: str = "") -> bool:
-        if value is None or bound != format_expression(parse_expression(costs.text(value))):
+        if value is None or bound != costs.text(value):
             return False
         return not when or given.issuperset(map(format_fact, parse_facts(when)))
 

@@ -14,14 +14,14 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.printing import shortened, to_text
+from archline.algebra.printing import shortened, to_text, to_tree
 from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.claims.verdict import TOO_LONG
-from archline.expr.tree import Source, Span
+from archline.expr import build as b
 from archline.growth import rules
 from archline.growth.growths import Growth, dominated
 from archline.growth.is_big_o import Proved, Refuted, Undecided
@@ -196,25 +196,15 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
         known = facts.bounds[power.exponent]
         for relation, values in ((">=", known.lower), ("<=", known.upper)):
             limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
-            found.extend(fact for limit in limits for fact in parse_facts(f"{power.name} {relation} {limit}"))
+            found.extend(b.binary(relation, b.name(power.name), b.number(limit)) for limit in limits)
     for name, bounds in facts.bounds.items():
         if name in facts.quotients or not name.isidentifier():
             continue
         for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
             for value in map(facts.restore, values):
                 if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
-                    found.extend(_bounded(name, relation, value))
+                    found.append(b.binary(relation, b.name(name), to_tree(value)))
     return tuple(found)
-
-
-def _bounded(name: str, relation: str, value: Poly) -> tuple[s.Fact, ...]:
-    """A bound of a size as a fact; of the plainest kind, which most are, without a parser."""
-    text = f"{name} {relation} {to_text(value)}"
-    if not value.is_constant or (number := value.constant_term) < 0 or number.q != 1:
-        return parse_facts(text)
-    span = Span(Source("<facts>", text), 1, 1, 1, len(text) + 1)
-    left, right = s.Name(name, span=span), s.Integer(int(number.p), span=span)
-    return (s.Binary(relation, left, right, span=span),)
 
 
 def facts_of(condition: str) -> tuple[s.Fact, ...]:
@@ -242,7 +232,8 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     """
     if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
         return True
-    few = (*facts, *parse_facts(f"Z <= {FEW_LINES**2}, L <= {FEW_LINES}"))
+    small = ((b.name("Z"), FEW_LINES**2), (b.name("L"), FEW_LINES))
+    few = (*facts, *(b.binary("<=", name, b.number(most)) for name, most in small))
     both = filter(None, (costs["work"], costs.metrics.get("io")))
     compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
     if compared is None:

@@ -23,6 +23,7 @@ from archline.claims.growth import (
     pieces,
     sides_of,
 )
+from archline.expr import build as b
 from archline.growth.is_big_o import Proved
 from archline.ir.layout import LINE, ONE_LINE
 from archline.language import syntax as s
@@ -167,7 +168,7 @@ class IoClaim:
                 continue
             found = []
             for relation, value in (("<=", LINE - size), (">=", size - LINE)):
-                facts = (*self.facts, *parse_facts(f"{name} {relation} L"))
+                facts = (*self.facts, b.binary(relation, b.name(name), b.name("L")))
                 found.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
                 if found[-1].outcome != "holds":
                     return found[-1]

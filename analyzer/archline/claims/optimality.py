@@ -18,12 +18,13 @@ from functools import lru_cache
 from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_tree
 from archline.analysis.cost import Alternative, Cost, Costs, Orderless
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least, per_line, power_of_words
 from archline.claims.growth import at_most, facts_of, in_any_cache
 from archline.claims.growth_of_cost import TALL, growth_of
+from archline.expr import build as b
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
 from archline.ir.conditions import knowing
@@ -167,7 +168,7 @@ class _Search:
         known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
         if known == list(each.needs):
             return parse_facts(each.when)
-        return tuple(fact for need in known for fact in parse_facts(f"{to_text(need)} >= 0"))
+        return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
 
     def _upper(self, each: Alternative) -> str:
         smooth = each.smooth()

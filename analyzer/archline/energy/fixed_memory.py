@@ -15,6 +15,7 @@ from archline.algebra.reals import NOTHING, OutOfReachError
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
+from archline.expr.build import ONE, ZERO
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.candidates import ONE as ONE_SHAPE
@@ -23,16 +24,7 @@ from archline.growth.growths import Growth, dominated, simplified
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import single
-from archline.growth.simplify import (
-    ONE,
-    ZERO,
-    added_terms,
-    holds,
-    monomial,
-    plus,
-    reduced,
-    reduced_sum,
-)
+from archline.growth.simplify import added_terms, holds, monomial, plus, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression

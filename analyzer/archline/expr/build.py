@@ -23,7 +23,7 @@ def number(value: int | Fraction | fmpq) -> s.Expr:
     return number(above) if below == 1 else binary("/", number(above), number(below))
 
 
-def name(text: str) -> s.Name:
+def name(text: str) -> s.Expr:
     """A name."""
     return s.Name(text, span=DERIVED)
 
@@ -36,6 +36,11 @@ def call(function: str, *arguments: s.Expr) -> s.Call:
 def binary(op: str, left: s.Expr, right: s.Expr) -> s.Binary:
     """An operation, or a comparison."""
     return s.Binary(op, left, right, span=DERIVED)
+
+
+def least(names: Iterable[str], value: int) -> tuple[s.Binary, ...]:
+    """That names are at least a number."""
+    return tuple(binary(">=", name(each), number(value)) for each in names)
 
 
 def negated(expr: s.Expr) -> s.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from archline.algebra.reals import OutOfReachError
+from archline.expr.build import ZERO, total
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
@@ -16,7 +17,6 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 
-ONE, ZERO = parse_expression("1"), parse_expression("0")
 MAX_TERMS = 12
 
 
@@ -35,7 +35,7 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
         others = [each for each in kept if each != index]
         if any(holds(exprs[index], exprs[each], domain) for each in others):
             kept = others
-    return parse_expression(" + ".join(texts[each] for each in kept))
+    return total((False, exprs[each]) for each in kept)
 
 
 def _is_share(expr: s.Expr) -> bool:

@@ -11,6 +11,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumption_texts, assumptions
 from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
+from archline.expr import build as b
 from archline.ir.call_invariants import inherited
 from archline.ir.declarations import declared
 from archline.language import conditions as rules
@@ -205,7 +206,7 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption])
             continue
         below = range(stop[name] - 1, 0, -1)
         most = next((one for one in below if run_at(module, algorithm, {**stop, name: one}).failure is None), 0)
-        facts = parse_facts(f"{name} <= {most}")
+        facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited(module, algorithm, facts) == facts:
             left = assumptions(*with_where(module, algorithm, facts))
             if not any(each.recursive or each.general == OTHERWISE for each in left):

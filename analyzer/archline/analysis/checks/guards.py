@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from archline.expr import build as b
 from archline.language import syntax as s
-from archline.language.parser import parse_facts
 from archline.records import record, replace
 
 LEAST, MOST = 2, 5
@@ -42,6 +42,5 @@ def at_least(least: int, names: Sequence[str]) -> list[str]:
 
 
 def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
-    facts = parse_facts(", ".join(at_least(least, names)))
     fails_where = " or ".join(f"{name} < {least}" for name in names)
-    return Guarded(replace(ensures, when=(*ensures.when, *facts)), fails_where)
+    return Guarded(replace(ensures, when=(*ensures.when, *b.least(names, least))), fails_where)

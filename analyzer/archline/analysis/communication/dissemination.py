@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from archline.expr import build as b
 from archline.expr.text import format_expression
 from archline.expr.tree import same
 from archline.language import syntax as s
-from archline.language.parser import parse_expression
 
-PROCESSORS = parse_expression("P")
+PROCESSORS = b.name("P")
 LEVELS = "ceil(log2(P))"
 WHOLE, BUT_LAST, LAST = {("0", LEVELS)}, {("0", f"{LEVELS} - 1")}, f"2^({LEVELS} - 1)"
 WHOLE_DOWN, BUT_LAST_DOWN = {(f"{LEVELS} - 1", "0")}, {(f"{LEVELS} - 2", "0")}

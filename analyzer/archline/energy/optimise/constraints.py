@@ -14,6 +14,7 @@ from archline.energy.optimise.problem import Constraint
 from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE
 from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
+from archline.expr import build as b
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.expr.values import EvaluationError, evaluate
@@ -78,7 +79,7 @@ class Reading:
             if not isinstance(number, int | Fraction):
                 raise error(rules.CONSTRAINT, f"`{found[3]}` is not a number of {found[5]}", span=left.span)
             value = Fraction(number) * unit.factor
-            right: s.Expr = parsed(f"{value.numerator}/{value.denominator}")
+            right: s.Expr = b.number(value)
             yield from self.compared(found[2], left, right, text, str(unit.dimension))
             return
         for fact in parse_facts(text, "--subject"):

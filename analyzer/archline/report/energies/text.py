@@ -10,10 +10,11 @@ from archline.energy.model import Estimate, Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicMetric
 from archline.energy.units import amount_text, format_binary
+from archline.expr.build import ONE
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.growth.simplify import ONE, reduced
+from archline.growth.simplify import reduced
 from archline.language import syntax as s
 from archline.report.energies import shown
 from archline.report.layout import Columns, Inside, page, wrap

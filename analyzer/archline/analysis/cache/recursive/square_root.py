@@ -16,10 +16,11 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.relax_real import real
 from archline.analysis.cache.recursive.evaluate import Called, Chosen, Part, Repeated, StraightLinePart, all_parts
+from archline.expr import build as b
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.tree import Recursion
 from archline.language import syntax as s
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.parser import parse_expression
 from archline.records import record
 
 KINDS = 2
@@ -52,7 +53,7 @@ class Rooted:
         if not all(self._is_root(*each) for each in calls):
             return None
         lines, n = f"{self.size}/L", self.size
-        large = (*known, *parse_facts(f"{n} >= Z"))
+        large = (*known, b.binary(">=", b.name(n), b.name("Z")))
         beside = [*self._beside(self.parts), to_text(self.made + ONE)]
         if not all(_is_below(each, lines, large) for each in beside):
             return None

@@ -59,7 +59,7 @@ def means_of(text: str) -> tuple[dict[str, Known], object]:
     assert place is not None
     walk = PathCosts(module, recurrences_of(module, Stretches(module, False)))
     found = walk.algorithm(algorithm, replace(place, average=Average()))
-    restore = place.scope.facts.restore
+    restore = place.facts.restore
     amounts = {name: Known(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}
     return amounts, module
 

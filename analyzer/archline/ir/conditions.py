@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import pairwise
 from math import comb, lcm
+from typing import TypeVar
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -15,6 +16,7 @@ from archline.ir.amounts import Known, exactly
 from archline.ir.scope import Scope, has_function, known_value
 from archline.language import syntax as s
 
+Names = TypeVar("Names", bound=Scope)
 OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 MAYBE = Known(ZERO, ONE)
 Counted = Callable[[Poly], bool]
@@ -123,12 +125,12 @@ def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
 
 
-def knowing(scope: Scope, *facts: s.Fact) -> Scope:
+def knowing(scope: Names, *facts: s.Fact) -> Names:
     """The scope where facts hold."""
     return scope.with_facts(with_all(scope.facts, facts, scope))
 
 
-def behind(statement: s.Stmt, scope: Scope) -> Scope:
+def behind(statement: s.Stmt, scope: Names) -> Names:
     """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
     match statement:
         case s.Let(name=name, value=value) if not scope.module.is_view(value):

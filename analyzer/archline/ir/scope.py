@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
+from typing import Self
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
@@ -39,15 +40,15 @@ class Scope:
     element: Kind = Kind.REAL
     on_grid: bool = False
 
-    def with_value(self, name: str, value: Poly) -> Scope:
+    def with_value(self, name: str, value: Poly) -> Self:
         """Name a static value."""
         return replace(self, values={**self.values, name: value})
 
-    def without_value(self, name: str) -> Scope:
+    def without_value(self, name: str) -> Self:
         """The name is known only from the data."""
         return replace(self, values={other: value for other, value in self.values.items() if other != name})
 
-    def with_facts(self, facts: Facts) -> Scope:
+    def with_facts(self, facts: Facts) -> Self:
         """The same names under more facts."""
         return replace(self, facts=facts)
 

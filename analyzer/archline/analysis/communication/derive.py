@@ -93,7 +93,7 @@ def derive_steps(
     place = at_start(module, algorithm, None)
     if place is None:
         return ()
-    facts = place.scope.facts
+    facts = place.facts
     try:
         recursions = recurrences_of(module, Stretches(module, coarse), longest)
         found = PathCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
@@ -130,10 +130,10 @@ def _inner(
         return
     near: dict[str, list[str | Poly]] = {name: [] for name in place.axes}
     for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Binary) and node.op in OPPOSITE and (apart := difference(node, place.scope)) is not None:
+        if isinstance(node, s.Binary) and node.op in OPPOSITE and (apart := difference(node, place)) is not None:
             for name, axis in place.axes.items():
                 limits = (axis.coordinate + apart, axis.coordinate - apart)
-                points = [each + by for each in limits if each.names <= place.scope.fixed for by in (0, 1, -1)]
+                points = [each + by for each in limits if each.names <= place.fixed for by in (0, 1, -1)]
                 near[name] += [each for each in points if each not in (ZERO, axis.extent - 1)]
     choices = [dict.fromkeys(each or ["first", "last"]) for each in near.values()]
     for chosen in islice(product(*choices), MAX_INNER) if any(near.values()) else ():
@@ -161,7 +161,7 @@ def _spent(
     place = at_start(scope.module, algorithm, given, scope)
     if place is None:
         return FREE, Facts()
-    facts = place.scope.facts
+    facts = place.facts
     try:
         spent = _start(scope.module, algorithm, recursions, place)
     except NotStaticError as problem:
@@ -224,7 +224,7 @@ def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursio
     if place is None:
         return ZERO
     words = Memory(module, recursions).parameters(algorithm, place)
-    return ZERO if isinstance(words, Unknown) else place.scope.facts.restore(words.upper)
+    return ZERO if isinstance(words, Unknown) else place.facts.restore(words.upper)
 
 
 def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position) -> Spent:

@@ -147,16 +147,16 @@ class Memory:
         if shape is None:
             return NOTHING
         try:
-            words = prod((static_value(extent, place.scope) for extent in shape), start=ONE)
+            words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
-        return place.bounded(exactly(rounded_up(place.scope.facts.simplify(words))), at.span)
+        return place.bounded(exactly(rounded_up(place.facts.simplify(words))), at.span)
 
     def _block(self, body: tuple[s.Stmt, ...], place: Position, spare: Spare = ()) -> Amount:
         total: Amount = NOTHING
         peak = Peak()
         for statement in body:
-            facts = place.scope.facts
+            facts = place.facts
             during = self._statement(statement, place, peak.spare(total, spare))
             if self._recurses(statement):
                 # As much is alive in a call as before it, though closed forms of recursion do not show it.
@@ -165,8 +165,8 @@ class Memory:
             if isinstance(statement, s.Local):
                 total = add(total, self._words(statement.type, statement, place))
                 peak = peak.raised(total, facts)
-            place = place.behind(statement, self._stretches.behind(statement, place.scope))
-        return peak.amount(place.scope.facts)
+            place = place.behind(statement)
+        return peak.amount(place.facts)
 
     def _recurses(self, statement: s.Stmt) -> bool:
         return any(component(self._module, each) for each in called(self._module, statement))
@@ -198,7 +198,7 @@ class Memory:
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
                 found = self._call(node, target, along, place)
-                most = found if most is NOTHING else later(most, found, place.scope.facts)
+                most = found if most is NOTHING else later(most, found, place.facts)
         return most
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
@@ -211,29 +211,28 @@ class Memory:
             if recursive:
                 return self._recursions.amounts(callee, inside, call, self._level)["memory"]
             return self._outside.body(callee, inside)
-        sizes = self._stretches.sizes(call, callee, place.scope)
+        sizes = self._stretches.sizes(call, callee, place)
         if recursive:
-            inside = replace(place, scope=replace(place.scope, values=sizes))
+            inside = replace(place, values=sizes)
             return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-        return place.bounded(at_sizes(self._outside.kernel(callee), sizes, place.scope.facts, call), call.span)
+        return place.bounded(at_sizes(self._outside.kernel(callee), sizes, place.facts, call), call.span)
 
     def kernel(self, algorithm: s.Algorithm) -> Amount:
         """What an algorithm on one processor needs in addition to its parameters, in its sizes."""
         if algorithm not in self._kernels:
             scope = declared(self._module, algorithm)
             self._kernels[algorithm] = closed_amount(
-                self._block(algorithm.body, Position(scope, {})), scope.facts, algorithm
+                self._block(algorithm.body, Position.of(scope)), scope.facts, algorithm
             )
         return self._kernels[algorithm]
 
     def _loop(self, loop: s.Loop, place: Position, spare: Spare) -> Amount:
         try:
-            iterations = iterations_of(loop, place.scope)
+            iterations = iterations_of(loop, place)
         except NotStaticError:
-            scope = place.scope.without_value(loop.variable)
-            return up_to(self._block(loop.body, place.with_scope(scope)))
-        scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        body = self._block(loop.body, place.with_scope(scope))
+            return up_to(self._block(loop.body, place.without_value(loop.variable)))
+        inside = place.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
+        body = self._block(loop.body, inside)
         some = iterations.largest_of_some(body)
         most = _largest(body, iterations)
         if isinstance(some, Known) and isinstance(most, Known):
@@ -245,7 +244,7 @@ class Memory:
         first, *rest = branches
         if first.condition is None:
             return self._block(first.body, place, spare)
-        facts = place.scope.facts
+        facts = place.facts
         held = place.holding(first.condition)
         taken = held.lower if held.exact else None
         if self._level is not None and taken is not None:
@@ -258,7 +257,7 @@ class Memory:
         if taken == ONE:
             return arm
         other = self._if(tuple(rest), place.knowing(opposite), spare) if rest else NOTHING
-        if taken is not None and not (place.ranged and not taken.names <= place.scope.fixed):
+        if taken is not None and not (place.ranged and not taken.names <= place.fixed):
             return weigh(taken, arm, other)
         # Which one is taken in an iteration, or by a processor, makes no difference to the peak of all of them.
         found = either(arm, other, facts)

@@ -15,7 +15,7 @@ from archline.analysis.communication.floors import upper_bounds
 from archline.analysis.cost import Cost
 from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
-from archline.ir.conditions import holding, knowing, summable
+from archline.ir.conditions import behind, holding, knowing, summable
 from archline.ir.declarations import declared
 from archline.ir.ranges import Range
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
@@ -37,69 +37,73 @@ class Axis:
 
 
 @record(eq=False)
-class Position:
-    """Where a processor is. `ranged` are the coordinates that stand for any value, with their extents.
+class Position(Scope):
+    """Where a processor is, and what names mean there.
 
+    `ranged` are the coordinates that stand for any value, with their extents.
     Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any,
     or, on `average`, at least the mean of all. `groups` are the axes that `split` made, which calls without `along` do
     not join. `origins` are the coordinates that those of `ranged` are made of, where they are others. Where it
     `counts_guards`, what is done under a condition counts where that holds, else always or never.
     """
 
-    scope: Scope
-    axes: Mapping[str, Axis]
+    axes: Mapping[str, Axis] = field(default_factory=dict)
     ranged: tuple[tuple[str, Poly], ...] = ()
     groups: frozenset[str] = frozenset()
     origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     average: Average | None = None
     counts_guards: bool = True
 
+    @classmethod
+    def of(
+        cls, scope: Scope, axes: Mapping[str, Axis] | None = None, ranged: tuple[tuple[str, Poly], ...] = ()
+    ) -> Position:
+        """A processor where names mean what a scope says."""
+        return cls(**vars(scope), axes=axes or {}, ranged=ranged)
+
     def holding(self, condition: s.Expr) -> Known:
         """The indicator of a condition: 1 where it holds, 0 elsewhere; from 0 to 1 where not counted."""
-        return holding(condition, self.scope, lambda found: self.counts_guards and summable(found, self.scope))
-
-    def with_scope(self, scope: Scope) -> Position:
-        """The same processor, elsewhere in the program."""
-        return replace(self, scope=scope)
+        return holding(condition, self, lambda found: self.counts_guards and summable(found, self))
 
     def knowing(self, fact: s.Fact) -> Position:
         """Where a condition holds."""
         if self.average is not None and not self.decides(fact):
-            return replace(self, average=self.average.under(fact, self.scope))
-        return self.with_scope(knowing(self.scope, fact))
+            return replace(self, average=self.average.under(fact, self))
+        return knowing(self, fact)
 
     def decides(self, fact: s.Fact) -> bool:
         """Whether a condition holds for all processors or for none, and where is known."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
-        taken = holding(fact, self.scope, lambda found: summable(found, self.scope))
+        taken = holding(fact, self, lambda found: summable(found, self))
         return taken.exact and not self.moves(taken.lower)
 
     def knowing_where(self, fact: s.Fact) -> Position:
         """Behind a call, where those that come here satisfy a fact."""
         if self.average is not None and self.average.given:
-            return replace(self, average=self.average.knowing(fact, self.scope))
-        return self.with_scope(knowing(self.scope, fact))
+            return replace(self, average=self.average.knowing(fact, self))
+        return knowing(self, fact)
 
     @property
     def there(self) -> Position:
         """Where what is known of those that come here is a fact: not for sums over processors."""
-        facts = self.scope.facts
-        return self if self.average is None else self.with_scope(self.scope.with_facts(self.average.inside(facts)))
+        facts = self.facts
+        return self if self.average is None else self.with_facts(self.average.inside(facts))
 
-    def behind(self, statement: s.Stmt, scope: Scope) -> Position:
-        """Behind a statement, where names mean what `scope` says.
+    def behind(self, statement: s.Stmt) -> Position:
+        """Behind a statement.
 
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
         """
-        if isinstance(statement, s.Let) and (turned_ := self._turned(statement.value)) is not None:
-            before, extent = turned_
-            name = scope.facts.unused(statement.name)
-            facts = scope.facts.with_symbol(name, (ZERO,), (extent - 1,))
-            turned = scope.with_facts(facts).with_value(statement.name, Poly.symbol(name))
+        after = behind(statement, self)
+        if isinstance(statement, s.Let) and (turned := self._turned(statement.value)) is not None:
+            before, extent = turned
+            name = after.facts.unused(statement.name)
+            facts = after.facts.with_symbol(name, (ZERO,), (extent - 1,))
             origins = {**self.origins, name: self._origin(before)}
-            return replace(self, scope=turned, ranged=(*self.ranged, (name, extent)), origins=origins)
-        return self.with_scope(scope)
+            named = after.with_facts(facts).with_value(statement.name, Poly.symbol(name))
+            return replace(named, ranged=(*self.ranged, (name, extent)), origins=origins)
+        return after
 
     def _origin(self, name: str) -> tuple[str, ...]:
         return self.origins.get(name, (name,))
@@ -108,7 +112,7 @@ class Position:
         """A coordinate that is moved around its axis, by as much on all processors, and the extent of the axis."""
         match value:
             case s.Binary(op="%", left=left, right=right):
-                moved, around = known_value(left, self.scope), known_value(right, self.scope)
+                moved, around = known_value(left, self), known_value(right, self)
                 for name, extent in self.ranged:
                     if extent == around and moved is not None and not self.moves(moved - Poly.symbol(name)):
                         return name, extent
@@ -128,8 +132,8 @@ class Position:
         value = amount.upper
         for name, extent in self.ranged:
             if self._ends(name, extent) == (ZERO, extent - 1):
-                value = self.scope.facts.simplify(_around(value, name, extent))
-        for upper in upper_bounds(value, self.scope.facts, self.scope.fixed):
+                value = self.facts.simplify(_around(value, name, extent))
+        for upper in upper_bounds(value, self.facts, self.fixed):
             found = self._largest(upper, span)
             if isinstance(found, Known):
                 return found
@@ -140,13 +144,13 @@ class Position:
         for name, extent in reversed(self.ranged):
             if isinstance(found, Known) and name in found.upper.names:
                 first, last = self._ends(name, extent)
-                over = Range(name, first, last + 1, Poly.symbol(name), self.scope.facts, span)
+                over = Range(name, first, last + 1, Poly.symbol(name), self.facts, span)
                 found = over.largest(Known(ZERO, found.upper))
         return Known(ZERO, found.upper) if isinstance(found, Known) else found
 
     def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
         """The first and the last value of a coordinate, as far as what holds here tells."""
-        bounds = self.scope.facts.bounds[name]
+        bounds = self.facts.bounds[name]
         lowers = [each for each in bounds.lower if not self.moves(each)]
         uppers = [each for each in bounds.upper if not self.moves(each)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
@@ -165,13 +169,13 @@ class Position:
         found = None
         with suppress(OutOfBudgetError), budget(MAX_PRODUCTS):
             found = self.largest(taken, span)
-        return found if found is not None and self.scope.facts.nonnegative(1 - found) else ONE
+        return found if found is not None and self.facts.nonnegative(1 - found) else ONE
 
     def _mean(self, amount: Amount, weight: Poly) -> Amount:
         """At most the mean over all processors."""
         if isinstance(amount, Unknown):
             return NOTHING
-        value, facts = amount.lower * weight, self.scope.facts
+        value, facts = amount.lower * weight, self.facts
         moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
         origins = [self._origin(name) for name, _ in moving]
         if any(one[: len(other)] == other[: len(one)] for one, other in combinations(origins, 2)):
@@ -225,19 +229,18 @@ def at_start(
             ranged.append((axis.name, extent))
         axes[axis.name] = Axis(coordinate, extent, axis.within is not None)
         scope = scope.with_value(axis.name, coordinate)
-    return Position(scope.with_facts(facts), axes, tuple(ranged))
+    return Position.of(scope.with_facts(facts), axes, tuple(ranged))
 
 
 def in_callee(
     module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position
 ) -> Position:
     """The processor at the start of an algorithm that its group calls. Raises NotStaticError."""
-    scope = place.scope
     values: dict[str, Poly] = {}
     for name, bound in module.bindings[call].items():
         if bound is None:
             raise NotStaticError(f"the data decides the size `{name}` of `{callee.name}`", call)
-        values[name] = scope.facts.simplify(static_value(bound, scope))
+        values[name] = place.facts.simplify(static_value(bound, place))
     own = [axis for name, axis in place.axes.items() if name not in place.groups]
     joined = [place.axes[axis.id] for axis in along] if along else own
     if len(callee.grid) == 1:
@@ -245,11 +248,9 @@ def in_callee(
     axes = {axis.name: each for axis, each in zip(callee.grid, joined, strict=True)}
     values["P"] = prod((each.extent for each in joined), start=ONE)
     values |= {name: each.coordinate for name, each in axes.items()}
-    values |= {name: scope.values[name] for name in ("K", "L", "Z") if name in scope.values and name not in values}
-    inner = replace(
-        scope, values=values, below={}, segments={}, settled=frozenset(), element=_element(call, callee, scope)
-    )
-    found = replace(place, scope=inner, axes=axes, groups=frozenset())
+    values |= {name: place.values[name] for name in ("K", "L", "Z") if name in place.values and name not in values}
+    named = replace(place, values=values, below={}, segments={}, settled=frozenset())
+    found = replace(named, element=_element(call, callee, place), axes=axes, groups=frozenset())
     for fact in callee.where:
         found = found.knowing_where(fact)
     return found
@@ -260,10 +261,9 @@ def in_split(split: s.Split, place: Position) -> Position:
 
     Raises NotStaticError.
     """
-    scope, axis = place.scope, place.axes[split.axis]
-    parts = static_value(split.parts, scope)
-    extent = scope.facts.simplify(a.quotient(axis.extent, parts))
-    facts = scope.facts.with_nonnegative(extent - 1)
+    axis, parts = place.axes[split.axis], static_value(split.parts, place)
+    extent = place.facts.simplify(a.quotient(axis.extent, parts))
+    facts = place.facts.with_nonnegative(extent - 1)
     ranged, origins = place.ranged, dict(place.origins)
     if ranged:
         names = []
@@ -278,12 +278,12 @@ def in_split(split: s.Split, place: Position) -> Position:
     else:
         group = facts.simplify(a.floor_div(axis.coordinate, extent))
         coordinates = axis.coordinate - group * extent, group
-    scope = scope.with_facts(facts).with_value("P", facts.simplify(a.quotient(scope.values["P"], parts)))
+    inside = place.with_facts(facts).with_value("P", facts.simplify(a.quotient(place.values["P"], parts)))
     axes = dict(place.axes)
     for name, coordinate, size in zip((split.axis, split.group), coordinates, (extent, parts), strict=True):
         axes[name] = Axis(coordinate, size, axis.within)
-        scope = scope.with_value(name, coordinate)
-    return replace(place, scope=scope, axes=axes, ranged=ranged, groups=place.groups | {split.group}, origins=origins)
+        inside = inside.with_value(name, coordinate)
+    return replace(inside, axes=axes, ranged=ranged, groups=place.groups | {split.group}, origins=origins)
 
 
 def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:

@@ -52,14 +52,14 @@ class Level:
     def decided(self, branch: s.Branch, taken: Poly, place: Position) -> bool | None:
         """Whether a condition holds in this case; None where it is none on sizes alone. Raises UndecidedError."""
         assert branch.condition is not None
-        if not taken.names <= place.scope.fixed:
+        if not taken.names <= place.fixed:
             return None
         if taken.is_constant:
             return bool(taken)
         for each in self.way.decisions:
             if each.branch is branch:
                 return each.taken
-        raise UndecidedError(branch, taken, branch.condition, place.scope)
+        raise UndecidedError(branch, taken, branch.condition, place)
 
 
 class GridRecursions:
@@ -86,7 +86,7 @@ class GridRecursions:
     # Calls
     def amounts(self, callee: s.Algorithm, inside: Position, at: s.Node, level: Level | None) -> Mapping[str, Amount]:
         """What a recursive call costs, of a processor at its start: a function of its sizes, or a closed form of it."""
-        facts, values = inside.scope.facts, inside.scope.values
+        facts, values = inside.facts, inside.values
         values = {name: expanded(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
         metrics = self._metrics if callee.grid else ("memory",)
         if any(map(inside.moves, values.values())):
@@ -139,17 +139,17 @@ class GridRecursions:
         start = self._start(algorithm, corner)
 
         def follow(way: Way) -> Case:
-            place = start.with_scope(start.scope.with_facts(way.known.facts))
+            place = start.with_facts(way.known.facts)
             return Case(way, way.known.facts, self._follow(Level(algorithm, way), place))
 
         try:
-            return tuple(every_case(start.scope.facts, follow))
+            return tuple(every_case(start.facts, follow))
         except TooManyCasesError:
             return Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
 
     def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
         if not algorithm.grid:
-            return Position(declared(self._module, algorithm), {})
+            return Position.of(declared(self._module, algorithm))
         given = None if corner is None else dict(zip((axis.name for axis in algorithm.grid), corner, strict=True))
         start = at_start(self._module, algorithm, given)
         assert start is not None
@@ -276,7 +276,7 @@ def _name(metric: str, corner: Corner) -> str:
 
 def _corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
     """The corner that a processor is at, empty where it is at none."""
-    ends = [_end(inside.axes[axis.name], inside.scope.facts) for axis in callee.grid]
+    ends = [_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
     return () if None in ends else tuple(each for each in ends if each is not None)
 
 

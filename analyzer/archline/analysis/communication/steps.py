@@ -59,7 +59,7 @@ def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -
 
 def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below one of the two where they differ by rounding."""
-    facts = place.scope.facts
+    facts = place.facts
     found = _simple(later(one, other, facts), facts)
     if place.average is not None and isinstance(one, Known) and isinstance(other, Known):
         # The shorter mean that is not 0, where neither is known to be larger.
@@ -79,7 +79,7 @@ def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | 
         return dict.fromkeys(METRICS, NOTHING)
     words = _words(module, side.buffer, side.inside)
     if not when.exact:
-        words = _counted(words, side.inside.scope.facts)
+        words = _counted(words, side.inside.facts)
     some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
     found: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side, algorithm), strict=True):
@@ -95,7 +95,7 @@ def _most(amount: Amount, side: _Side) -> Amount:
     inside, span = side.inside, side.clause.span
     if inside.average is not None:
         return side.where.bounded(amount, span)
-    return inside.bounded(_simple(amount, inside.scope.facts), span, "the words of this exchange")
+    return inside.bounded(_simple(amount, inside.facts), span, "the words of this exchange")
 
 
 def _simple(amount: Amount, facts: Facts) -> Amount:
@@ -106,13 +106,13 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     if buffer is None or not module.is_view(buffer):
         return UNIT
     try:
-        extents = [static_value(extent, place.scope) for extent in module.shapes[buffer]]
+        extents = [static_value(extent, place) for extent in module.shapes[buffer]]
     except NotStaticError as problem:
         return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
-    facts = place.scope.facts
+    facts = place.facts
     words = rounded_up(facts.simplify(prod(extents, start=ONE)))
     moves = place.moves(words) and place.average is None
-    return between_floors(words, facts, place.scope.fixed) if moves else exactly(words)
+    return between_floors(words, facts, place.fixed) if moves else exactly(words)
 
 
 def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
@@ -121,8 +121,8 @@ def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
         # Whatever the data decides, a step is one message at most.
         return Known(ZERO, ONE)
     if longest is not None:
-        return map_known(words, lambda value: _rounded_up(value, longest, place.scope.facts))
-    facts = place.scope.facts
+        return map_known(words, lambda value: _rounded_up(value, longest, place.facts))
+    facts = place.facts
     # So many words is a whole number: one, if it is more than none.
     if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
         return UNIT
@@ -138,12 +138,12 @@ def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
     """1 where a number of words in sizes is not 0: of w*2^s words where w is not."""
     if len(words.terms) == 1:
         ((monomial, coefficient),) = words.terms.items()
-        rest = [each for each in monomial if not place.scope.facts.positive(Poly({(each,): coefficient}))]
+        rest = [each for each in monomial if not place.facts.positive(Poly({(each,): coefficient}))]
         words = Poly({tuple(rest): ONE.constant_term})
     rough = any(isinstance(atom, a.Floor | a.CeilLog2 | a.Exponential) for atom in words.atoms_within())
-    if rough or not words.names <= place.scope.fixed:
+    if rough or not words.names <= place.fixed:
         return otherwise
-    facts = place.scope.facts
+    facts = place.facts
     return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
 
 
@@ -194,11 +194,11 @@ def _counted(words: Amount, facts: Facts) -> Amount:
 
 def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
     """Whether a partner's coordinate is another than the processor's own."""
-    facts = place.scope.facts
+    facts = place.facts
     most = _several(axis.extent, facts)
     match value:
         case s.Binary(op="%", left=left, right=right):
-            partner, around = known_value(left, place.scope), known_value(right, place.scope)
+            partner, around = known_value(left, place), known_value(right, place)
             if partner is None or around is None:
                 return Known(ZERO, most)
             if facts.simplify(around - axis.extent) == ZERO:
@@ -206,7 +206,7 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
                 return _around(distance, axis.extent, facts, place, most)
         case _:
             pass
-    partner = known_value(value, place.scope)
+    partner = known_value(value, place)
     if partner is None:
         return Known(ZERO, most)
     distance = facts.simplify(partner - axis.coordinate)
@@ -225,7 +225,7 @@ def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
 
 def _settled(value: Poly, place: Position) -> Poly:
     """The value with what a coordinate is in its place, where the condition is that it is that: `when r == q`."""
-    bounds = place.scope.facts.bounds
+    bounds = place.facts.bounds
     for name, _ in place.ranged:
         only = [each for each in bounds[name].lower if each in bounds[name].upper and not place.moves(each)]
         # A bound is one of the younger symbol, which a loop variable is.
@@ -239,7 +239,7 @@ def _settled(value: Poly, place: Position) -> Poly:
         known = [told] if told is not None and not place.moves(told) else only or same
         if known:
             value = value.substitute({name: known[0]})
-    return place.scope.facts.simplify(value)
+    return place.facts.simplify(value)
 
 
 def _unequal(difference: Poly, facts: Facts) -> Poly:
@@ -269,7 +269,7 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
         return UNIT
     # Both ways around, one moves as far as the other.
     way = rest if next(iter(rest.terms.values())) > 0 else -rest
-    if not rest.names <= place.scope.fixed:
+    if not rest.names <= place.fixed:
         # In a form that can be summed up: each multiple is a step of floor(way/extent).
         moved = 1 - a.floor_div(way, extent) + a.floor_div(way - 1, extent)
         return Known(ZERO, most) if place.average is None else exactly(moved)

@@ -157,7 +157,7 @@ class PathCosts:
                 if speaks:
                     spent = self._statement(each, algorithm, place)
                     total = total.then(spent if place.average is None else spent.map(_at_least))
-                place = place.behind(each, self._stretches.behind(each, place.scope))
+                place = place.behind(each)
         return total
 
     def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
@@ -177,13 +177,13 @@ class PathCosts:
 
     def _stretch(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
         """Statements that send nothing."""
-        tally, parts = self._stretches.block(statements, place.scope)
+        tally, parts = self._stretches.block(statements, place)
         spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
         if any(isinstance(each, Known) and place.moves(each.upper) for each in map(tally.amount, tally.names)):
             # No processor does more than it would if it took every branch.
-            other, _ = self._stretches.ungoverned.block(statements, place.scope)
+            other, _ = self._stretches.ungoverned.block(statements, place)
             rough = self._most(Spent(self._amounts(other, statements)), statements[0], place)
-            spent = spent.within(rough, place.scope.facts)
+            spent = spent.within(rough, place.facts)
         if not self._stepwise:
             return spent
         each = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
@@ -250,7 +250,7 @@ class PathCosts:
             inside = in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return lost(problem.reason, invoke)
-        given = _computed(evaluations((*more, *invoke.call.arguments), place.scope, self._stretches))
+        given = _computed(evaluations((*more, *invoke.call.arguments), place, self._stretches))
         before = self._most(given, invoke, place).then(self._most(Spent({"work": UNIT}), invoke, place))
         if component(self._module, callee):
             if place.average is not None:
@@ -268,8 +268,7 @@ class PathCosts:
 
     def _inside(self, callee: s.Algorithm, place: Position) -> Spent:
         """The body of a callee: followed once for all processors that differ in nothing that it is given."""
-        scope = place.scope
-        given = frozenset(scope.values.items()), tuple(place.axes.items()), place.ranged, scope.facts, scope.element
+        given = frozenset(place.values.items()), tuple(place.axes.items()), place.ranged, place.facts, place.element
         key = callee, self._level, self._stepwise, place.groups, given
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
@@ -285,7 +284,7 @@ class PathCosts:
             inside = in_split(split, place)
         except NotStaticError as problem:
             return lost(problem.reason, split)
-        parts = _computed(evaluation(split.parts, place.scope, self._stretches))
+        parts = _computed(evaluation(split.parts, place, self._stretches))
         body = self._block(split.body, algorithm, inside)
         # The axes of the grid are others there, and stages name them.
         return self._most(parts, split, place).then(replace(body, stages=()))
@@ -295,19 +294,19 @@ class PathCosts:
             iterations = self._range(loop, place)
         except NotStaticError as problem:
             return lost(f"the bounds of this loop: {problem.reason}", loop)
-        scope = place.scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        inside, mean = place.with_scope(scope), place.average is not None
+        inside, mean = place.with_facts(iterations.inside), place.average is not None
+        inside = inside.with_value(loop.variable, iterations.value)
         body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, algorithm, inside))
         spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
         ends = [end for each in map(body.of, METRICS) if isinstance(each, Known) for end in (each.lower, each.upper)]
         long = any(isinstance(each, Unknown) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS))
         # From below what has no sum is nothing, which all or none of the guards may better.
         unsummed = [name for name in METRICS if spent.of(name) == NOTHING != body.of(name)]
-        if not mean and place.counts_guards and (long or unsummed or not all(summable(end, scope) for end in ends)):
+        if not mean and place.counts_guards and (long or unsummed or not all(summable(end, inside) for end in ends)):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
             rough = other._loop(loop, algorithm, replace(place, counts_guards=False))
-            spent = spent.within(rough, place.scope.facts)
+            spent = spent.within(rough, place.facts)
             bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), Known)}
             spent = replace(spent, amounts={**spent.amounts, **bettered})
         return spent
@@ -318,9 +317,9 @@ class PathCosts:
         Steps are matched by the value of the loop variable. Where iterations are counted from a start that differs, a
         path may therefore go through more of them than any processor has: through each value that the variable has.
         """
-        iterations = iterations_of(loop, place.scope)
+        iterations = iterations_of(loop, place)
         if place.moves(iterations.value):
-            iterations = iterations_of(replace(loop, step=None), place.scope)
+            iterations = iterations_of(replace(loop, step=None), place)
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
         if place.average is not None:
@@ -329,7 +328,7 @@ class PathCosts:
         least = place.largest(-iterations.lo, loop.span)
         if most is None or least is None:
             raise NotStaticError("they are not the same on all processors", loop.lo)
-        return replace(iterations, lo=-least, hi=place.scope.facts.maximum(-least, most), _done={})
+        return replace(iterations, lo=-least, hi=place.facts.maximum(-least, most), _done={})
 
     def _if(
         self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Position, keyword: str = "if"
@@ -337,8 +336,8 @@ class PathCosts:
         first, *rest = branches
         if first.condition is None:
             return self._block(first.body, algorithm, place)
-        facts = place.scope.facts
-        test = evaluation(first.condition, place.scope, self._stretches).then(self._stretches.model.event(TEST), facts)
+        facts = place.facts
+        test = evaluation(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._most(_computed(test), first, place)
         taken = place.holding(first.condition)
         if self._level is not None and self._level.algorithm is algorithm and taken.exact:
@@ -358,7 +357,7 @@ class PathCosts:
     def _one_of(self, taken: Known, arm: Spent, other: Spent, place: Position, shown: str | None, at: s.Node) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
-        facts = place.scope.facts
+        facts = place.facts
         if (held := taken.lower) == taken.upper and not place.moves(held):
             amounts = {name: weigh(held, arm.of(name), other.of(name)) for name in METRICS}
             first, rest = (lambda amount: weigh(held, amount, NOTHING)), (lambda amount: weigh(held, NOTHING, amount))

@@ -122,8 +122,6 @@ class Memory:
         self._stretches = recursions.stretches
         self._recursions = recursions
         self._level = level
-        # Conditions of callees are none of the level that is followed.
-        self._outside = self if level is None else Memory(module, recursions)
         self._kernels: dict[s.Algorithm, Amount] = {}
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
@@ -210,19 +208,19 @@ class Memory:
                 return Unknown(problem.reason, call.span)
             if recursive:
                 return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-            return self._outside.body(callee, inside)
+            return self.body(callee, inside)
         sizes = self._stretches.sizes(call, callee, place)
         if recursive:
             inside = replace(place, values=sizes)
             return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-        return place.bounded(at_sizes(self._outside.kernel(callee), sizes, place.facts, call), call.span)
+        return place.bounded(at_sizes(self.kernel(callee), sizes, place.facts, call), call.span)
 
     def kernel(self, algorithm: s.Algorithm) -> Amount:
         """What an algorithm on one processor needs in addition to its parameters, in its sizes."""
         if algorithm not in self._kernels:
             scope = declared(self._module, algorithm)
             self._kernels[algorithm] = closed_amount(
-                self._block(algorithm.body, Position.of(scope)), scope.facts, algorithm
+                self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm
             )
         return self._kernels[algorithm]
 
@@ -246,10 +244,8 @@ class Memory:
             return self._block(first.body, place, spare)
         facts = place.facts
         held = place.holding(first.condition)
+        held = held if self._level is None else self._level.decided(first, held, place)
         taken = held.lower if held.exact else None
-        if self._level is not None and taken is not None:
-            decided = self._level.decided(first, taken, place)
-            taken = taken if decided is None else Poly.constant(int(decided))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if taken == ZERO:
             return self._if(tuple(rest), place.knowing(opposite), spare) if rest else NOTHING

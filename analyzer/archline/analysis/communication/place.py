@@ -38,7 +38,7 @@ class Axis:
 
 @record(eq=False)
 class Position(Scope):
-    """Where a processor is, and what names mean there.
+    """Where a processor is in an algorithm, and what names mean there.
 
     `ranged` are the coordinates that stand for any value, with their extents.
     Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any,
@@ -47,6 +47,7 @@ class Position(Scope):
     `counts_guards`, what is done under a condition counts where that holds, else always or never.
     """
 
+    algorithm: s.Algorithm | None = None
     axes: Mapping[str, Axis] = field(default_factory=dict)
     ranged: tuple[tuple[str, Poly], ...] = ()
     groups: frozenset[str] = frozenset()
@@ -56,10 +57,19 @@ class Position(Scope):
 
     @classmethod
     def of(
-        cls, scope: Scope, axes: Mapping[str, Axis] | None = None, ranged: tuple[tuple[str, Poly], ...] = ()
+        cls,
+        scope: Scope,
+        algorithm: s.Algorithm,
+        axes: Mapping[str, Axis] | None = None,
+        ranged: tuple[tuple[str, Poly], ...] = (),
     ) -> Position:
-        """A processor where names mean what a scope says."""
-        return cls(**vars(scope), axes=axes or {}, ranged=ranged)
+        """A processor at the start of an algorithm, where names mean what a scope says."""
+        return cls(**vars(scope), algorithm=algorithm, axes=axes or {}, ranged=ranged)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes of the algorithm that is followed."""
+        return () if self.algorithm is None else self.module.signatures[self.algorithm].size_names
 
     def holding(self, condition: s.Expr) -> Known:
         """The indicator of a condition: 1 where it holds, 0 elsewhere; from 0 to 1 where not counted."""
@@ -229,7 +239,7 @@ def at_start(
             ranged.append((axis.name, extent))
         axes[axis.name] = Axis(coordinate, extent, axis.within is not None)
         scope = scope.with_value(axis.name, coordinate)
-    return Position.of(scope.with_facts(facts), axes, tuple(ranged))
+    return Position.of(scope.with_facts(facts), algorithm, axes, tuple(ranged))
 
 
 def in_callee(
@@ -250,7 +260,7 @@ def in_callee(
     values |= {name: each.coordinate for name, each in axes.items()}
     values |= {name: place.values[name] for name in ("K", "L", "Z") if name in place.values and name not in values}
     named = replace(place, values=values, below={}, segments={}, settled=frozenset())
-    found = replace(named, element=_element(call, callee, place), axes=axes, groups=frozenset())
+    found = replace(named, element=_element(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee)
     for fact in callee.where:
         found = found.knowing_where(fact)
     return found

@@ -24,7 +24,7 @@ from archline.analysis.cost import Cost
 from archline.analysis.metrics.cases import Case, TooManyCasesError, UndecidedError, Way, every_case
 from archline.analysis.metrics.tally import Tally
 from archline.expr.tree import defined_sizes
-from archline.ir.amounts import Amount, Known, Unknown, exactly
+from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
 from archline.ir.scope import known_value
 from archline.language import syntax as s
@@ -49,17 +49,21 @@ class Level:
     algorithm: s.Algorithm
     way: Way
 
-    def decided(self, branch: s.Branch, taken: Poly, place: Position) -> bool | None:
-        """Whether a condition holds in this case; None where it is none on sizes alone. Raises UndecidedError."""
-        assert branch.condition is not None
-        if not taken.names <= place.fixed:
-            return None
-        if taken.is_constant:
-            return bool(taken)
+    def decided(self, branch: s.Branch, taken: Known, place: Position) -> Known:
+        """The indicator of a condition, in this case where it is one on sizes alone. Raises UndecidedError."""
+        found = taken.lower
+        if (
+            place.algorithm is not self.algorithm
+            or not taken.exact
+            or found.is_constant
+            or not found.names <= place.fixed
+        ):
+            return taken
         for each in self.way.decisions:
             if each.branch is branch:
-                return each.taken
-        raise UndecidedError(branch, taken, branch.condition, place)
+                return UNIT if each.taken else NOTHING
+        assert branch.condition is not None
+        raise UndecidedError(branch, found, branch.condition, place)
 
 
 class GridRecursions:
@@ -149,7 +153,7 @@ class GridRecursions:
 
     def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
         if not algorithm.grid:
-            return Position.of(declared(self._module, algorithm))
+            return Position.of(declared(self._module, algorithm), algorithm)
         given = None if corner is None else dict(zip((axis.name for axis in algorithm.grid), corner, strict=True))
         start = at_start(self._module, algorithm, given)
         assert start is not None

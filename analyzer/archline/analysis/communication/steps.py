@@ -39,16 +39,14 @@ class _Side:
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
-def share(
-    module: Module, exchange: s.Communicate, algorithm: s.Algorithm, place: Position, longest: Poly | None = None
-) -> Share:
+def share(module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None) -> Share:
     """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received.
 
     w words are one message, or ceil(w/K) where K is the length of the `longest`.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
-    shares = [_share(module, side, algorithm, longest) for side in sides]
+    shares = [_share(module, side, longest) for side in sides]
     return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
@@ -72,7 +70,7 @@ def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     return found
 
 
-def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | None) -> Share:
+def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
     """The words and messages of one direction."""
     when = _holds(side.clause.when, side.place)
     if when.upper == ZERO:
@@ -82,7 +80,7 @@ def _share(module: Module, side: _Side, algorithm: s.Algorithm, longest: Poly | 
         words = _counted(words, side.inside.facts)
     some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
     found: dict[str, Amount] = {}
-    for prefix, moved in zip(("", "node_"), _moved(side, algorithm), strict=True):
+    for prefix, moved in zip(("", "node_"), _moved(side), strict=True):
         sent = NOTHING if side.buffer is None else times(words, moved)
         # What holds under the condition is not to decide the condition itself.
         found[f"{prefix}words"] = times(when, _most(sent, side))
@@ -147,12 +145,12 @@ def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
     return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
 
 
-def _moved(side: _Side, algorithm: s.Algorithm) -> tuple[Amount, Amount]:
+def _moved(side: _Side) -> tuple[Amount, Amount]:
     """Whether words move to another node, and whether they move within the node: 0, 1 or between."""
     inside = side.inside
     away, near = NOTHING, NOTHING
-    for axis, value in zip(algorithm.grid, side.clause.values, strict=True):
-        each = inside.axes[axis.name]
+    # The axes that `split` made come last, and have no part in an exchange.
+    for each, value in zip(inside.axes.values(), side.clause.values, strict=False):
         differs = _differs(value, each, inside)
         if each.within is not True:
             away = _either(away, differs)

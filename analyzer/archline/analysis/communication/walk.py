@@ -13,7 +13,7 @@ from copy import copy
 from itertools import groupby
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.communication.dissemination import disseminates
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.path_steps import PathStep, call_of, step_of
@@ -145,9 +145,9 @@ class PathCosts:
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """The body of an algorithm on a grid."""
         self._stretches.free.update(transfers(self._module, algorithm))
-        return self._block(algorithm.body, algorithm, place)
+        return self._block(algorithm.body, place)
 
-    def _block(self, body: tuple[s.Stmt, ...], algorithm: s.Algorithm, place: Position) -> Spent:
+    def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Spent:
         total = FREE
         for speaks, group in groupby(body, self._communicates):
             statements = tuple(group)
@@ -155,7 +155,7 @@ class PathCosts:
                 total = total.then(self._stretch(statements, place))
             for each in statements:
                 if speaks:
-                    spent = self._statement(each, algorithm, place)
+                    spent = self._statement(each, place)
                     total = total.then(spent if place.average is None else spent.map(_at_least))
                 place = place.behind(each)
         return total
@@ -214,13 +214,11 @@ class PathCosts:
         target = self._module.targets.get(call)
         return target if isinstance(target, s.Algorithm) and target.grid else None
 
-    def _statement(self, statement: s.Stmt, algorithm: s.Algorithm, place: Position) -> Spent:
+    def _statement(self, statement: s.Stmt, place: Position) -> Spent:
         match statement:
             case s.Communicate(operation="exchange"):
                 self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
-                return self._with_step(
-                    Spent(share(self._module, statement, algorithm, place, self._longest)), statement
-                )
+                return self._with_step(Spent(share(self._module, statement, place, self._longest)), statement)
             case s.Communicate(operation="send" | "receive"):
                 reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
                 return lost(reason, statement)
@@ -232,13 +230,13 @@ class PathCosts:
             case s.Invoke():
                 return self._with_step(self._call(statement, place), statement, statement.call.function)
             case s.Loop():
-                return self._loop(statement, algorithm, place)
+                return self._loop(statement, place)
             case s.If(branches=branches):
-                return self._if(branches, algorithm, place)
+                return self._if(branches, place)
             case s.While():
                 return lost("the data decides how often this communicates", statement)
             case s.Split():
-                return self._split(statement, algorithm, place)
+                return self._split(statement, place)
             case s.Simple():
                 raise AssertionError("nothing is sent here")
 
@@ -279,24 +277,24 @@ class PathCosts:
         self._uneven = self._uneven or uneven
         return spent
 
-    def _split(self, split: s.Split, algorithm: s.Algorithm, place: Position) -> Spent:
+    def _split(self, split: s.Split, place: Position) -> Spent:
         try:
             inside = in_split(split, place)
         except NotStaticError as problem:
             return lost(problem.reason, split)
         parts = _computed(evaluation(split.parts, place, self._stretches))
-        body = self._block(split.body, algorithm, inside)
+        body = self._block(split.body, inside)
         # The axes of the grid are others there, and stages name them.
         return self._most(parts, split, place).then(replace(body, stages=()))
 
-    def _loop(self, loop: s.Loop, algorithm: s.Algorithm, place: Position) -> Spent:
+    def _loop(self, loop: s.Loop, place: Position) -> Spent:
         try:
             iterations = self._range(loop, place)
         except NotStaticError as problem:
             return lost(f"the bounds of this loop: {problem.reason}", loop)
         inside, mean = place.with_facts(iterations.inside), place.average is not None
         inside = inside.with_value(loop.variable, iterations.value)
-        body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, algorithm, inside))
+        body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, inside))
         spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
         ends = [end for each in map(body.of, METRICS) if isinstance(each, Known) for end in (each.lower, each.upper)]
         long = any(isinstance(each, Unknown) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS))
@@ -305,7 +303,7 @@ class PathCosts:
         if not mean and place.counts_guards and (long or unsummed or not all(summable(end, inside) for end in ends)):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
-            rough = other._loop(loop, algorithm, replace(place, counts_guards=False))
+            rough = other._loop(loop, replace(place, counts_guards=False))
             spent = spent.within(rough, place.facts)
             bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), Known)}
             spent = replace(spent, amounts={**spent.amounts, **bettered})
@@ -330,27 +328,23 @@ class PathCosts:
             raise NotStaticError("they are not the same on all processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.facts.maximum(-least, most), _done={})
 
-    def _if(
-        self, branches: tuple[s.Branch, ...], algorithm: s.Algorithm, place: Position, keyword: str = "if"
-    ) -> Spent:
+    def _if(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> Spent:
         first, *rest = branches
         if first.condition is None:
-            return self._block(first.body, algorithm, place)
+            return self._block(first.body, place)
         facts = place.facts
         test = evaluation(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._most(_computed(test), first, place)
         taken = place.holding(first.condition)
-        if self._level is not None and self._level.algorithm is algorithm and taken.exact:
-            decided = self._level.decided(first, taken.lower, place)
-            taken = taken if decided is None else exactly(Poly.constant(int(decided)))
+        taken = taken if self._level is None else self._level.decided(first, taken, place)
         if taken.lower == ONE:
-            return cost.then(self._block(first.body, algorithm, place.knowing(first.condition)))
+            return cost.then(self._block(first.body, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
-        other = self._if(tuple(rest), algorithm, place.knowing(opposite), "elif") if rest else FREE
+        other = self._if(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
         if taken.upper == ZERO:
             return cost.then(other)
-        arm = self._block(first.body, algorithm, place.knowing(first.condition))
-        by_sizes = s.names(first.condition) <= {*self._module.signatures[algorithm].size_names, "P"}
+        arm = self._block(first.body, place.knowing(first.condition))
+        by_sizes = s.names(first.condition) <= {*place.sizes, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
         return cost.then(self._one_of(taken, arm, other, place, shown, first))
 

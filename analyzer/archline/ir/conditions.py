@@ -132,14 +132,10 @@ def knowing(scope: Names, *facts: s.Fact) -> Names:
 
 def behind(statement: s.Stmt, scope: Names) -> Names:
     """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
-    match statement:
-        case s.Let(name=name, value=value) if not scope.module.is_view(value):
-            found = known_value(value, scope)
-            return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
-        case s.Assume(facts=assumed):
-            return knowing(scope, *assumed)
-        case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
-            return scope
+    if isinstance(statement, s.Let) and not scope.module.is_view(statement.value):
+        name, found = statement.name, known_value(statement.value, scope)
+        return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
+    return knowing(scope, *statement.facts) if isinstance(statement, s.Assume) else scope
 
 
 # What is 1 where they hold, and 0 elsewhere

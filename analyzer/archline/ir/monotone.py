@@ -119,16 +119,10 @@ def _way(name: str, loop: s.Loop | s.While) -> str:
     if isinstance(loop, s.Loop) and loop.variable == name:
         ways.add("falls" if loop.down else "rises")
     for node in s.nodes(loop.body):
-        match node:
-            case s.Assign(target=s.Name(id=own), op=op, value=value) if own == name:
-                ways.add(_step(name, op, value))
-            case s.Simple(sets=own) if name in own:
-                ways.add("set")
-            case s.Loop(variable=own) if own == name:
-                ways.add("set")
-            case _:
-                # No other node sets the name.
-                pass
+        if isinstance(node, s.Simple) and name in node.sets:
+            ways.add(_step(name, node.op, node.value) if isinstance(node, s.Assign) else "set")
+        elif isinstance(node, s.Loop) and node.variable == name:
+            ways.add("set")
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 
 

@@ -294,15 +294,13 @@ def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
 def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
     """The first call of one of the algorithms that is made however the body is run; of branches one in each."""
     for statement in body:
-        match statement:
-            case s.Simple():
-                found = next((each for each in statement.calls if module.targets.get(each) in endless), None)
-            case s.If(branches=branches) if branches[-1].condition is None:
-                calls = [_next(module, branch.body, endless) for branch in branches]
-                found = None if None in calls else calls[0]
-            case _:
-                # What is run by a loop, a spawn or one branch only need not be made.
-                continue
+        # What is run by a loop, a spawn or one branch only need not be made.
+        found = None
+        if isinstance(statement, s.Simple):
+            found = next((each for each in statement.calls if module.targets.get(each) in endless), None)
+        elif isinstance(statement, s.If) and statement.branches[-1].condition is None:
+            calls = [_next(module, branch.body, endless) for branch in statement.branches]
+            found = None if None in calls else calls[0]
         if found is not None:
             return found
     return None

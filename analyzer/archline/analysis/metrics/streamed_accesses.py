@@ -323,14 +323,11 @@ def _holds(parts: tuple[s.Node, ...], kinds: tuple[type[s.Node], ...]) -> bool:
 def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
     """Parts of a body that are executed whenever it is."""
     for statement in body:
-        match statement:
-            case s.Simple():
-                yield from s.evaluated(statement)
-            case s.If(branches=(s.Branch(condition=s.Node() as condition), *_)):
-                yield _first(condition)
-            case _:
-                # Leaving an access out only weakens the bound.
-                pass
+        # Leaving an access out only weakens the bound.
+        if isinstance(statement, s.Simple):
+            yield from s.evaluated(statement)
+        elif isinstance(statement, s.If) and (condition := statement.branches[0].condition) is not None:
+            yield _first(condition)
 
 
 def _first(condition: s.Node) -> s.Node:
@@ -348,16 +345,19 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
     moves: dict[str, list[str | None]] = {}
     for each in s.nodes(body):
-        match each:
-            case s.Assign(target=s.Name(id=name), op="+=" | "-=" as op, value=s.Integer(value=1)):
-                moves.setdefault(name, []).append(op)
-            case s.Simple(sets=names):
-                for name in names:
-                    moves.setdefault(name, []).append(None)
-            case _:
-                # No other node sets a scalar, counters of loops apart.
-                pass
+        # No other node sets a scalar, counters of loops apart.
+        for name in each.sets if isinstance(each, s.Simple) else ():
+            moves.setdefault(name, []).append(_by_one(each))
     return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
+
+
+def _by_one(statement: s.Node) -> str | None:
+    """How a statement moves an integer by 1; None if it sets it otherwise."""
+    match statement:
+        case s.Assign(op="+=" | "-=" as op, value=s.Integer(value=1)):
+            return op
+        case _:
+            return None
 
 
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:

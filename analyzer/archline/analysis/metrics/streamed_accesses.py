@@ -105,10 +105,8 @@ class Streamed(WordModel):
         again = statement.revisited if isinstance(statement, s.Simple) else ()
         self._before[statement] = self._words((*s.evaluated(statement), *again))
         match statement:
-            case s.Loop() if self._sharing and _is_innermost(statement):
+            case s.Loop() if self._shares(statement):
                 self._walked_along(statement)
-            case s.Loop(step=None) if self._nesting and not _holds(statement.body, APART):
-                self._walked_by_all(statement)
             case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
@@ -120,6 +118,11 @@ class Streamed(WordModel):
                     self._each[statement] = self._words(statement.condition)
                 for block in s.blocks(statement):
                     self._block(block)
+
+    def _shares(self, loop: s.Loop) -> bool:
+        """Whether a loop keeps the lines that it walks along."""
+        nested = self._nesting and loop.step is None and not _holds(loop.body, APART)
+        return nested or (self._sharing and _is_innermost(loop))
 
     def _words(self, part: object) -> int:
         return self._line * sum(1 for each in self.elements(part) if format_expression(each) not in self._walked)
@@ -151,38 +154,25 @@ class Streamed(WordModel):
         return total if total <= FEW * self._line else None
 
     def _walked_along(self, loop: s.Loop) -> None:
-        """A loop without others inside, with what it walks along: on from where it was, where one around it knows."""
-        walks, on = self._walks(loop), self._on.get(loop, frozenset())
-        self._held -= len(on)
-        self._walking(loop, walks, sum(self._ends(each) for name, each in walks.items() if name not in on))
-        self._held += len(on)
+        """A loop with what it walks along, on from where it was where one around it knows.
 
-    def _walked_by_all(self, loop: s.Loop) -> None:
-        """A loop with others inside: what it walks along itself, and what those do on and on."""
-        own = self._walks(loop)
-        outer, on = self._on, {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
-        self._on = {**outer, **{inner: frozenset(walks) for inner, walks in on.items()}}
-        held = sum(map(len, on.values()))
+        What loops inside it walk along on and on begins with it.
+        """
+        own, going, walked = self._walks(loop), self._on, self._walked
+        before = going.get(loop, frozenset())
+        on = {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
+        begun = [own[name] for name in own.keys() - before] + [each for walks in on.values() for each in walks.values()]
+        self.nested = self.nested or (bool(begun) and not _is_innermost(loop))
+        self._on = {**going, **{inner: frozenset(walks) for inner, walks in on.items()}}
+        self._walked = walked.union(own)
+        held = len(own) - len(before) + sum(map(len, on.values()))
         self._held += held
-        walks = [*own.values(), *(each for found in on.values() for each in found.values())]
-        self.nested = self.nested or bool(walks)
-        self._walking(loop, own, sum(map(self._ends, walks)))
-        self._held -= held
-        self._on = outer
-
-    def _walking(self, loop: s.Loop, walks: Mapping[str, Walk], ends: int) -> None:
-        outer = self._walked
-        self._walked = outer.union(walks)
-        self._held += len(walks)
         self.lines = max(self.lines, self._held)
-        self._before[loop] += ends
-        self._each[loop] = sum(each.words for each in walks.values())
+        self._before[loop] += sum(each.first + 2 * self._line - 2 for each in begun)
+        self._each[loop] = sum(each.words for each in own.values())
         self._block(loop.body)
-        self._held -= len(walks)
-        self._walked = outer
-
-    def _ends(self, walk: Walk) -> int:
-        return walk.first + 2 * self._line - 2
+        self._held -= held
+        self._on, self._walked = going, walked
 
     def _goes_on(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Whether a loop goes on in each iteration of another where it was in the one before: over segments."""

@@ -14,9 +14,10 @@ from itertools import product
 from math import log2
 from typing import TypeAlias
 
-from archline.algebra.reals import OutOfReachError
+from archline.algebra.reals import UNITY, OutOfReachError
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewritten
+from archline.growth.normal_form import expand
 from archline.ir.conditions import OPPOSITE
 from archline.ir.conditions import negated as opposite
 from archline.language import syntax as s
@@ -114,50 +115,44 @@ def _settled(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | Non
 
 def _side(expr: s.Expr, names: Names) -> _Side:
     """The expression as a max of mins of monomials, each with its constant factor."""
+    found: list[tuple[tuple[Vector, float], ...]] = []
+    for factors, coefficient in expand(expr).items():
+        if coefficient.sign() < 0:
+            raise OutOfReachError(f"the subtraction in the condition on {format_expression(expr)}")
+        side: _Side = (((names.one.powers, approximate(number_of(coefficient))),),)
+        for factor, exponent in factors.powers.items():
+            part = _extremum(factor.expr, names) if exponent == UNITY else None
+            raised = _monomials(factor.expr, number_of(exponent), names) if part is None else part
+            side = tuple(
+                tuple((plus(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
+                for mine, theirs in product(side, raised)
+            )
+        found += side
+    if not found:
+        raise OutOfReachError("a comparison with 0")
+    return tuple(found)
+
+
+def _extremum(expr: s.Expr, names: Names) -> _Side | None:
     match expr:
-        case s.Binary(op="+", left=left, right=right):
-            return _side(left, names) + _side(right, names)
         case s.Call(function="max", arguments=arguments):
             return tuple(part for each in arguments for part in _side(each, names))
         case s.Call(function="min", arguments=arguments):
-            result: _Side = ((),)
+            least: _Side = ((),)
             for each in arguments:
-                result = tuple(a + b for a, b in product(result, _side(each, names)))
-            return result
-        case s.Binary(op="*", left=left, right=right):
-            return tuple(
-                tuple((plus(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
-                for mine, theirs in product(_side(left, names), _side(right, names))
-            )
+                least = tuple(a + b for a, b in product(least, _side(each, names)))
+            return least
         case _:
-            return _monomials(expr, names)
+            return None
 
 
-def _monomials(expr: s.Expr, names: Names) -> _Side:
-    terms = names.terms(expr)
+def _monomials(expr: s.Expr, exponent: Number, names: Names) -> _Side:
+    terms = names.raised(expr, exponent)
     if any(each.logs for each in terms):
         raise OutOfReachError(f"the logarithm in the condition on {format_expression(expr)}")
-    if not terms:
-        raise OutOfReachError("a comparison with 0")
     if any(isinstance(x, Irrational) for each in terms for x in each.powers):
         raise OutOfReachError(f"the irrational power in the condition on {format_expression(expr)}")
-    if not any(any(each.powers) for each in terms):
-        return (((terms[0].powers, approximate(constant(expr))),),)
-    factor = _factor(expr)
-    return tuple(((each.powers, factor),) for each in terms)
-
-
-def _factor(expr: s.Expr) -> float:
-    """The constant factor of a product, 1 where it is not plain."""
-    match expr:
-        case s.Integer() | s.Real():
-            return approximate(constant(expr))
-        case s.Binary(op="*", left=left, right=right):
-            return _factor(left) * _factor(right)
-        case s.Binary(op="/", left=left, right=right):
-            return _factor(left) / _factor(right)
-        case _:
-            return 1.0
+    return tuple(((each.powers, 1.0),) for each in terms)
 
 
 def _both(first: Alternatives, second: Alternatives) -> Alternatives:

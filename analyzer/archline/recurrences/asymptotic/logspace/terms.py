@@ -98,7 +98,7 @@ class Names:
                 raise OutOfReachError(f"the subtraction of {sum_text({factors: -coefficient})}")
             terms: tuple[LogMonomial, ...] = (self.one,)
             for factor, exponent in factors.powers.items():
-                raised = self._raised(factor.expr, number_of(exponent))
+                raised = self.raised(factor.expr, number_of(exponent))
                 terms = _limited(tuple(a.times(b) for a, b in product(terms, raised)))
             found += terms
         return _limited(tuple(found))
@@ -108,7 +108,7 @@ class Names:
         """The constant term."""
         return LogMonomial((ZERO,) * len(self.all))
 
-    def _raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
+    def raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
         """A power of what is no product of powers itself."""
         match base:
             case s.Name(id=name) if name in self.all:

@@ -173,7 +173,7 @@ TARGETS = {
             # What is read, evaluated and written is the same for one size and for several.
             **dict.fromkeys(
                 (f"asymptotic/{name}.py" for name in (
-                    "read", "read_terms", "arithmetic", "evaluate", "problem", "solve",
+                    "read", "normal_form", "arithmetic", "evaluate", "problem", "solve",
                 )),
                 (*_RECURRENCES, *_MULTI[:2]),
             ),

@@ -17,9 +17,8 @@ from archline.algebra.reals import UNITY, Constant, OutOfReachError, enclosed
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic import terms as exponents
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
-from archline.recurrences.asymptotic.normal_form import branches_of
+from archline.recurrences.asymptotic.normal_form import TermReader, branches_of
 from archline.recurrences.asymptotic.read import parse_recurrence
-from archline.recurrences.asymptotic.read_terms import TermReader
 from archline.recurrences.asymptotic.solve import _System, check_answer
 from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
 from archline.recurrences.asymptotic.theorems import (

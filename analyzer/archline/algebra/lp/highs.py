@@ -5,7 +5,7 @@ method, 2018), which goes on from its last corner where only bounds of variables
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archline.algebra.evaluate.floats import Array
+from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.lp import failures
+from archline.algebra.polynomial import Monomial, Poly
 from archline.records import record
 
 Places = npt.NDArray[np.int32]
@@ -157,3 +158,35 @@ class LinearProgram:
         """matrix*x is to be equal to other values."""
         for row, value in enumerate(values):
             self._solver.changeRowBounds(row, value, value)
+
+
+class Entries:
+    """A matrix with a row for each term and a column for each value, as far as it is not 0."""
+
+    def __init__(self, places: Mapping[Monomial, int] | None = None) -> None:
+        """`places`: rows that some terms have already."""
+        self.places: dict[Monomial, int] = dict(places or {})
+        self.rows: list[int] = []
+        self.columns: list[int] = []
+        self.numbers: list[float] = []
+
+    def place(self, monomial: Monomial) -> int:
+        """The row of a term."""
+        return self.places.setdefault(monomial, len(self.places))
+
+    def add(self, column: int, value: Poly) -> None:
+        """A column. Raises OverflowError for numbers beyond those of floating point."""
+        for monomial, number in value.terms.items():
+            self.rows.append(self.place(monomial))
+            self.columns.append(column)
+            self.numbers.append(as_float(number))
+
+    def matrix(self, width: int) -> Matrix:
+        """With so many columns. Raises OverflowError for numbers beyond those of floating point."""
+        numbers = np.array(self.numbers, dtype=float)
+        return Matrix(places(self.rows), places(self.columns), numbers, (len(self.places), width))
+
+
+def places(numbers: Sequence[int], first: int = 0) -> Places:
+    """Rows or columns, counted from the first."""
+    return np.array(numbers, dtype=np.int32) + np.int32(first)

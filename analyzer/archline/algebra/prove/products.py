@@ -8,8 +8,8 @@ from operator import or_
 
 from archline.algebra.effort import spend
 from archline.algebra.evaluate.floats import as_float
-from archline.algebra.lp.entries import Entries
 from archline.algebra.lp.exact_vertex import solution
+from archline.algebra.lp.highs import Entries
 from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces
 from archline.numbers import fmpq
 from archline.records import record

@@ -13,7 +13,7 @@ from math import comb
 from typing import Any
 
 from archline.algebra.reals import NOTHING, UNITY, Constant
-from archline.numbers import fmpq, fmpq_mat, fmpq_poly
+from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
@@ -111,12 +111,8 @@ def _basis_value(basis: tuple[fmpq | None, int], k: int) -> fmpq:
 
 def fibonacci(k: int) -> int:
     """The Fibonacci number, for negative k too."""
-    if k < 0:
-        return (1 if k % 2 else -1) * fibonacci(-k)
-    a, b = 0, 1
-    for _ in range(k):
-        a, b = b, a + b
-    return a
+    value = int(fmpz.fib_ui(fmpz(abs(k))))
+    return -value if k < 0 and k % 2 == 0 else value
 
 
 def _fibonacci(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:

@@ -17,8 +17,18 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.facts import Facts
 from archline.algebra.lp.columns import program
-from archline.algebra.lp.entries import Entries, places
-from archline.algebra.lp.highs import FREE, POSITIVE, Ends, LinearProgram, Matrix, Places, SolverError, dense
+from archline.algebra.lp.highs import (
+    FREE,
+    POSITIVE,
+    Ends,
+    Entries,
+    LinearProgram,
+    Matrix,
+    Places,
+    SolverError,
+    dense,
+    places,
+)
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor

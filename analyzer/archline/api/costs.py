@@ -19,11 +19,11 @@ from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.communication import Communication
-from archline.api.general_case import GeneralCase, general_case, is_shorter
 from archline.api.lru import lru_view
 from archline.api.metrics import Metric
 from archline.api.settings import Given, Names, Number, Point, checked_point, unplaced
 from archline.claims.decide import decide
+from archline.claims.general_case import GeneralCase, general_case, is_shorter
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.printed_growth import printed_growth

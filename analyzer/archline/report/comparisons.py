@@ -17,7 +17,7 @@ from archline.report.documents import Document, Phrase, Table, cells, latex, mar
 from archline.report.energies import shown
 from archline.report.energies.formats import cache, decimal
 from archline.report.growth import proof_text
-from archline.report.layout import Columns, Inside, Part, indented, page
+from archline.report.layout import Columns, Inside, Part, page
 from archline.report.numbers import exact, readable
 
 
@@ -32,7 +32,7 @@ def as_text(found: Comparison, width: int, *, certificates: bool = False, growth
             blocks.append([growth_line(found, pair, relations)])
             continue
         rows = [["", "", *pair], *(growth_row(found, *each) for each in relations.items())]
-        proofs = [list(_proofs(relations, width - 4))] if certificates else []
+        proofs = _proofs(relations) if certificates else ()
         blocks.append([_growth_title(found, pair), Inside([Columns(rows), *proofs])])
     assumed = ["assuming " + ", ".join(found.assumptions)] if found.assumptions else []
     return page(width, heading(found), *blocks, [*case_note(found), *assumed])
@@ -167,11 +167,11 @@ def _relation(relation: Relation) -> str:
     }[relation.relation]
 
 
-def _proofs(relations: Mapping[str, Relation], width: int) -> Iterable[str]:
+def _proofs(relations: Mapping[str, Relation]) -> Iterable[Part]:
     for name, each in relations.items():
         for proof in each.proofs:
             yield f"{name}:"
-            yield from indented(list(proof_text(proof.certificate, width - 2)))
+            yield Inside(proof_text(proof.certificate))
 
 
 MOST = 12

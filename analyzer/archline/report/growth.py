@@ -11,7 +11,7 @@ from archline.certificates.check import Checked
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.records import record
 from archline.report.json import VERSION
-from archline.report.layout import indented, table, terminal_width, wrap
+from archline.report.layout import Columns, Inside, Part, block_lines, page, terminal_width
 
 UPPER, LOWER = "upper", "lower"
 _HEADS = {True: "holds", False: "fails", None: "unknown"}
@@ -82,20 +82,16 @@ class Order:
 
     def _text(self, width: int, *, explain: bool) -> str:
         """The outcome, the counterexamples, and with `explain` the proofs."""
-        lines = wrap(f"{_HEADS[self.holds]}: {self._claim}", width)
-        if self.where:
-            lines += wrap("where " + ", ".join(self.where), width)
-        for direction, verdict in self.verdicts.items():
-            block = list(_verdict(*self._sides(direction), verdict, width - 2, explain=explain))
-            if block:
-                lines += ["", *indented(block)]
-        for number, (direction, checked) in enumerate((self.checks or {}).items()):
+        head = [f"{_HEADS[self.holds]}: {self._claim}", *(["where " + ", ".join(self.where)] if self.where else [])]
+        verdicts = (_verdict(*self._sides(name), each, explain=explain) for name, each in self.verdicts.items())
+        checks: list[str] = []
+        for direction, checked in (self.checks or {}).items():
             kind = "certificate" if isinstance(self.verdicts[direction], Proved) else "counterexample"
             f, g = self._sides(direction)
             of = f" of {f} as O({g})" if len(self.verdicts) > 1 else ""
-            lines += [""] * (not number)
-            lines += wrap(f"{kind}{of} {'verified' if checked.accepted else checked}", width)
-        return "\n".join(lines) + "\n"
+            checks.append(f"{kind}{of} {'verified' if checked.accepted else checked}")
+        below = ["", *block_lines(checks, width)] if checks else []
+        return page(width, head, *verdicts) + "".join(f"{line}\n" for line in below)
 
     def _sides(self, direction: str) -> tuple[str, str]:
         return (self.f, self.g) if direction == UPPER else (self.g, self.f)
@@ -114,54 +110,54 @@ class Order:
         return f"{self.f} {verb} {self.relation}({self.g})"
 
 
-def _verdict(f: str, g: str, verdict: Verdict, width: int, *, explain: bool) -> Iterator[str]:
+def _verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Part]:
     match verdict:
         case Proved():
             if explain:
-                yield from wrap(f"{f} is O({g}):", width)
-                yield from indented(list(_proof(verdict.certificate, width - 2)))
+                yield f"{f} is O({g}):"
+                yield Inside(_proof(verdict.certificate))
         case Refuted():
-            yield from _counterexample(f, g, verdict.counterexample, width)
+            yield from _counterexample(f, g, verdict.counterexample)
         case Undecided(reason=reason):
-            yield from wrap(f"whether {f} is O({g}) is not decided: {reason}", width)
+            yield f"whether {f} is O({g}) is not decided: {reason}"
 
 
 # Counterexamples
-def _counterexample(f: str, g: str, found: Mapping[str, Any], width: int) -> Iterator[str]:
+def _counterexample(f: str, g: str, found: Mapping[str, Any]) -> Iterator[Part]:
     if found["kind"] == "point":
         at = ", ".join(f"{name} = {value}" for name, value in found["at"].items())
-        yield from wrap(f"at {at}, {f} is {found['f']}, and {g} is {found['g']}", width)
+        yield f"at {at}, {f} is {found['f']}, and {g} is {found['g']}"
         return
     curve = ", ".join(f"{name} = {value}" for name, value in found["curve"].items())
-    yield from wrap(f"along {curve}, the quotient of {f} by {g} grows like {found['ratio']}", width)
+    yield f"along {curve}, the quotient of {f} by {g} grows like {found['ratio']}"
     samples = found["samples"]
     if samples:
         names = list(samples[0]["at"])
         rows = [[*names, "f", "g", "f/g"]]
         rows += [[*(each["at"][name] for name in names), each["f"], each["g"], each["ratio"]] for each in samples]
         yield ""
-        yield from table(rows, width, right=frozenset(range(len(names) + 3)))
+        yield Columns(rows, range(len(names) + 3))
 
 
 # Proofs
-def proof_text(found: Mapping[str, Any], width: int) -> Iterator[str]:
+def proof_text(found: Mapping[str, Any]) -> Iterator[Part]:
     """What a certificate proves, and how."""
     facts = f" where {', '.join(found['facts'])}" if found["facts"] else ""
-    yield from wrap(f"{found['f']} is O({found['g']}){facts}:", width)
-    yield from indented(list(_proof(found, width - 2)))
+    yield f"{found['f']} is O({found['g']}){facts}:"
+    yield Inside(_proof(found))
 
 
-def _proof(found: Mapping[str, Any], width: int) -> Iterator[str]:
+def _proof(found: Mapping[str, Any]) -> Iterator[Part]:
     if "multiple" in found:
         times, of = found["multiple"], found["g"]
-        yield from wrap(f"{found['f']} = " + (of if times == "1" else f"{times}*({of})"), width)
+        yield f"{found['f']} = " + (of if times == "1" else f"{times}*({of})")
     for each in found["differences"]:
-        yield from _difference(each, width)
+        yield from _difference(each)
     for bound in found["bounds"]:
         left = _among("min", bound["smallest_of"])
         right = _among("max", bound["largest_of"])
-        yield from wrap(f"{left} <= C*{right}", width)
-        yield from indented(list(_steps(bound["proof"], found["facts"], width - 2)))
+        yield f"{left} <= C*{right}"
+        yield Inside(_steps(bound["proof"], found["facts"]))
 
 
 def _among(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
@@ -169,25 +165,25 @@ def _among(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
     return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
 
 
-def _steps(proof: Mapping[str, Any], facts: Sequence[str], width: int) -> Iterator[str]:
+def _steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     if "split" in proof:
         for case in proof["cases"]:
             assumed = ", ".join(_inequality(each, "") for each in case["assume"])
-            yield from wrap(f"if {assumed}:", width)
-            yield from indented(list(_steps(case["proof"], facts, width - 2)))
+            yield f"if {assumed}:"
+            yield Inside(_steps(case["proof"], facts))
         return
     left, right = _weighted(proof["left"]), _weighted(proof["right"])
     uses = proof["uses"]
     if not uses:
-        yield from wrap(f"{left} = {right}", width)
+        yield f"{left} = {right}"
         return
     quotients = "".join(f" * {_quotient(use)}" for use in uses)
-    yield from wrap(f"{left} = {right}{quotients}", width)
+    yield f"{left} = {right}{quotients}"
     for use in uses:
-        yield from _reasons(use, facts, width)
+        yield from _reasons(use, facts)
 
 
-def _reasons(use: Mapping[str, Any], facts: Sequence[str], width: int) -> Iterator[str]:
+def _reasons(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     because = use["because"]
     reason = {
         "size": "a size",
@@ -199,10 +195,10 @@ def _reasons(use: Mapping[str, Any], facts: Sequence[str], width: int) -> Iterat
         "log of bounded": "of what is bounded",
         "order of logs": "in the order of what they are of",
     }.get(because["rule"]) or f"as {facts[because['fact']]}"
-    yield from wrap(f"{_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}", width)
+    yield f"{_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}"
     for each in use.get("uses", ()):
         if each["because"]["rule"] != "size":
-            yield from indented(list(_reasons(each, facts, width - 2)))
+            yield Inside(_reasons(each, facts))
 
 
 def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
@@ -244,19 +240,19 @@ def _exponent(text: str) -> str:
     return text if text.isdigit() else f"({text})"
 
 
-def _difference(step: Mapping[str, Any], width: int) -> Iterator[str]:
+def _difference(step: Mapping[str, Any]) -> Iterator[Part]:
     kept = " + ".join(monomial(each) for each in step["keeps"])
     if len(step["keeps"]) > 1:
         kept = f"({kept})"
-    yield from wrap(f"{step['of']} >= " + (f"c*{kept}" if kept else "0"), width)
+    yield f"{step['of']} >= " + (f"c*{kept}" if kept else "0")
     if "least" in step and kept:
-        yield from wrap(f"  as no coefficient of {_gap(step)} is negative", width)
-        yield from wrap(f"  in powers of {', '.join(map(_excess, step['least']))}", width)
+        yield f"  as no coefficient of {_gap(step)} is negative"
+        yield f"  in powers of {', '.join(map(_excess, step['least']))}"
     for each in step.get("covers", ()):
         amount = Fraction(each["amount"])
         small = _multiple(amount, monomial(each["term"]))
         large = _multiple(amount * Fraction(each["factor"]), monomial(each["into"]))
-        yield from wrap(f"  {small} <= {large}", width)
+        yield f"  {small} <= {large}"
 
 
 def _gap(step: Mapping[str, Any]) -> str:

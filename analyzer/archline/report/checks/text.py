@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from archline.report.findings import OF_ENTRIES, CheckReport, reasons, tally
 from archline.report.growth import proof_text
-from archline.report.layout import MIN_WIDTH, indented, wrap
+from archline.report.layout import MIN_WIDTH, block_lines, indented, wrap
 from archline.report.view import CheckView, Contract
 
 MANY = 20
@@ -68,5 +68,5 @@ def _group(report: CheckReport, contracts: Sequence[Contract], width: int) -> It
         first, *rest = wrap(each.text + mark, max(MIN_WIDTH, width - len(head)))
         more = [line for reason in reasons(each) for line in wrap(reason, width - 4)]
         if report.certificates:
-            more += [line for proof in each.certificates for line in proof_text(proof, width - 4)]
+            more += [line for proof in each.certificates for line in block_lines(proof_text(proof), width - 4)]
         yield from (head + first, *indented([*rest, *more], 4))

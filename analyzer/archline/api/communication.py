@@ -109,7 +109,7 @@ def _view(
     near: Callable[[LowerBound], Nearness],
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
-    shown = tuple(BoundView(**vars(each), near=near(each), value=values.get(each.kind)) for each in bounds.bounds)
+    shown = tuple(BoundView.of(each, near(each), values.get(each.kind)) for each in bounds.bounds)
     placed = {} if at is None else bounds.placed(at)
     return CommunicationView(
         bounds.solved.name,

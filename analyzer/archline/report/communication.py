@@ -16,17 +16,25 @@ from archline.report.numbers import exact, point_text, short
 from archline.report.view import Number
 
 
-@record(eq=False)
-class BoundView(LowerBound):
-    """A lower bound on words, how near derived words are to it, and its `value` at the view's point."""
+@record
+class BoundView:
+    """One lower bound on words: by cases (condition, bound), or in growth only; `value` at the view's point."""
 
+    kind: str
+    source: str
+    theorem: str
+    assumptions: tuple[str, ...]
+    cases: tuple[tuple[str, str], ...] = ()
+    growth: str | None = None
     near: Nearness = field(default_factory=Nearness)
     value: Ends | None = None
 
-    @property
-    def order(self) -> str | None:
-        """The growth, where that alone is known."""
-        return None if self.growth is None else f"Omega({self.growth})"
+    @staticmethod
+    def of(bound: LowerBound, near: Nearness, value: Ends | None) -> BoundView:
+        """A bound, how near derived words are to it, and its value."""
+        cases = tuple((each.condition, each.bound) for each in bound.cases)
+        growth = None if bound.growth is None else f"Omega({bound.growth})"
+        return BoundView(bound.kind, bound.source, bound.theorem, bound.assumptions, cases, growth, near, value)
 
 
 @record
@@ -150,8 +158,8 @@ def _bound(view: CommunicationView, each: BoundView) -> dict[str, Any]:
     found: dict[str, Any] = {
         "metric": "words",
         "kind": each.kind,
-        "cases": [{"when": case.condition, "bound": case.bound} for case in each.cases],
-        "growth": each.order,
+        "cases": [{"when": when, "bound": text} for when, text in each.cases],
+        "growth": each.growth,
         "source": each.source,
         "theorem": each.theorem,
         "assumptions": each.assumptions,
@@ -198,11 +206,11 @@ def block(view: CommunicationView, width: int) -> list[str]:
 
 
 def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
-    if bound.order is not None:
-        yield f"words are {bound.order}, {bound.kind}"
-    for each in bound.cases:
-        where = f" where {each.condition}" if each.condition else " otherwise" if len(bound.cases) > 1 else ""
-        yield f"words >= {each.bound}{where}, {bound.kind}"
+    if bound.growth is not None:
+        yield f"words are {bound.growth}, {bound.kind}"
+    for condition, text in bound.cases:
+        where = f" where {condition}" if condition else " otherwise" if len(bound.cases) > 1 else ""
+        yield f"words >= {text}{where}, {bound.kind}"
     if bound.value is not None:
         near = "" if view.words is None else f": {factor(view.words, bound.value)}"
         yield f"at these sizes words >= {amount(bound.value)}{near}"
@@ -248,8 +256,7 @@ def sentences(view: CostView) -> Iterator[str]:
         return
     yield f"lower bounds for any {found.any}: {', '.join(found.where)}"
     for bound in found.bounds:
-        forms = [f"words are `{bound.order}`"] if bound.order is not None else []
-        wheres = (f" where `{each.condition}`" if each.condition else "" for each in bound.cases)
-        forms += [f"words >= `{each.bound}`{where}" for each, where in zip(bound.cases, wheres, strict=True)]
+        forms = [f"words are `{bound.growth}`"] if bound.growth is not None else []
+        forms += [f"words >= `{text}`{f' where `{when}`' if when else ''}" for when, text in bound.cases]
         near = [] if bound.value is None else [f"at these sizes words >= {amount(bound.value)}"]
         yield f"{'; '.join([*forms, *near, *nearness(bound.near)])} ({bound.kind}; {bound.source})"

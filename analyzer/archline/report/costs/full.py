@@ -161,10 +161,10 @@ def _any_algorithm(view: CostView) -> list[str]:
     for bound in () if found is None else found.bounds:
         of = rf"\quad \text{{for any {escaped(found.any if found is not None else '')}, {bound.kind}}}"
         if bound.growth is not None:
-            lines.append(rf"  \mathrm{{words}} &= \Omega\left({expression(bound.growth)}\right) {of}")
-        for each in bound.cases:
-            where = condition(each.condition) if each.condition else ""
-            lines.append(rf"  \mathrm{{words}} &\ge {expression(each.bound)} {of} {where}".rstrip())
+            inner = expression(bound.growth.removeprefix("Omega(").removesuffix(")"))
+            lines.append(rf"  \mathrm{{words}} &= \Omega\left({inner}\right) {of}")
+        for when, text in bound.cases:
+            lines.append(rf"  \mathrm{{words}} &\ge {expression(text)} {of} {condition(when) if when else ''}".rstrip())
     return lines
 
 

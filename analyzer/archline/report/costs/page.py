@@ -397,12 +397,12 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
 
 def _in_sizes(bound: BoundView) -> Iterator[Line]:
     near = "; ".join(nearness(bound.near))
-    if bound.order is not None:
-        yield Line("words", (Formula(bound.order),), (bound.kind,), (near,))
+    if bound.growth is not None:
+        yield Line("words", (Formula(bound.growth),), (bound.kind,), (near,))
     label, kind = "words", bound.kind
-    for each in bound.cases:
-        where = f"where {each.condition}" if each.condition else near
-        yield Line(label, (Formula(f">= {each.bound}"),), (kind,), (where,))
+    for condition, text in bound.cases:
+        where = f"where {condition}" if condition else near
+        yield Line(label, (Formula(f">= {text}"),), (kind,), (where,))
         label, kind = "", ""
 
 

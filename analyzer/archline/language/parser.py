@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -12,7 +12,6 @@ from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, Un
 from lark.indenter import DedentError, Indenter
 
 from archline.expr.tree import Source, Span
-from archline.language import plain
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
@@ -26,8 +25,7 @@ from archline.resources import resource
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
 KEPT = 512
-"""How many fragments are kept: analyses read what they wrote themselves again and again."""
-_PLAIN: dict[str, Callable[[Source], Any]] = {"expression": plain.expression, "fact_list": plain.facts}
+"""How many fragments are kept: texts of models and of growths are read again and again."""
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
 
 
@@ -114,9 +112,6 @@ def forget() -> None:
 @lru_cache(maxsize=KEPT)
 def _parse_fragment(text: str, name: str, start: str) -> Any:
     source = Source(name, text)
-    quick = _PLAIN[start](source) if start in _PLAIN else None
-    if quick is not None:
-        return quick
     # A fragment is one line: a newline in it would only confuse the indentation.
     result = _attempt(source, 1, text.replace("\n", " ").replace("\t", " ") + "\n", start)
     if isinstance(result, Diagnostic):

@@ -163,9 +163,6 @@ def _by_unrolling(ensures: s.Ensures, algorithm: s.Algorithm, cost: Cost, scope:
     return unrolled(cost.recursion, ensures.relation, ensures.bound, (*algorithm.where, *ensures.when), scope)
 
 
-_NO_LOWER_BOUND = "no lower bound on its growth is known for all of these sizes"
-
-
 def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Cost, scope: Scope) -> Verdict | None:
     """A claim on growth, decided by the recurrence of the cost; None where it has none."""
     if ensures.relation in ("==", "<=", ">=") or ensures.processors is not None or cost.recursion is None:
@@ -174,36 +171,27 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
     solved = solved_recurrence(costs, cost, facts)
     if solved is None:
         return None
-    if solved.pieces and all(each.upper != "0" for each in solved.pieces):
-        return _by_pieces(ensures, cost, solved.pieces, facts)
-    if solved.upper is None:
+    cases = solved.pieces if all(each.upper != "0" for each in solved.pieces) else ()
+    if not cases and solved.upper is None:
         return Verdict(ensures, "unknown", f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
     known, indices = with_all(scope.facts, ensures.when, scope), cost.recursion.indices
     if indices is not None:
         facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
-    some = solved.lower is not None and (not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least))
-    if ensures.relation != "O" and not some:
-        return Verdict(ensures, "unknown", _NO_LOWER_BOUND)
-    piece = ConditionalCost("", facts, solved.lower if some and solved.lower is not None else "0", solved.upper)
-    outcome, reason, proofs = decide_growth(ensures.relation, [piece], bound, _along_one_size)
-    if outcome != "unknown":
+    if solved.upper is not None:
+        some = not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least)
+        cases = (Piece("", solved.lower if some else None, solved.upper),)
+    if ensures.relation != "O" and any(each.lower is None for each in cases):
+        return Verdict(ensures, "unknown", "no lower bound on its growth is known for all of these sizes")
+    parts = [
+        ConditionalCost(each.condition, (*facts, *facts_of(each.condition)), each.lower or "0", each.upper)
+        for each in cases
+    ]
+    outcome, reason, proofs = decide_growth(ensures.relation, parts, bound, _along_one_size)
+    if outcome != "unknown" and solved.upper is not None:
         # What a recurrence grows like has no values at sizes that a reader could check.
-        shown = Growth(solved.upper, piece.lower if some else None).text
-        reason = f"by its recurrence the {ensures.metric} is {shown}"
+        reason = f"by its recurrence the {ensures.metric} is {Growth(solved.upper, cases[0].lower).text}"
     if indices is not None:
         reason = indices.restored(reason)
-    return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
-
-
-def _by_pieces(ensures: s.Ensures, cost: Cost, solved: Sequence[Piece], facts: tuple[s.Fact, ...]) -> Verdict:
-    """A claim on growth, decided case by case: the recurrence grows differently where other conditions hold."""
-    costs = [
-        ConditionalCost(each.condition, (*facts, *facts_of(each.condition)), each.lower or "0", each.upper)
-        for each in solved
-    ]
-    if ensures.relation != "O" and any(each.lower is None for each in solved):
-        return Verdict(ensures, "unknown", _NO_LOWER_BOUND)
-    outcome, reason, proofs = decide_growth(ensures.relation, costs, ensures.bound, _along_one_size)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
 
 

@@ -145,7 +145,7 @@ def _solved(subject: Subject) -> dict[str, Shape] | str:
     if len(known) < len(extents):
         return "an extent of the grid is no product of sizes"
     own = sorted({name for each in known for name in each.powers} - {PROCESSORS})
-    equations = [single(MEMORY) / memory]
+    equations = [memory.inverse() * single(MEMORY)]
     if not any(PROCESSORS in each.powers for each in known):
         equations.append(reduce(mul, known, ONE_SHAPE).inverse() * single(PROCESSORS))
     solved = _solve(own, equations)

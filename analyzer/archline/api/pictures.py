@@ -20,7 +20,6 @@ from archline.energy.machines import Machine, machine_with
 from archline.energy.models import has_levels, model
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
-from archline.records import record
 from archline.report.energies.shown import cache_text, sizes_text
 from archline.report.pictures import Cell
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 
-@record(eq=False)
 class Picture(Drawn):
     """A picture of a machine or a comparison."""
 

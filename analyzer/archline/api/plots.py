@@ -72,7 +72,6 @@ class Drawn:
             return None
 
 
-@record(eq=False)
 class IoPlot(Drawn):
     """io against Z."""
 

@@ -52,8 +52,8 @@ class Order:
     @property
     def document(self) -> dict[str, Any]:
         """The answer as JSON has it, with certificate or counterexample."""
-        found: dict[str, Any] = {"version": VERSION}
-        found |= {name: getattr(self, name) for name in ("f", "g", "where", "relation", "holds")}
+        found: dict[str, Any] = {"version": VERSION, "f": self.f, "g": self.g, "where": list(self.where)}
+        found |= {"relation": self.relation, "holds": self.holds}
         if self.order is not None:
             found["order"] = self.order
         known = self.verdicts.items()

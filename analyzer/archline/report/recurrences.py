@@ -49,7 +49,12 @@ class Solution:
         """The solution as JSON has it."""
         regimes = [{"when": when, "growth": growth} for when, growth in self.regimes]
         names = ("recurrence", "growth", "exact", "domain", "method", "regimes", "steps", "outcome", "reason")
-        return {"version": 1, **{name: getattr(self, name) for name in names}, "regimes": regimes}
+        return {
+            "version": 1,
+            **{name: getattr(self, name) for name in names},
+            "regimes": regimes,
+            "steps": list(self.steps),
+        }
 
     def text(self, width: int, *, explain: bool = False) -> str:
         """The recurrence, its growth and closed form; with `explain` the lines of the solution."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.evaluate import Upper, with_spare
+from archline.analysis.cache.upper.evaluate import Upper, WithSpare
 from archline.analysis.cache.upper.retention import ByRow
 from archline.execution.cache import optimal
 from archline.ir.lower import Program
@@ -35,7 +35,7 @@ def assert_each_plan_holds(program: Subject, sizes: dict[str, int], line: int, l
     relative = 0
     for plan, bound, spare in upper.fitting(point):
         for rows in (False, True):
-            assert with_spare(point, plan, bound, spare, rows=rows) >= least, (sizes, line, lines, program.text)
+            assert WithSpare.of(point, plan, bound, spare).at(point, rows) >= least, (sizes, line, lines, program.text)
         for retention in (each for of_array in plan.retentions for each in of_array):
             # No more than the units fetch that hold its references, however many lines there are.
             saving = retention.saving(point, [10**6] * len(spare))

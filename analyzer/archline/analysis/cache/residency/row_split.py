@@ -119,10 +119,13 @@ def _slanted(reference: Reference, dimension: int) -> bool:
     )
 
 
-def _begins_elsewhere(reference: Reference, dimension: int) -> bool:
-    """Whether loops around the one that picks the rows decide where it begins."""
+def _begins_elsewhere(reference: Reference, dimension: int, held: Loop | None) -> bool:
+    """Whether a loop around one that holds lines decides where the loop that picks the rows begins, but not its end."""
     loop = _picking(reference, dimension)
-    return loop is not None and any(each.variable in loop.lo.names for each in reference.chain)
+    if loop is None or held is None:
+        return False
+    around = reference.chain[: reference.chain.index(held)]
+    return any(each.variable in loop.lo.names - loop.hi.names for each in around)
 
 
 def _together(unit: Resident, parts: Sequence[Reference]) -> bool:
@@ -185,9 +188,8 @@ class Splits:
         held = any(not each.scratch for each in fine)
         for dimension in range(len(array.extents)):
             if held or any(_slanted(each, dimension) for each in coarse.references):
-                yield from (Side(dimension, True), Side(dimension, False))
-                if all(_begins_elsewhere(each, dimension) for each in coarse.references):
-                    yield from (Side(dimension, True, True), Side(dimension, False, True))
+                relative = all(_begins_elsewhere(each, dimension, coarse.loop) for each in coarse.references)
+                yield from (Side(dimension, before, relative) for before in (True, False))
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
         """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""

@@ -316,7 +316,8 @@ class Planner:
 
     def _in_place_of(self, units: tuple[Resident, ...], cluster: Cluster) -> Iterator[Retention]:
         """What other units of a cluster, and windows that keep lines, could hold in part."""
-        references, fetched = frozenset(cluster.references), total(unit.misses for unit in units)
+        references = frozenset(cluster.references)
+        fetched, held = (total(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True))
         splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
         for unit in cluster.units:
             if unit in units or unit.scratch:
@@ -325,7 +326,7 @@ class Planner:
                 yield ByClass(references, (fetched, unit.misses, *classes), self._regions_of(unit.loop))
             for side in splits.sides(unit, units):
                 find = partial(splits.split, unit, units, side)
-                yield ByRow(references, (fetched, unit.misses), find, self._regions_of)
+                yield ByRow(references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of)
         for pin in cluster.pins:
             moved = pin.lines * pin.windows * max(each.moves for each in cluster.references)
             yield ByClass(references, (fetched, moved, ONE, ZERO, pin.lines), self._regions_of(pin.loop))

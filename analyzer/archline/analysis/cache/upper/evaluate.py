@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import floor
-from operator import itemgetter
+from itertools import chain
+from math import floor, inf, isfinite
+from operator import attrgetter
 
 from archline.algebra.effort import late
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
+from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.row_split import CUT
-from archline.analysis.cache.upper.retention import ByRow, Compiled, Point, Retention, best, left_of
+from archline.analysis.cache.upper.retention import ByClass, Compiled, Point, Ranked, Retention, about, best, left_of
 from archline.records import field, record
 
 NEAREST = 8
@@ -59,14 +61,19 @@ class Upper:
         fitting = list(self.fitting(point))
         if not fitting:
             raise EvaluationError("no bound was found for so few lines")
+        least = min(bound for _, bound, _ in fitting)
         if not spare:
-            return floor(min(bound for _, bound, _ in fitting))
-        known = sorted(((with_spare(point, *each, rows=False), each) for each in fitting), key=itemgetter(0))
-        least = known[0][0]
+            return floor(least)
+        tried = [WithSpare.of(point, *each) for each in fitting]
+        known: dict[WithSpare, Number] = {}
+        for each in sorted(tried, key=attrgetter("hope")):
+            if each.hope < least:
+                known[each] = each.at(point, rows=False)
+                least = min(least, known[each])
         # Rows are split in plans that are near the best without: it takes far longer.
-        for _, each in known[:NEAREST]:
-            if not late():
-                least = min(least, with_spare(point, *each, rows=True))
+        for each in sorted((each for each in tried if each in known), key=known.__getitem__)[:NEAREST]:
+            if each.hope < least and not late():
+                least = min(least, each.at(point, rows=True))
         return floor(least)
 
     def point(self, sizes: Mapping[str, int]) -> Point:
@@ -92,21 +99,44 @@ class Upper:
         return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {CUT})
 
 
-def with_spare(point: Point, plan: Plan, bound: Number, spare: list[Number], rows: bool) -> Number:
-    """The bound of a plan with spare lines used, for some `rows` too or not."""
-    if not any(spare):
+@record(eq=False)
+class WithSpare:
+    """A plan that fits at a point: what it fetches, spare lines by region, and what these could do for each array.
+
+    `hope` is about the least that it fetches with them.
+    """
+
+    bound: Number
+    spare: list[Number]
+    groups: Sequence[Sequence[Ranked]]
+    hope: float
+
+    @classmethod
+    def of(cls, point: Point, plan: Plan, bound: Number, spare: list[Number]) -> WithSpare:
+        """A plan with its spare lines."""
+        groups = [point.ranked(each, spare) for each in plan.retentions] if any(spare) else []
+        # Each takes the same share of what it saves of each of its references.
+        shares: dict[Reference, float] = {}
+        for negated, _, each in chain.from_iterable(groups):
+            for reference in each.references:
+                shares[reference] = max(shares.get(reference, 0.0), -negated / len(each.references))
+        hope = about(bound) - sum(shares.values())
+        return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
+
+    def at(self, point: Point, rows: bool) -> Number:
+        """The bound with spare lines used, for some `rows` too or not."""
+        bound, spare = self.bound, self.spare
+        groups = [[each for each in ranked if rows or isinstance(each[2], ByClass)] for ranked in self.groups]
+        # Lines go where each saves most; what is left goes to the next array, or to others of its references.
+        while groups:
+            first = [(best(ranked, point, spare), ranked) for ranked in groups]
+            known = [(found[1].saved / found[1].lines, ranked) for found, ranked in first if found is not None]
+            groups = []
+            for _, ranked in sorted(known, key=lambda each: -each[0]):
+                found = best(ranked, point, spare)
+                if found is not None:
+                    chosen, saving = found
+                    bound -= saving.saved
+                    spare = left_of(spare, saving.taken)
+                    groups.append([each for each in ranked if not each[2].references & chosen.references])
         return bound
-    # Lines go where each saves most; what is left goes to the next array, or to others of its references.
-    groups = [point.ranked(each for each in group if rows or not isinstance(each, ByRow)) for group in plan.retentions]
-    while groups:
-        first = [(best(ranked, point, spare), ranked) for ranked in groups]
-        known = [(found[1].saved / found[1].lines, ranked) for found, ranked in first if found is not None]
-        groups = []
-        for _, ranked in sorted(known, key=lambda each: -each[0]):
-            found = best(ranked, point, spare)
-            if found is not None:
-                chosen, saving = found
-                bound -= saving.saved
-                spare = left_of(spare, saving.taken)
-                groups.append([each for each in ranked if not each[2].references & chosen.references])
-    return bound

@@ -22,6 +22,8 @@ from archline.records import record
 
 LITTLE = 10
 """A unit that saves less than one part in so many of what is fetched is not tried for some rows."""
+DENSEST = 4
+"""The rows that gain most gain at most about so many times as much for each line as all do together."""
 Taken = tuple[tuple[Number, tuple[int, ...]], ...]
 """Lines, each with the regions in which they are held."""
 
@@ -77,11 +79,16 @@ class Point:
 
     compiled: Compiled
     sizes: Mapping[str, int]
-    ceilings: dict[Retention, float] = field(default_factory=dict)
-    classes: dict[ByClass, tuple[Number, ...]] = field(default_factory=dict)
+    known: dict[Retention, tuple[Number, ...]] = field(default_factory=dict)
     taken: dict[tuple[ByRow, Number], Taken] = field(default_factory=dict)
     savings: dict[tuple[ByRow, tuple[Number, ...]], Saving] = field(default_factory=dict)
     _environments: dict[Number, Environment] = field(default_factory=dict)
+
+    def once(self, retention: Retention, values: Iterable[Poly]) -> tuple[Number, ...]:
+        """Numbers of a retention, computed once at the point."""
+        if retention not in self.known:
+            self.known[retention] = tuple(self.at(values))
+        return self.known[retention]
 
     def at(self, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
         """Numbers at the point. Raises EvaluationError."""
@@ -93,13 +100,9 @@ class Point:
         compiler.extend(environment)
         return [compute(environment) for compute in functions]
 
-    def ranked(self, retentions: Iterable[Retention]) -> list[Ranked]:
+    def ranked(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[Ranked]:
         """Those that may save something, those that may save most first."""
-        retentions = list(retentions)
-        for each in retentions:
-            if each not in self.ceilings:
-                self.ceilings[each] = each.ceiling(self)
-        ordered = ((-self.ceilings[each], place, each) for place, each in enumerate(retentions))
+        ordered = ((-each.ceiling(self, spare), place, each) for place, each in enumerate(retentions))
         return sorted(each for each in ordered if each[0] < 0)
 
 
@@ -115,37 +118,42 @@ class ByClass:
     values: tuple[Poly, ...]
     regions: tuple[int, ...]
 
-    def ceiling(self, point: Point) -> float:
+    def ceiling(self, point: Point, _: Sequence[Number]) -> float:
         """About the most that it saves, with any number of lines."""
-        fetched, instead, *_ = self._classes(point)
+        fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, about(fetched - instead))
 
     def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
         """With as many classes as fit."""
-        fetched, instead, each, once, classes = self._classes(point)
-        room = min(spare[region] for region in self.regions) - once
-        most = room // each if each else classes if room >= 0 else 0
-        held = max(0, min(classes, most))
+        fetched, instead, each, once, classes = point.once(self, self.values)
+        held = self._held(point, spare)
         if not held:
             return NOTHING
         return Saving(((held * each + once, self.regions),), Fraction(fetched - instead) * held / classes)
 
-    def _classes(self, point: Point) -> tuple[Number, ...]:
-        if self not in point.classes:
-            point.classes[self] = tuple(point.at(self.values))
-        return point.classes[self]
+    def estimate(self, point: Point, spare: Sequence[Number]) -> float:
+        """About what is saved with as many classes as fit: fractions take far longer."""
+        fetched, instead, *_, classes = point.once(self, self.values)
+        held = self._held(point, spare)
+        return about(fetched - instead) * about(held) / about(classes) if held else 0.0
+
+    def _held(self, point: Point, spare: Sequence[Number]) -> Number:
+        _, _, each, once, classes = point.once(self, self.values)
+        room = min([spare[region] for region in self.regions]) - once
+        return max(0, min(classes, room // each if each else classes if room >= 0 else 0))
 
 
 @record(eq=False)
 class ByRow:
     """Some rows are held by another unit, the others as before: `find` derives the split when it is first tried.
 
-    `fetched` is what is fetched before and by the other unit of all rows; `regions` says where units of a loop hold
-    lines.
+    `totals` are what is fetched before and by the other unit of all rows, and the lines that are held before and by it,
+    through its `loop`; `regions` says where units of a loop hold lines.
     """
 
     references: frozenset[Reference]
-    fetched: tuple[Poly, Poly]
+    totals: tuple[Poly, Poly, Poly, Poly]
+    loop: Loop | None
     find: Callable[[], Split | None]
     regions: Callable[[Loop | None], tuple[int, ...]]
 
@@ -157,16 +165,20 @@ class ByRow:
     @property
     def values(self) -> tuple[Poly, ...]:
         """All that it depends on."""
-        return self.fetched if self.split is None else (*self.fetched, *self.split.values)
+        return self.totals if self.split is None else (*self.totals, *self.split.values)
 
     @cached_property
     def _regions(self) -> list[tuple[int, ...]]:
         return [] if self.split is None else [self.regions(half.loop) for half in self.split.halves]
 
-    def ceiling(self, point: Point) -> float:
-        """About the most that it saves: as much as if the other unit held all rows."""
-        fetched, instead = point.at(self.fetched)
-        return about(fetched - instead) if (fetched - instead) * LITTLE >= fetched else 0.0
+    def ceiling(self, point: Point, spare: Sequence[Number]) -> float:
+        """About the most that it saves: some rows are worth more than others, at most about `DENSEST` times."""
+        fetched, instead, held, lines = point.once(self, self.totals)
+        if (fetched - instead) * LITTLE < fetched:
+            return 0.0
+        room = min(spare[region] for region in self.regions(self.loop)) + held
+        share = about(room) / max(1.0, about(lines))
+        return about(fetched - instead) * min(1.0, DENSEST * share)
 
     def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
         """With as many rows as fit."""
@@ -176,6 +188,10 @@ class ByRow:
         if key not in point.savings:
             point.savings[key] = self._most_rows(self.split, point, spare)
         return point.savings[key]
+
+    def estimate(self, point: Point, spare: Sequence[Number]) -> float:
+        """About what is saved with as many rows as fit."""
+        return about(self.saving(point, spare).saved)
 
     def _most_rows(self, split: Split, point: Point, spare: Sequence[Number]) -> Saving:
         step, last = point.at((split.step, split.last))
@@ -231,15 +247,15 @@ def about(value: Number) -> float:
 
 def best(ranked: Sequence[Ranked], point: Point, spare: Sequence[Number]) -> tuple[Retention, Saving] | None:
     """The first of those that save most with all spare lines."""
-    found: tuple[Retention, Saving] | None = None
-    first = 0
+    most, first, found = 0.0, 0, None
     for negated, place, each in ranked:
-        if found is not None and -negated < found[1].saved:
+        if -negated < most:
             # Neither this one nor those behind it save as much.
             break
-        saving = each.saving(point, spare)
-        if saving.saved <= 0:
-            continue
-        if found is None or (saving.saved, -place) > (found[1].saved, -first):
-            found, first = (each, saving), place
-    return found
+        estimate = each.estimate(point, spare)
+        if estimate > most or (found is not None and estimate == most and place < first):
+            most, first, found = estimate, place, each
+    if found is None:
+        return None
+    saving = found.saving(point, spare)
+    return (found, saving) if saving.saved > 0 else None

@@ -20,7 +20,6 @@ from textwrap import fill
 
 import numpy as np
 import sympy
-from archline.energy.intervals import Interval
 
 import archline as al
 from archline.compare.verdicts import OPEN, THIN, Verdict, judge
@@ -31,6 +30,7 @@ from archline.execution.data import bind_matrix
 from archline.execution.matrix_market import read_matrix
 from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
+from archline.expr.intervals import Interval
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 MACHINES = ("xeon-e5-2650l-v3", "xeon-phi-31s1p")

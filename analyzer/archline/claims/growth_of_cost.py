@@ -33,6 +33,7 @@ from archline.claims.growth import (
 )
 from archline.claims.growth_cases import GrowthCase, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
+from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.candidates import Shape, logarithmic, names_in, rising, shapes, without, written
 from archline.growth.log_domain import Domain
@@ -43,7 +44,7 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.parser import parse_expression
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import uncapped
@@ -119,7 +120,7 @@ ROUNDED = 16
 """The same of forms with quotients that are rounded."""
 MAX_COMPARED = 24
 """Of lower bounds with more terms it is not tried from which sizes on they suffice, which takes long."""
-TALL = "Z >= L^2"
+TALL = b.binary(">=", b.name("Z"), b.power(b.name("L"), b.number(2)))
 """What is taken of a cache of which nothing is said: it has more lines than a line has words."""
 
 
@@ -257,31 +258,30 @@ def _from_sizes(
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
 
-    def growths(raised: Sequence[str]) -> Iterator[_Search]:
-        added = tuple(fact for each in raised for fact in parse_facts(each))
+    def growths(raised: Sequence[str], start: int) -> Iterator[_Search]:
+        added = b.least(raised, start)
         where = (*facts, *added)
         if added and domain_of(where) is not None:
             yield from islice(_searches(costs, cost, sizes, where, with_all(scope.facts, added, scope)), 1, None)
 
     for start in _starts(cost.lower):
-        free = [
+        raised = [
             name
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        raised = [f"{name} >= {start}" for name in free]
-        found = next((known for each in growths(raised) if (known := each.growth()).known), None)
+        found = next((known for each in growths(raised, start) if (known := each.growth()).known), None)
         if found is None:
             continue
         for each in reversed(tuple(raised)):
             fewer = [other for other in raised if other != each]
-            if any(less.proves(found) for less in growths(fewer)):
+            if any(less.proves(found) for less in growths(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
             start = _after_zeros(cost.lower, bounds[0][0], start)
-            raised = [f"{bounds[0][0]} >= {start}"] if start > 1 else []
-        return GrowthBound("Theta", str(found.upper), " and ".join(raised))
+            raised = [bounds[0][0]] if start > 1 else []
+        return GrowthBound("Theta", str(found.upper), " and ".join(f"{name} >= {start}" for name in raised))
     return None
 
 
@@ -303,13 +303,13 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
     """What a recurrence with a cut-off is O of, each growth with its condition."""
     assert cost.orders is not None
     said = "Z" in s.names(algorithm.where)
-    facts = (*facts_in_sizes(algorithm), *(() if said else parse_facts(TALL)))
+    facts = (*facts_in_sizes(algorithm), *(() if said else (TALL,)))
     found = cost.orders(facts)
     if isinstance(found, str):
         return Growth(None, None)
     scope = declared(module, algorithm)
     scope = knowing(scope, *facts)
-    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[GrowthBound]()
+    below, tall, under = least(costs, cost, scope.facts), () if said else (format_fact(TALL),), list[GrowthBound]()
     for condition, each in found:
         if not in_any_cache(costs, cost, (condition, each), facts, scope):
             return Growth(None, None)

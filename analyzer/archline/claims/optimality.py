@@ -80,7 +80,7 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
     if cost.upper is None or cost.orderless is None:
         return None
     said = "Z" in s.names(algorithm.where)
-    under = () if said else parse_facts(TALL)
+    under = () if said else (TALL,)
     sizes = module.signatures[algorithm].size_names
     scope = declared(module, algorithm)
     under = (*under, *above_one(cost.orderless, sizes, scope.facts))

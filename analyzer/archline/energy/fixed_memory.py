@@ -15,7 +15,7 @@ from archline.algebra.reals import NOTHING, OutOfReachError
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.model import Applied
 from archline.energy.quantities import CONSTANTS, QUANTITIES
-from archline.expr.build import ONE, ZERO
+from archline.expr.build import ONE, ZERO, total
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.candidates import ONE as ONE_SHAPE
@@ -97,7 +97,7 @@ def at_fixed_memory(subject: Subject, on: Applied) -> FixedMemory:
         values = _solved(subject)
         if isinstance(values, str):
             return unknown(values)
-        exprs = {name: parse_expression(each.text()) for name, each in values.items()}
+        exprs = {name: each.tree() for name, each in values.items()}
         facts = tuple(_compared(subject.facts, exprs))
         bounds = {
             name: FormulaBounds(substituted(each.lower, exprs), substituted(each.upper, exprs))
@@ -155,7 +155,7 @@ def _solved(subject: Subject) -> dict[str, Shape] | str:
 
 
 def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
-    terms = [parse_expression(each.text()) for each in added_terms(memory.lower)]
+    terms = [each.tree() for each in added_terms(memory.lower)]
     found = simplified(Growth(memory.lower, memory.upper), terms, Domain(facts))
     return monomial(found.upper) if found.tight and found.upper is not None else None
 
@@ -228,7 +228,7 @@ def _ends(on: Applied, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]
 def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
     """An expression without P that the energy is proved to be Theta of."""
     free = [each for each in added_terms(energy.lower) if PROCESSORS not in each.powers]
-    candidate = None if not free else reduced_sum(parse_expression(" + ".join(each.text() for each in free)), domain)
+    candidate = None if not free else reduced_sum(total((False, each.tree()) for each in free), domain)
     if candidate is None:
         return None
     known, order = Growth(energy.lower, energy.upper), Growth(candidate, candidate)
@@ -240,7 +240,7 @@ def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[P
 
 def _short(expr: s.Expr, domain: Domain) -> str | None:
     """What an upper bound is O of, in short: one of its terms, or the sum of those that no others dominate."""
-    terms = [parse_expression(each.text()) for each in added_terms(expr)]
+    terms = [each.tree() for each in added_terms(expr)]
     whole = None if not terms else reduced_sum(reduce(plus, terms), domain)
     found = simplified(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
     return None if found is None or found is expr else format_expression(found)
@@ -250,13 +250,13 @@ def _beyond(
     end: Shape, on: Applied, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[Beyond]:
     """The terms of the energy that are known to grow with P where M is as large as the sizes allow."""
-    values = {MEMORY: parse_expression(end.text())}
+    values = {MEMORY: end.tree()}
     # What bounds M from above is met up to a constant.
     others = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
     domain = Domain(tuple(_compared(others, values)))
     for name in on.model.energy:
         lower = substituted(terms[name].lower, values)
-        parts = [(powers, parse_expression(powers.text())) for powers in added_terms(lower)]
+        parts = [(powers, powers.tree()) for powers in added_terms(lower)]
         steady = [each for powers, each in parts if not _rises(powers)]
         for powers, each in parts:
             # What grows below a term that does not is not seen.

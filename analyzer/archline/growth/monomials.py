@@ -12,6 +12,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from archline.algebra.product_text import multiple_text, power_text, quotient_text
 from archline.algebra.reals import NOTHING, UNITY, Constant
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.language.parser import parse_expression
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -97,6 +100,16 @@ class Monomial(Generic[B]):
 
     def __str__(self) -> str:
         return self.text(sorted(self.powers))
+
+    def tree(self) -> s.Expr:
+        """The tree of its text, its bases as they come."""
+        rational = {base: power.rational for base, power in self.powers.items() if power.is_rational}
+        if len(rational) < len(self.powers) or not all(str(base).isidentifier() for base in rational):
+            return parse_expression(self.text())
+        found: dict[bool, list[s.Expr]] = {True: [], False: []}
+        for base, power in rational.items():
+            found[power > 0].append(b.power(b.name(str(base)), b.number(abs(power))))
+        return b.quotient(found[True], found[False])
 
     def text(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> str:
         """A multiple in the language's syntax, its bases in an order or as they come: `2*n^3/(P*sqrt(M))`."""

@@ -15,7 +15,6 @@ from archline.growth.log_domain import Domain
 from archline.growth.monomials import Monomial
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
 
 MAX_TERMS = 12
 
@@ -26,10 +25,9 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     found = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
-    texts = list(dict.fromkeys(each.text() for each in found if each is not None))
-    if None in found or not 0 < len(texts) <= MAX_TERMS:
+    exprs = list({each.text(): each.tree() for each in found if each is not None}.values())
+    if None in found or not 0 < len(exprs) <= MAX_TERMS:
         return None
-    exprs = [parse_expression(text) for text in texts]
     kept = list(range(len(exprs)))
     for index in range(len(exprs)):
         others = [each for each in kept if each != index]

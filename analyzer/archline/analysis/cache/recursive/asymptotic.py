@@ -17,7 +17,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_text, to_tree
 from archline.algebra.relax_real import beyond, real
 from archline.analysis.cache.recursive.evaluate import (
     Called,
@@ -316,13 +316,8 @@ class _Writer:
     def _other(self, part: Called) -> str:
         """What another recursive algorithm fetches at the sizes of a call."""
         found = self.orders(part.call.target)
-        sizes = {name: self._real_size(part, name) for name in part.call.sizes}
-        shown = {name: s.Name(f"{name}_", span=part.call.span) for name in sizes}
-        text = format_expression(substituted(parse_expression(found.growth), shown))
-        for name, value in sizes.items():
-            text = re.sub(rf"\b{name}_\b", f"({to_text(value)})", text)
-        # Without brackets around what needs none.
-        return format_expression(parse_expression(text))
+        sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
+        return format_expression(substituted(parse_expression(found.growth), sizes))
 
     def _factor(self, part: Called) -> str:
         return f"({self._other(part)})"

@@ -27,10 +27,10 @@ from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.must_access import filled
-from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.analyse import planned
+from archline.analysis.cache.upper.allocation import Planner, best_of
 from archline.analysis.cache.upper.cold import Everything, everything
 from archline.analysis.cache.upper.evaluate import Plan, Upper
+from archline.analysis.cache.upper.relax_modulo import without_remainders
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cache.values import MissBounds
 from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at, mapped
@@ -165,19 +165,25 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     if not found:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     points = samples(algorithm, scope)
-    ways = planned(found, scope.facts, points)
-    upper = Upper(ways.plans, scope.facts)
-    lower, phases = lower_bound(nodes, scope.facts, points), Phases(ways.planner, upper)
-    if not upper.plans:
+    planners = [Planner(each, scope.facts, points) for each in (found, without_remainders(found)) if each]
+    plans = [(planner, planner.plans()) for planner in planners]
+    by = {plan: planner for planner, own in plans for plan in own}
+    if not by:
         raise UnboundedError
+    upper = Upper(list(by), scope.facts)
+    lower, phases = lower_bound(nodes, scope.facts, points), Phases(planners[0], upper)
+    shown = [plan for planner, own in plans for plan in planner.told(own)]
+    if len(planners) > 1:
+        shown = best_of(shown, scope.facts, points)
     all_ = everything(found, scope.facts)
     written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
-    lean = [replace(_alternative(plan, ways.planner, False), lean=True) for plan in ways.lean()]
-    plans = [_alternative(plan, ways.by[plan], plan in ways.told) for plan in (*ways.others, *ways.told)]
-    alternatives = (*lean, *plans)
-    if all_ is not None and _is_nearer(all_, upper.plans, ways.planner):
+    small = planners[0].lean(plan for plan in shown if by[plan] is planners[0])
+    lean = [replace(_alternative(plan, planners[0], False), lean=True) for plan in small]
+    ordered = sorted(by, key=lambda plan: shown.index(plan) if plan in shown else -1)
+    alternatives = (*lean, *(_alternative(plan, by[plan], plan in shown) for plan in ordered))
+    if all_ is not None and _is_nearer(all_, upper.plans, planners[0]):
         fitting = _fitting(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
@@ -201,7 +207,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         orderless=None if traffic else orderless,
         ends=lambda point: values.at(_integers(point)),
     )
-    return cost if known else _withaccesses_of(cost, counted())
+    return cost if known else _or_all_accesses(cost, counted())
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
@@ -237,7 +243,7 @@ def _floors(orders: AnyOrder) -> tuple[Floor, ...]:
     return tuple(dict.fromkeys(Floor(body.iterations, body.power) for body in orders.bodies))
 
 
-def _withaccesses_of(cost: Cost, accesses: Cost) -> Cost:
+def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
     """Where no plan is known to fit into every cache: there all accesses count."""
     if accesses.upper is None:
         raise UnboundedError

@@ -21,21 +21,21 @@ def interleaved(references: Sequence[Reference]) -> Resident | None:
 
     Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
     """
-    if _way_of_turns(references) is None:
+    if _direction(references) is None:
         return None
     return known(Resident(tuple(references), references[0].chain[-1], _in_turn))
 
 
 def by_turns(references: Sequence[Reference]) -> Resident | None:
     """The same places kept as the one line of the last access."""
-    way = _way_of_turns(references)
+    way = _direction(references)
     changes = None if way is None else _changes(references, way)
     if changes is None:
         return None
     return known(Resident(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
 
 
-def _way_of_turns(references: Sequence[Reference]) -> int | None:
+def _direction(references: Sequence[Reference]) -> int | None:
     """Which way the innermost loop moves places of which none gets past those of the next iteration; else None."""
     if not share_a_row(references):
         return None

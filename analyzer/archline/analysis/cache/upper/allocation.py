@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial, reduce
 from itertools import chain
 from math import inf
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.compiled import Compiler, Number
-from archline.algebra.evaluate.exact import EvaluationError
+from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
@@ -330,6 +331,23 @@ class Planner:
         for pin in cluster.pins:
             moved = pin.lines * pin.windows * max(each.moves for each in cluster.references)
             yield ByClass(references, (fetched, moved, ONE, ZERO, pin.lines), self._regions_of(pin.loop))
+
+
+def best_of(plans: Sequence[Plan], facts: Facts, points: Sequence[Mapping[str, int]]) -> list[Plan]:
+    """Those that no other one betters at a large sample, from few lines to many."""
+    large = next((each for each in reversed(points) if each["L"] > 1), points[-1])
+    known: list[tuple[Fraction, Fraction, Plan]] = []
+    for plan in plans:
+        with suppress(EvaluationError):
+            misses, *needs = (evaluate(facts.restore(value), large) for value in plan.values)
+            known.append((max(needs), misses, plan))
+    found: list[Plan] = []
+    least = None
+    for _, misses, plan in sorted(known, key=lambda each: each[:2]):
+        if least is None or misses < least:
+            least = misses
+            found.append(plan)
+    return found
 
 
 def _apart(units: Iterable[Resident]) -> tuple[Resident, ...]:

@@ -11,7 +11,6 @@ from itertools import islice, product
 from archline.algebra.evaluate.exact import EvaluationError, evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Costs
-from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate_static, holds
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -86,7 +85,7 @@ def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
                 s.Binary(op="==", left=s.Name(id=name), right=value)
                 | s.Binary(op="==", left=value, right=s.Name(id=name))
             ):
-                with suppress(UndefinedError):
+                with suppress(EvaluationError):
                     found[name] = int(evaluate_static(value, found))
             case _:
                 pass
@@ -162,7 +161,7 @@ def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:
     """Whether a declared cost is at least 0, as far as the sizes decide it."""
     try:
         return evaluate_static(amount, point) >= 0
-    except UndefinedError:
+    except EvaluationError:
         return True
 
 

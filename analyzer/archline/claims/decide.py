@@ -42,7 +42,6 @@ from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
-from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate as evaluate_claim
 from archline.expr.values import evaluate_static, holds
 from archline.ir.conditions import excluded, knowing, with_all, with_fact
@@ -319,7 +318,7 @@ class _Confirmation:
                 claimed = claimed.lower if side == "Omega" else claimed.upper
             above, below = (lower, Fraction(claimed)) if side == "O" else (Fraction(claimed), upper)
             return float("inf") if not below and above > 0 else float(above / below)
-        except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
+        except (EvaluationError, OverflowError, ZeroDivisionError):
             return None
 
 
@@ -374,7 +373,7 @@ def _at_sizes(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost: Co
     try:
         lower, upper = whole_ends_at(cost, point)
         claimed = evaluate_claim(ensures.bound, point)
-    except (EvaluationError, UndefinedError, OverflowError, ZeroDivisionError):
+    except (EvaluationError, OverflowError, ZeroDivisionError):
         return None
     least, most = (claimed.lower, claimed.upper) if isinstance(claimed, Interval) else (claimed, claimed)
     values = str(lower) if lower == upper else f"between {lower} and {upper}"

@@ -20,7 +20,6 @@ from archline.claims.any_order_growth import above_one, least
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.conditions import with_all
@@ -142,7 +141,7 @@ class _Ours:
         point = {**dict.fromkeys(self.sizes, FAR), "Z": WORDS, "L": 1}
         try:
             value, own = evaluate(theirs, point), self.cost.orderless.at(point)
-        except (EvaluationError, UndefinedError):
+        except EvaluationError:
             return None
         exact = (value.lower + value.upper) / 2 if isinstance(value, Interval) else Fraction(value)
         return round(float(exact / own), 3) if own else None

@@ -15,7 +15,6 @@ from archline.analysis.cost import Cost, Costs, ends_at
 from archline.analysis.sampling import points
 from archline.claims.verdict import Verdict
 from archline.expr.intervals import Interval
-from archline.expr.values import EvaluationError as UndefinedError
 from archline.expr.values import evaluate as evaluate_claim
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -88,7 +87,7 @@ def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
     """The least that is claimed at a point; None where it has no value."""
     try:
         claimed = evaluate_claim(ensures.bound, point)
-    except (UndefinedError, OverflowError, ZeroDivisionError):
+    except (EvaluationError, OverflowError, ZeroDivisionError):
         return None
     return Fraction(claimed.lower if isinstance(claimed, Interval) else claimed)
 

@@ -26,7 +26,6 @@ from archline.claims.growth import facts_of_case
 from archline.claims.verdict import Outcome
 from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
 from archline.energy.formulas import fold, names_in, value_of
-from archline.expr.intervals import EvaluationError as UndefinedError
 from archline.expr.intervals import Interval
 from archline.expr.tree import rewritten, substituted_fact
 from archline.expr.values import EvaluationError as NoValueError
@@ -47,7 +46,7 @@ SEEN = 400
 MAX_ZEROS = 100
 """At so many sizes it is looked whether one side is 0 and the other is not."""
 UNDECIDED = "no counterexample at the sizes checked, and no proof"
-NO_VALUE = (EvaluationError, NoValueError, UndefinedError, OverflowError, ZeroDivisionError)
+NO_VALUE = (EvaluationError, NoValueError, OverflowError, ZeroDivisionError)
 
 
 @record

@@ -9,14 +9,11 @@ from math import gcd, isqrt
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 
+__all__ = ["MAX_BITS", "EvaluationError", "IrrationalValueError", "PointValues", "evaluate", "function_value"]
 MAX_BITS = 4_000_000
-
-
-class EvaluationError(Exception):
-    """The expression has no exact value at the point: an unknown size, a logarithm that is not rational, a value too
-    large to write down."""
 
 
 Apply = Callable[[str, tuple[fmpq, ...]], fmpq]

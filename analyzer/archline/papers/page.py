@@ -78,9 +78,11 @@ def entry(found: Finding) -> Iterator[str]:
     """What a reader wants beside a form that does not hold: the print, what follows, why, and numbers that show it."""
     row = found.row
     facts = ", ".join(map(code, row.listed("where")))
+    sentence = row.kind in ("claim", "run")
     yield from (f"{about(found)}" + (f": {code(row.quote)}" if row.quote else ""), "")
-    yield f"- printed: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
-    if row.kind not in ("claim", "run"):
+    label = "taken as" if sentence else "printed"
+    yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
+    if not sentence:
         # What follows of a claim is the claim with another quantifier, as the reason says.
         yield f"- follows: {code(found.derived)}"
     yield f"- because {found.reason}"

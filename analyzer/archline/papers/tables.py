@@ -50,14 +50,11 @@ def cell(row: PrintedRow) -> Finding:
 
 
 def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
-    """What may have been printed instead: another number of the machine, bits, bytes or words confused, or a term or
+    """What may have been printed instead: bits, bytes or words confused, another number of the machine, or a term or
     the whole times a simple factor.
     """
     exact, terms = _value(row, rule, known).middle, map(forms.text, forms.terms(forms.form(rule)))
     for machine in row.machines():
-        for name in machine.quantities if len(row.amount.numeral) > FEW else ():
-            if name != row.inputs.get("quantity") and as_printed(machine, name).split()[0] == row.amount.numeral:
-                yield f"{row.amount.numeral}, as that of {name}", row.amount.value
         for name, each in known.items():
             if each.unit == "word" and "word" in machine.values:
                 in_bytes = replace(each, value=each.value / machine.values["word"])
@@ -66,6 +63,10 @@ def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Itera
         for unit in (each.unit.replace("bit", "B"), re.sub(r"([MGT])(bit|B)\b", r"\1iB", each.unit)):
             other = row.read_amount(f"{each.numeral} {unit}", "inputs")
             yield f"that with {name} = {each.numeral} {unit}", _value(row, rule, {**known, name: other}).middle
+    for machine, name in [(each, name) for each in row.machines() for name in each.quantities]:
+        alike = len(row.amount.numeral) > FEW and as_printed(machine, name).split()[0] == row.amount.numeral
+        if alike and name != row.inputs.get("quantity"):
+            yield f"{row.amount.numeral}, as that of {name}", row.amount.value
     parts = [("", exact), *((each, _value(row, forms.read(each), known).middle) for each in terms)]
     for share, (term, value) in product(SIMPLE, parts):
         yield f"that with {share} times {term}" if term else f"{share} times that", exact + (share - 1) * value

@@ -59,8 +59,9 @@ Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 class Kept:
     """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
 
-    They are held from one iteration of `loop` to the next, or all through the run where that is None; `held` is 0 where
-    a line is fetched at every access. Lines lie `along` a dimension of the array.
+    They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
+    loops inside for which they are `given_up`; `held` is 0 where a line is fetched at every access. Lines lie `along` a
+    dimension of the array.
     """
 
     array: str
@@ -70,6 +71,7 @@ class Kept:
     loop: str | None
     held: Poly
     fetched: Poly
+    given_up: tuple[str, ...] = ()
 
 
 @record(eq=False)

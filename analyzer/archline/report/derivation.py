@@ -227,6 +227,8 @@ def _kept(view: CostView, kept: Kept) -> str:
     if not kept.held:
         return f"{kept.array} ({where}): fetched at every access, {fetched}"
     through = "all through the run" if kept.loop is None else f"through the iterations of {kept.loop}"
+    if kept.given_up:
+        through += " but not within " + " and ".join(kept.given_up)
     lines = "1 line" if kept.held.is_constant and kept.held.constant_term == 1 else f"{view.text(kept.held)} lines"
     return f"{kept.array} ({where}): {lines} held {through}, {fetched}"
 

@@ -362,7 +362,8 @@ def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
     held = ZERO if unit.scratch else restore(unit.space)
     array = unit.references[0].array
     extents, along = tuple(map(restore, array.extents)), contiguous_dimension(array)
-    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched))
+    inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
+    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched), inside)
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

@@ -48,8 +48,8 @@ class Resident:
     """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
 
     A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
-    `classes`; of parts of the references it may hold those that are `fit`. Raises UnboundedError where no
-    closed form is found.
+    `classes`; of parts of the references it may hold those that are `fit`. In the loops `given_up` it holds nothing.
+    Raises UnboundedError where no closed form is found.
     """
 
     references: tuple[Reference, ...]
@@ -58,6 +58,7 @@ class Resident:
     scratch: bool = False
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
     fit: Callable[[tuple[Reference, ...]], bool] = field(default=never, repr=False)
+    given_up: Chain = ()
 
     @cached_property
     def classes(self) -> Classes:

@@ -23,6 +23,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
+from archline.analysis.cache.residency.reload import resumed
 from archline.analysis.cache.residency.row_split import Splits
 from archline.analysis.cache.residency.single import alone
 from archline.analysis.cache.upper.evaluate import Plan
@@ -31,7 +32,7 @@ from archline.analysis.cache.upper.retention import ByClass, ByRow, Retention
 from archline.analysis.cache.upper.reuse_groups import Cluster, by_array, clusterings
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
-from archline.ir.tree import Loop
+from archline.ir.tree import Chain, Loop
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_RETENTIONS = 100_000
@@ -69,7 +70,8 @@ class Planner:
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
         for each in self.references:
-            self._alone[each] = tuple(alone(each))
+            units = tuple(alone(each))
+            self._alone[each] = (*units, *filter(None, resumed(each, units, self.references)))
         own = {each: _apart(units) for each, units in self._alone.items()}
         arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
         self._clusters = [
@@ -196,7 +198,9 @@ class Planner:
         units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         known = self._measured(units)
-        for sample in range(len(self.points))[-LARGE:]:
+        every = range(len(self.points))
+        # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
+        for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
             if all(unit in self._numbers[sample] for unit in nothing):
                 yield from known.filled(sample, owners, first, FEW)
 
@@ -251,7 +255,7 @@ class Planner:
     def _places(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
         """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
         if unit not in self._taken:
-            held = () if unit.scratch else self._regions_of(unit.loop)
+            held = () if unit.scratch else self._regions_of(unit.loop, unit.given_up)
             own = frozenset(map(id, unit.references[0].chain)) if unit.scratch else None
             self._taken[unit] = held, None if own is None else self._regions.index(own)
         return self._taken[unit]
@@ -293,9 +297,10 @@ class Planner:
             needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
-    def _regions_of(self, loop: Loop | None) -> tuple[int, ...]:
-        """The regions in which what is held through a loop takes room; None is around all."""
-        return tuple(place for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
+    def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
+        """The regions in which what is held through a loop, but for some inside, takes room; None is around all."""
+        around = ((place, region) for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
+        return tuple(place for place, region in around if not any(id(each) in region for each in given_up))
 
     def _retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
         """For each array what spare lines could do; nothing where that takes too long to find."""
@@ -324,8 +329,8 @@ class Planner:
             if unit in units or unit.scratch:
                 continue
             for classes in unit.classes:
-                yield ByClass(references, (fetched, unit.misses, *classes), self._regions_of(unit.loop))
-            for side in splits.sides(unit, units):
+                yield ByClass(references, (fetched, unit.misses, *classes), self._regions_of(unit.loop, unit.given_up))
+            for side in splits.sides(unit, units) if not unit.given_up else ():
                 find = partial(splits.split, unit, units, side)
                 yield ByRow(references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of)
         for pin in cluster.pins:

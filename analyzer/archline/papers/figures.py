@@ -180,7 +180,9 @@ def _met(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
 
 
 def _spaced(row: PrintedRow, key: str, count: int, log: bool) -> Array:
-    low, high = (float(row.read_amount(each, key).value) for each in row.listed(key))
+    low, high = map(float, row.ends(key))
+    if log and low <= 0:
+        raise row.wrong(rules.ROW_FORM, f"`{key}` begins at {low:g}, and its axis is logarithmic", key)
     return np.geomspace(low, high, count) if log else np.linspace(low, high, count)
 
 

@@ -107,6 +107,9 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
         return Finding(row, DIFFERS, shown, said or str(witness), steps, witness=witness)
     if forms.vanishes(origin - form):
         return Finding(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
+    points = forms.points(names_in(printed) | names_in(derived), row.numbers)
+    if not any(forms.value_at(printed, at) and forms.value_at(derived, at) for at in points):
+        return Finding(row, UNDECIDED, shown, "no point was met at which both have a value", steps)
     return Finding(row, UNDECIDED, shown, "equal where tried, and their difference was not seen to be 0", steps)
 
 

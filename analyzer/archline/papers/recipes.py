@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from archline.language.diagnostics import ArchlineError
 from archline.papers import equations, tables, words
 from archline.papers.findings import Finding
 from archline.papers.rows import PrintedRow
@@ -28,5 +29,11 @@ INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType
 
 
 def derive(row: PrintedRow) -> Finding:
-    """What the recipe of a row finds."""
-    return _RECIPES[row.kind][0](row)
+    """What the recipe of a row finds. Raises ArchlineError for what it cannot read, with the place in the file."""
+    try:
+        return _RECIPES[row.kind][0](row)
+    except ArchlineError as problem:
+        first = problem.diagnostics[0]
+        if first.span is not None and first.span.source is row.paper.places.source:
+            raise
+        raise row.wrong(first.rule, first.message, "printed", first.hint) from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from archline.language.diagnostics import did_you_mean, error
@@ -20,6 +21,8 @@ from archline.resources import resource
 VERDICTS = (DIFFERS, UNDECIDED, EQUAL)
 LABEL = 15
 """Columns that the name of a part of an explanation takes."""
+LEAST_SUBJECT = 24
+"""Columns of a subject where its reason is long."""
 
 
 @record
@@ -110,28 +113,47 @@ def row_document(found: Finding, place: str) -> dict[str, Any]:
 def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
     """What does not hold first, a line each; to `explain`, each row's derivation."""
     rows = [each for each in result.rows if each.row.paper is paper]
+    if not rows and result.place is not None:
+        return
     yield from wrap(f"{paper.name}: {paper.citation or paper.title}", width)
     yield f"  {tally(rows)}"
     for verdict in VERDICTS:
         shown = [each for each in rows if each.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
-            places = dict.fromkeys(place for each in shown for place in each.row.places)
-            yield from ("", *wrap(f"  equal: {', '.join(places)}", width, "    "))
+            lines = wrap(f"equal: {', '.join(_equal_places(rows))}", width - 2, "  ")
+            yield from ("", *(f"  {each}" for each in lines))
         elif shown:
             yield from (
                 "",
                 f"  {verdict}",
                 *(line for each in shown for line in _row(each, width, explain, result.whole)),
             )
+    if not (explain or result.whole or all(each.verdict == EQUAL for each in rows)):
+        yield from ("", "  --place PLACE has whole reasons, --explain derivations")
     yield ""
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 3]}..."
+
+
+def _equal_places(rows: Sequence[Finding]) -> Iterator[str]:
+    """The places of rows that hold, with how many of them do where others of that place do not."""
+    counts = Counter((place, each.verdict == EQUAL) for each in rows for place in each.row.places)
+    for place in dict.fromkeys(place for place, equal in counts if equal):
+        holding, others = counts[place, True], counts[place, False]
+        yield f"{place} ({holding} of {holding + others})" if others else place
 
 
 def _row(found: Finding, width: int, explain: bool, whole: bool) -> Iterator[str]:
     row = found.row
-    about = f"{row.place} {row.subject}:" if row.subject else row.place
-    line = f"{about}  {'within rounding: ' if found.within_rounding else ''}{found.reason or row.printed}"
-    cut = not (explain or whole) and len(line) > width - 4
-    yield from (f"    {each}" for each in ([f"{line[: width - 7]}..."] if cut else wrap(line, width - 4)))
+    reason = f"{'within rounding: ' if found.within_rounding else ''}{found.reason or row.printed}"
+    room, subject = width - 4, row.subject
+    if not (explain or whole):
+        # The reason has the line, and the subject what is left of it.
+        subject = _cut(subject, max(LEAST_SUBJECT, room - len(f"{row.place} :  {reason}")))
+    line = f"{row.place} {subject}:  {reason}" if subject else f"{row.place}  {reason}"
+    yield from (f"    {each}" for each in (wrap(line, room) if explain or whole else [_cut(line, room)]))
     if not explain:
         return
     said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]

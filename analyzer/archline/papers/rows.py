@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from archline.energy.formulas import value_of
 from archline.energy.machine_files import documents
 from archline.energy.machines import Machine, machine, machine_names
-from archline.expr.tree import Span
+from archline.expr.tree import Span, names, nodes
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
@@ -29,6 +30,8 @@ PAPERS = ("ice", "roofline", "balance", "scaling")
 COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "reading", "define", "at", "widest")
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
+MOST_EXPONENT = 1000
+"""The largest exponent of a printed form: powers of numbers are evaluated exactly."""
 Input = TypeVar("Input", str, list[Any], dict[str, Any])
 _PLACE = re.compile(r"\(\d+\w?\)|section .*|Table .*", re.IGNORECASE)
 _QUANTIFIED = re.compile(rf"({'|'.join(QUANTIFIERS)}):\s*(.*)", re.DOTALL)
@@ -120,17 +123,31 @@ class PrintedRow:
         try:
             (found,) = parse_facts(text, key)
             defined = {name: parse_expression(each, "define") for name, each in self.table("define").items()}
-            return both_sides(found, lambda each: names_within(each, defined))
+            form = both_sides(found, lambda each: names_within(each, defined))
         except (ArchlineError, ValueError, AttributeError) as problem:
             reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else "it is not one form"
             raise self.wrong(rules.ROW_FORMULA, f"`{text}` cannot be read: {reason}", key) from None
+        if _too_large(form):
+            raise self.wrong(rules.ROW_FORMULA, f"`{text}` has an exponent above {MOST_EXPONENT}", key)
+        return form
 
     def read_amount(self, text: str, key: str) -> Printed:
         """A number with its unit. Raises ArchlineError (AL613)."""
-        found = read_amount(text) if isinstance(text, str) else None
+        try:
+            found = read_amount(text) if isinstance(text, str) else None
+        except ArchlineError as problem:
+            raise self.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, key) from None
         if found is None:
             raise self.wrong(rules.ROW_FORMULA, f"`{text}` is no number with a unit", key, 'write "25.60 GB/s"')
         return found
+
+    def ends(self, key: str) -> tuple[Fraction, Fraction]:
+        """The two numbers of a range. Raises ArchlineError (AL612)."""
+        match [self.read_amount(each, key).value for each in self.listed(key)]:
+            case [low, high] if low < high:
+                return low, high
+            case _:
+                raise self.wrong(rules.ROW_FORM, f"`{key}` takes two numbers, the smaller first", key)
 
     def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, Printed]:
         """Printed numbers by name."""
@@ -183,7 +200,8 @@ class PrintedRow:
         source = self.paper.places.source
         span = self.paper.places.span((*self.path, key)) or Span(source, 1, 1, 1, len(source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says how rows are written"
-        return error(rule, f"{self.paper.name} {self.place}: {message}", span=span, hint=hint)
+        about = " ".join(filter(None, (self.paper.name, self.place)))
+        return error(rule, f"{about}: {message}", span=span, hint=hint)
 
 
 @record(eq=False)
@@ -227,6 +245,8 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         left_out=tuple((each["place"], each["reason"]) for each in data.get("left_out", [])),
         figures=data.get("figure", []),
     )
+    if not data.get("row"):
+        raise head.wrong(rules.ROW_FORM, "the paper has no table `[[row]]`")
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
         try:
@@ -263,6 +283,15 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
             hint = did_you_mean(key, (*needed, *more, *COMMON)) or f"its inputs are {', '.join((*needed, *more))}"
             raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
     return row
+
+
+def _too_large(form: s.Expr) -> bool:
+    """Whether a power in a form has a number of more than MOST_EXPONENT for its exponent."""
+    exponents = [each.right for each in nodes(form) if isinstance(each, s.Binary) and each.op == "^"]
+    # Those of exponents first, so that none is evaluated which has too large a one itself.
+    return any(
+        not names(each) and (_too_large(each) or abs(value_of(each, {}).middle) > MOST_EXPONENT) for each in exponents
+    )
 
 
 def both_sides(expr: s.Fact, change: Callable[[s.Expr], s.Expr]) -> s.Expr:

@@ -147,7 +147,7 @@ def crossing(row: PrintedRow) -> Finding:
         here: dict[str, Interval | Printed] = {**known, over: Interval.of(at)}
         return _value(row, left, here).middle > _value(row, right, here).middle
 
-    low, high = (row.read_amount(each, "between").value for each in row.listed("between"))
+    low, high = row.ends("between")
     start, said = above(low), f"{format_expression(left)} == {format_expression(right)}"
     if above(high) == start:
         return Finding(row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,))

@@ -26,6 +26,7 @@ from archline.papers.rows import PrintedRow
 from archline.records import replace
 
 OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
+ORDERS = ("Theta", "O", "Omega")
 SEARCHED = 400
 MOST_NAMED, MOST_CHARACTERS = 4, 100
 """How many other cases a reason names, and how long a difference it prints."""
@@ -150,7 +151,9 @@ def _proved(relation: s.Binary, facts: list[s.Binary]) -> str | None:
         signs = [_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
         if all(sign in SIGNS[relation.op] for sign in signs):
             put = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
-            return f"left less right{_gap(relation)} is {['0', 'positive', 'negative'][signs[0] or 0]}{put}"
+            least = {1: "positive", -1: "negative", None: "0"}.get(signs[0], "0")
+            weak = " or 0" if signs[0] and relation.op[1:] and any(fact.op in ("<=", ">=") for fact in chosen) else ""
+            return f"left less right{_gap(relation)} is {least}{weak}{put}"
     return None
 
 
@@ -197,6 +200,8 @@ def growth(row: PrintedRow) -> Finding:
     import archline
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
+    if relation not in ORDERS:
+        raise row.wrong(rules.ROW_FORM, f"`{relation}` is none of {', '.join(ORDERS)}", "relation")
     order: str | None
     least: str | None = None
     if row.has("form"):

@@ -142,7 +142,7 @@ def text(value: Any) -> str:
     # Logarithms stand in quotients with that of 2 only, so that all may be to base 2.
     log = sympy.Function("log2")
     written = value.replace(sympy.log, lambda each: sympy.Integer(1) if each == 2 else log(each))
-    shown = str(written).replace("**", "^").replace("positive_part(", "max(0, ")
+    shown = str(written).replace("**", "^").replace("positive_part(", "max(0, ").replace("ceiling(", "ceil(")
     return re.sub(r"\bMax\(", "max(", shown)
 
 

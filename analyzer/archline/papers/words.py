@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
@@ -15,11 +16,12 @@ from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import substituted
+from archline.expr.tree import names, substituted
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target
+from archline.language.parser import parse_facts
 from archline.papers import forms, rules
 from archline.papers.findings import DIFFERS, EQUAL, SIGNS, UNDECIDED, Finding, Witness, holds, told_apart
 from archline.papers.rows import PrintedRow
@@ -223,8 +225,9 @@ def growth(row: PrintedRow) -> Finding:
         order = bound and (bound[1] or (bound[2] if relation == "O" else None))
         # What is at least of an order that is no O(printed) is none either.
         least = bound and (bound[1] or (bound[3] if relation == "O" else None))
-        if outcome == "unknown" and least and archline.order(least, printed, where, relation).holds is False:
-            outcome = "fails"
+        if outcome == "unknown" and least:
+            free = _without_definitions(where, least, printed)
+            outcome = "fails" if archline.order(least, printed, free, relation).holds is False else outcome
     if outcome == "holds":
         return Finding(row, EQUAL, printed, "", steps)
     if outcome == "fails" and order is None:
@@ -236,6 +239,24 @@ def growth(row: PrintedRow) -> Finding:
     said = f"{relation}({forms.text(forms.form(row.expr))})"
     reason = f"{about} is not {said}" if least in (None, order) else f"{about} is Omega({least}), which is not {said}"
     return Finding(row, DIFFERS, order, reason, steps, witness=witness)
+
+
+def _without_definitions(where: str, *sides: str) -> str:
+    """Facts without those `NAME == FORM` whose name is in no other of them and in neither side: they bound nothing."""
+    facts = parse_facts(where, "where") if where else []
+    used = Counter(name for each in (*facts, *map(forms.read, sides)) for name in names(each))
+
+    def defines(fact: s.Fact) -> bool:
+        match fact:
+            case (
+                s.Binary(op="==", left=s.Name(id=name), right=form)
+                | s.Binary(op="==", left=form, right=s.Name(id=name))
+            ):
+                return used[name] == 1 and name not in names(form)
+            case _:
+                return False
+
+    return ", ".join(format_fact(each) for each in facts if not defines(each))
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:

@@ -346,7 +346,7 @@ def _by_one(statement: s.Node) -> str | None:
     match statement:
         case s.Assign(op="+=" | "-=" as op, value=s.Integer(value=1)):
             return op
-        case _:
+        case _:  # No other statement moves an integer by a step that is known.
             return None
 
 

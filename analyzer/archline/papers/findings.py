@@ -34,9 +34,12 @@ class Witness:
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def holds(self) -> bool:
-        """Whether they are, by the language's own evaluation, which shares nothing with what found them."""
+        """Whether they are, by the language's own evaluation, which shares nothing with what found them; or, of a
+        relation, whether its sides are equal, which decides it too.
+        """
         (low, high), (least, most) = (self._ends(each) for each in (self.printed, self.derived))
-        return least - high > self.apart or low - most > self.apart
+        equal = bool(self.relations) and low == high == least == most
+        return equal or least - high > self.apart or low - most > self.apart
 
     def _ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
         value = evaluate(expr, dict(self.at))

@@ -14,7 +14,7 @@ from typing import Any
 
 from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import names, substituted
 from archline.expr.values import evaluate
@@ -88,7 +88,9 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     names = sorted(frozenset[str]().union(*(names_in(each.left) | names_in(each.right) for each in (relation, *facts))))
     inside = [each for each in _points(frozenset(names), row, facts) if all(holds(fact, each) for fact in facts)]
     cases = [("", at) for at in inside]
-    holding, failing = ([case for case in cases if holds(relation, case[1]) is way][:1] for way in (True, False))
+    holding, failing = (
+        _shown([case for case in cases if holds(relation, case[1]) is way], relation) for way in (True, False)
+    )
     always = None if failing else _proved(relation, facts)
     never = None
     if not holding and relation.op in OPPOSITE:
@@ -97,6 +99,12 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     where = f" where {', '.join(map(format_fact, facts))}" if facts else ""
     steps = [f"for all positive {', '.join(names)}{where}", *(each for each in (always, never) if each)]
     return _decided(row, relation, right, holding, failing, steps, never or "")
+
+
+def _shown(cases: list[Case], relation: s.Binary) -> list[Case]:
+    """The first of some cases, one in which the sides are not equal if there is such."""
+    unequal = [replace(relation, op=op) for op in ("<", ">")]
+    return [next((case for case in cases if any(holds(each, case[1]) for each in unequal)), cases[0])] if cases else []
 
 
 def _decided(
@@ -266,7 +274,10 @@ def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
     refuted = archline.order(order, format_expression(printed), where, "Theta").document.get("counterexample", {})
     for each in (sample["at"] for found in refuted.values() for sample in found.get("samples", ())):
         # Large numbers are powers there, 2^32.
-        values = {name: evaluate(forms.read(text), {}) for name, text in each.items()}
+        try:
+            values = {name: evaluate(forms.read(text), {}) for name, text in each.items()}
+        except EvaluationError:  # They are too large to be written out.
+            continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = Witness(printed, forms.read(order), at)
         if witness.holds():

@@ -206,7 +206,7 @@ class Constant:
             total = Constant(abs(coefficient)).log2()
             for unit, power in basis:
                 inner = Constant.of(unit.of) if isinstance(unit.of, int) else unit.of
-                exponent = Constant(fmpq(1, 2)) if unit.exponent is None else unit.exponent
+                exponent = HALF if unit.exponent is None else unit.exponent
                 total = total + inner.log2() * exponent.scaled(power)
             return total
         return Constant(ZERO, {((IrrationalUnit(f"log2({self})", "log2", self), 1),): ONE})
@@ -266,7 +266,7 @@ class Constant:
         return f"log2({of})" if shorter else text
 
 
-NOTHING, UNITY = Constant(ZERO), Constant(ONE)
+NOTHING, UNITY, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq(1, 2))
 
 
 def enclosed(text: str, enclose: Callable[[], arb]) -> Constant:

@@ -26,7 +26,7 @@ from archline.report.numbers import point_text
 
 if TYPE_CHECKING:
     import sympy
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from archline.api.costs import CostReport
 

@@ -6,7 +6,7 @@ a `DifferenceStep`, which a certificate shows.
 
 from __future__ import annotations
 
-from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.algebra.reals import HALF, UNITY, Constant, OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
@@ -253,7 +253,7 @@ class Reader:
             case "min", _:
                 return _minimum([self.read(each) for each in arguments])
             case "sqrt" | "rsqrt", (argument,):
-                return self._power(argument, e.HALF if function == "sqrt" else -e.HALF)
+                return self._power(argument, HALF if function == "sqrt" else -HALF)
             case "log2" | "log", (argument,):
                 return self._log(argument)
             case "floor", (argument,):

@@ -10,9 +10,8 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import Shown, shortened
-from archline.algebra.reals import Constant, OutOfReachError
+from archline.algebra.reals import HALF, Constant, OutOfReachError
 from archline.growth.monomials import Monomial, single
-from archline.numbers import fmpq
 from archline.records import record
 
 MAX_SHAPES = 16
@@ -25,7 +24,6 @@ SHAPELESS = "it is not made of powers of sizes and logarithms, and of numbers to
 Shape: TypeAlias = Monomial[str]
 """A product of powers of sizes, of 2 to sizes, and of logarithms and roots of what is written there."""
 ONE: Shape = Monomial({})
-HALF = Constant(fmpq(1, 2))
 
 
 def names_in(shape: Shape) -> frozenset[str]:

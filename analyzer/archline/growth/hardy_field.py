@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cmp_to_key, reduce
 from typing import TypeAlias
 
-from archline.algebra.reals import NOTHING, ONE, UNITY, Constant, OutOfReachError
+from archline.algebra.reals import HALF, NOTHING, ONE, UNITY, Constant, OutOfReachError
 from archline.growth import normal_form as e
 from archline.language import syntax as s
 from archline.numbers import fmpq
@@ -281,7 +281,7 @@ def _call(function: str, values: list[Value]) -> Value:
                 first = _extreme(first, other, 1 if function == "max" else -1)
             return first
         case "sqrt" | "rsqrt":
-            return raised(first, e.HALF if function == "sqrt" else -e.HALF)
+            return raised(first, HALF if function == "sqrt" else -HALF)
         case "log2" | "log":
             return log2(first)
         case "floor" | "ceil":

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from archline.algebra.product_text import difference_text
-from archline.algebra.reals import LOG_2, NOTHING, PI, UNITY, Constant, OutOfReachError, enclosed
+from archline.algebra.reals import HALF, LOG_2, NOTHING, PI, UNITY, Constant, OutOfReachError, enclosed
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import rules
@@ -24,7 +24,6 @@ MAX_WHOLE_POWER = 8
 MAX_EXPONENT_DIGITS = 4
 ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
 FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs"))
-HALF = Constant(fmpq(1, 2))
 
 
 @record(eq=False, slots=True)

@@ -34,11 +34,12 @@ class Witness:
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def holds(self) -> bool:
-        """Whether they are, by the language's own evaluation, which shares nothing with what found them; or, of a
-        relation, whether its sides are equal, which decides it too.
+        """Whether they are, by the language's own evaluation, which shares nothing with what found them; or, of one
+        inequality, whether its sides are equal, which decides it too.
         """
         (low, high), (least, most) = (self._ends(each) for each in (self.printed, self.derived))
-        equal = bool(self.relations) and low == high == least == most
+        inequality = [relation.op in INEQUALITIES for _, relation in self.relations] == [True]
+        equal = inequality and low == high == least == most
         return equal or least - high > self.apart or low - most > self.apart
 
     def _ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:

@@ -16,18 +16,18 @@ from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import names, substituted
+from archline.expr.tree import defined_sizes, names, substituted
 from archline.expr.values import evaluate
+from archline.ir.conditions import negated
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, SIGNS, UNDECIDED, Finding, Witness, holds, told_apart
+from archline.papers.findings import DIFFERS, EQUAL, INEQUALITIES, SIGNS, UNDECIDED, Finding, Witness, holds, told_apart
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
-OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
 ORDERS = ("Theta", "O", "Omega")
 SEARCHED = 400
 MOST_NAMED, MOST_CHARACTERS = 4, 100
@@ -93,8 +93,9 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
     )
     always = None if failing else _proved(relation, facts)
     never = None
-    if not holding and relation.op in OPPOSITE:
-        never = _proved(replace(relation, op=OPPOSITE[relation.op]), facts)
+    opposite = negated(relation)
+    if not holding and relation.op in INEQUALITIES and isinstance(opposite, s.Binary):
+        never = _proved(opposite, facts)
     right = "every" if always else "no" if never else "some" if holding and failing else None
     where = f" where {', '.join(map(format_fact, facts))}" if facts else ""
     steps = [f"for all positive {', '.join(names)}{where}", *(each for each in (always, never) if each)]
@@ -254,17 +255,8 @@ def _without_definitions(where: str, *sides: str) -> str:
     facts = parse_facts(where, "where") if where else []
     used = Counter(name for each in (*facts, *map(forms.read, sides)) for name in names(each))
 
-    def defines(fact: s.Fact) -> bool:
-        match fact:
-            case (
-                s.Binary(op="==", left=s.Name(id=name), right=form)
-                | s.Binary(op="==", left=form, right=s.Name(id=name))
-            ):
-                return used[name] == 1 and name not in names(form)
-            case _:
-                return False
-
-    return ", ".join(format_fact(each) for each in facts if not defines(each))
+    free = {name for name, form in defined_sizes(facts) if used[name] == 1 and name not in names(form)}
+    return ", ".join(format_fact(each) for each in facts if not any(name in free for name, _ in defined_sizes([each])))
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:

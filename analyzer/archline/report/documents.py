@@ -181,12 +181,13 @@ def markdown(found: Document) -> str:
 
 
 def _pipes(found: Table) -> Iterator[str]:
-    yield _pipes_row([plain_text(each) for each in found.head])
-    yield _pipes_row(["---"] * len(found.head))
-    yield from (_pipes_row([_marked(cell) for cell in row]) for row in found.rows)
+    yield pipes_row([plain_text(each) for each in found.head])
+    yield pipes_row(["---"] * len(found.head))
+    yield from (pipes_row([_marked(cell) for cell in row]) for row in found.rows)
 
 
-def _pipes_row(cells: list[str]) -> str:
+def pipes_row(cells: list[str]) -> str:
+    """A row of a table in Markdown."""
     return "| " + " | ".join(cells) + " |"
 
 

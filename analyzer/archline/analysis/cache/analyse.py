@@ -181,8 +181,12 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     small = planners[0].lean(plan for plan in shown if by[plan] is planners[0])
     lean = [replace(_alternative(plan, planners[0], False), lean=True) for plan in small]
-    ordered = sorted(by, key=lambda plan: shown.index(plan) if plan in shown else -1)
-    alternatives = (*lean, *(_alternative(plan, by[plan], plan in shown) for plan in ordered))
+    others = [plan for plan in by if plan not in shown]
+    alternatives = (
+        *lean,
+        *(_alternative(plan, by[plan], False) for plan in others),
+        *(_alternative(plan, by[plan], True) for plan in shown),
+    )
     if all_ is not None and _is_nearer(all_, upper.plans, planners[0]):
         fitting = _fitting(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))

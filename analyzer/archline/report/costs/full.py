@@ -14,6 +14,7 @@ from archline.report import derivation, lru
 from archline.report.communication import block, replicated, sentences
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostView, Row, relations
+from archline.report.documents import pipes_row
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, ends, plain, point
 from archline.report.latex import RELATIONS, condition, escaped, expression
@@ -103,8 +104,8 @@ def as_markdown(view: CostView) -> str:
     lines = [f"### `{view.algorithm}`", ""]
     if view.doc:
         lines += [_cell(view.doc), ""]
-    lines += [_line(head), _line(["---"] * len(head))]
-    lines += [_line(cells) for row in view.rows for cells in _rows(view, row)]
+    lines += [pipes_row(head), pipes_row(["---"] * len(head))]
+    lines += [pipes_row(cells) for row in view.rows for cells in _rows(view, row)]
     notes = [f"- {_cell(each)}" for each in sentences(view)]
     notes += [f"- assuming `{each}`" for each in view.assumptions]
     notes += [f"- {each.outcome}: `{each.text}`" for each in view.contracts]
@@ -126,10 +127,6 @@ def _rows(view: CostView, row: Row) -> Iterator[list[str]]:
 
 def _form(view: CostView, bound: Poly | None) -> str:
     return "" if bound is None else f"`{view.text(bound)}`"
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _value(view: CostView, row: Row) -> list[str]:

@@ -23,7 +23,6 @@ from unittest.mock import patch
 
 from common import ROOT, machine, parsed
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache import analyse as derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.residency import single
@@ -33,6 +32,7 @@ from archline.analysis.cache.upper.retention import ByClass, ByRow
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.call_graph import recurses

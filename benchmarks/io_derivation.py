@@ -19,11 +19,11 @@ from pathlib import Path
 
 from common import ROOT, machine, parsed
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.samples import samples
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
+from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import declared
 from archline.language.call_graph import recurses
 from archline.language.loader import load_path

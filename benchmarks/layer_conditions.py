@@ -111,7 +111,7 @@ def layers() -> list[Layer]:
 def regimes(report: CostReport) -> list[Layer]:
     """Our regimes, the first of those that fetch as many lines for L iterations."""
     found: dict[int, Layer] = {}
-    told = [each for each in report.costs["io"].alternatives if each.told]
+    told = [each for each in report.costs["io"].alternatives if each.shown]
     for each in sorted(told, key=needed):
         iterations = LARGE["rows"] * LARGE["cols"] * LARGE["sweeps"]
         misses = round(evaluate(each.upper, {**LARGE, "L": LINE}) * LINE / iterations)

@@ -26,10 +26,11 @@ from common import ROOT, machine, parsed
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost
 from archline.cli.main import collect_seldom
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.call_graph import recurses

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.analyse import derive
 from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.loader import load_text

@@ -12,8 +12,9 @@ from itertools import product
 
 import pytest
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Cost
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from stdlib_cases import derived, load
 from stdlib_recursive_cases import RECURSIVE

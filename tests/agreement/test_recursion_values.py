@@ -7,10 +7,11 @@ from random import Random
 
 import pytest
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import rational
 from archline.algebra.prove.residues import first
 from archline.analysis.metrics.recursion import Derivation
+from archline.expr.intervals import EvaluationError
 from archline.language.loader import load_text
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Values

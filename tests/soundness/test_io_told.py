@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cost import Cost
 from archline.cli.main import main
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module

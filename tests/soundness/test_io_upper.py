@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.execution.cache import optimal
+from archline.expr.intervals import EvaluationError
 from archline.language.call_graph import recurses
 from archline.language.loader import load_text
 from effort import drawn
@@ -164,7 +165,7 @@ def _transpose() -> list[Regime]:
 def assert_regimes(target: str, expected: list[Regime]) -> None:
     """Those told are the expected ones, at every size and line tried."""
     module, algorithm = load(target)
-    told = [each for each in io_of(module, algorithm).alternatives if each.told]
+    told = [each for each in io_of(module, algorithm).alternatives if each.shown]
     names = module.signatures[algorithm].size_names
     source = random.Random(target)
     for _ in range(40):

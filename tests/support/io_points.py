@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
@@ -22,6 +22,7 @@ from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cost import Cost, ends_at
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static
 from archline.ir.factored import UnboundedError
 from archline.ir.unsupported import UntracedError

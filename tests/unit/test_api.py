@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.sympy_bridge import to_sympy
 from archline.execution.data import generate
+from archline.expr.intervals import EvaluationError
 from effort import drawn, some
 from stdlib_targets import TRIED, report
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from algebra_strategies import SIZES, expressions
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.compiled import Compiler
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Poly
+from archline.expr.intervals import EvaluationError
 
 N, M = (Poly.symbol(name) for name in SIZES)
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from algebra_strategies import expressions, linear
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
+from archline.expr.intervals import EvaluationError
 from effort import drawn
 
 n, m, k, d = (Poly.symbol(name) for name in "nmkd")

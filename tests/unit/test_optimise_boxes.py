@@ -14,9 +14,10 @@ import pytest
 import archline as al
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.boxes import Boxes
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.energy.optimise import boxes, lattice
+from archline.expr.intervals import EvaluationError
 from cli_support import cli
 from effort import drawn, long
 

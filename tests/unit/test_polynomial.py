@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from algebra_strategies import POINTS, expressions, linear
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, combination
 from archline.algebra.printing import to_text
+from archline.expr.intervals import EvaluationError
 
 n, m, b = (Poly.symbol(name) for name in "nmb")
 points = st.sampled_from(POINTS)

@@ -19,8 +19,9 @@ from archline.algebra.atoms import floor_div
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.api.settings import broken_facts
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.values import EvaluationError, evaluate, evaluate_static
+from archline.expr.values import evaluate, evaluate_static
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.report import derivation

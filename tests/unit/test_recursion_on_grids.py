@@ -8,10 +8,11 @@ from math import log2
 import pytest
 
 import archline as al
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
+from archline.expr.intervals import EvaluationError
 from archline.language.loader import load_text
 from effort import long, some
 

@@ -11,9 +11,10 @@ import pytest
 from flint import fmpq
 
 import archline as al
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly, rational
 from archline.analysis.cost import Cost
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language.parser import parse_expression
 from archline.recurrences.model import Case, Recurrence

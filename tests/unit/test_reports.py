@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.exact import evaluate as evaluate_polynomial
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression

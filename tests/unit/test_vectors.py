@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from algebra_strategies import SIZES, expressions
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import LARGEST, Column, Vectors, is_plain, over_one_line
 from archline.algebra.polynomial import ONE, Poly
+from archline.expr.intervals import EvaluationError
 from effort import drawn
 
 N, M = (Poly.symbol(name) for name in SIZES)

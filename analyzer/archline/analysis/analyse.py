@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
@@ -25,6 +25,7 @@ from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import Step, unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import holds
 from archline.ir.amounts import Unknown

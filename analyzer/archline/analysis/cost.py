@@ -8,12 +8,13 @@ from functools import cached_property, partial
 from math import ceil, floor
 from typing import Literal
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
 from archline.analysis.metrics.tally import Step
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.ir.amounts import Amount, Unknown
@@ -78,16 +79,16 @@ class Kept:
 class Alternative:
     """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
 
-    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `told`,
+    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `shown`,
     it is worth telling: `condition` says where it holds, `keeping` how it comes about. A `lean` one is of use to claims
-    on growth alone: another that holds in nearly the same places is nearer.
+    on growth alone: another that holds in nearly the same places is tighter.
     """
 
     condition: Callable[[], str] = field(repr=False)
     needs: tuple[Poly, ...] = field(repr=False)
     upper: Poly
     smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
-    told: bool = True
+    shown: bool = True
     keeping: Callable[[], tuple[Kept, ...]] = field(default=tuple, repr=False)
     lean: bool = False
 

@@ -8,9 +8,10 @@ from fractions import Fraction
 from functools import cache
 from itertools import islice, product
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Costs
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static, holds
 from archline.ir.scope import Scope
 from archline.language import syntax as s

@@ -8,10 +8,10 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.vectors import Column, Integers, Marks, Sums, Vectors, column
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE

@@ -7,12 +7,12 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound, communication_bounds
 from archline.claims.communication_nearness import Nearness, nearness
 from archline.claims.communication_problems import PROBLEM, SolvedProblem, named_problem, problem_of
 from archline.execution.results import Counts
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import ends_at
 from archline.api import rules
 from archline.api.caches import Settings, cache_at
@@ -17,6 +16,7 @@ from archline.api.settings import Given, Point
 from archline.api.subjects import AlgorithmSubject
 from archline.execution.data import generate
 from archline.execution.jit import compiled_available
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.records import record, replace

@@ -118,7 +118,7 @@ class InSizes:
         growth = None if counted else printed_growth(self.module, self.node, self._costs, cost)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
-        shown = [each for each in cost.alternatives if each.told]
+        shown = [each for each in cost.alternatives if each.shown]
         regimes = tuple((each.when, write(each.upper)) for each in shown)
         growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))

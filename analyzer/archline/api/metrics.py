@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.analysis.vectorised import NoBoundError, broken, upper_at
 from archline.api import rules
 from archline.api.settings import Names, Number, checked_point, unplaced
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE
@@ -54,7 +54,7 @@ class Metric:
 
     @property
     def status(self) -> str:
-        """`exact`, `bounded`, `declared` (it rests on declared costs) or `unknown`."""
+        """`exact`, `bounded`, `declared` (it depends on declared costs) or `unknown`."""
         return self._cost.status
 
     @property
@@ -91,7 +91,7 @@ class Metric:
         cost, to = self._cost, self._sympy
         if cost.regimes:
             return tuple(Regime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
-        return tuple(Regime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.told)
+        return tuple(Regime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.shown)
 
     @property
     def growth(self) -> str | None:

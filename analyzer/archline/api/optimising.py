@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.evaluate.boxes import Boxes, OverBoxes
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.api import rules
@@ -59,7 +58,7 @@ from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
 from archline.expr import build as b
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import Span, defined_sizes, substituted_fact
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES

@@ -8,7 +8,7 @@ from math import ceil
 from pathlib import Path
 from typing import TypeAlias
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Alternative, Cost, ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm
@@ -21,6 +21,7 @@ from archline.execution.data import generate
 from archline.execution.jit import compiled_available
 from archline.execution.results import Trace
 from archline.execution.run import execute
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language.diagnostics import error
 from archline.records import record
@@ -146,8 +147,8 @@ def plotted(
 def _view(
     algorithm: Algorithm, report: CostReport, cost: Cost, point: Point, line: int, seed: int, compiled: bool | None
 ) -> IoCurves:
-    told = (each for each in cost.alternatives if each.told)
-    starts = [start for each in told if (start := _start(each, point, line)) is not None]
+    shown = (each for each in cost.alternatives if each.shown)
+    starts = [start for each in shown if (start := _start(each, point, line)) is not None]
     bounds = _Bounds(report, cost, point, line)
     ends = bounds.at_all([each.lines for each in starts])
     if not ends:

@@ -1,4 +1,4 @@
-"""Runs: an algorithm on data, its counts held against what was derived for them."""
+"""Runs: an algorithm on data, its counts compared with what was derived for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache.parallel import io_on
 from archline.analysis.cost import Cost
 from archline.api import rules
@@ -36,6 +35,7 @@ from archline.execution.paths import METRICS
 from archline.execution.results import Cache, Counts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED, OF_CACHE
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 MAX_PROCESSORS = 65536
 USUAL = Settings(chosen_cache=True)
-"""How a run is made that nothing else is said of: compiled where that pays, on simulated processors."""
+"""The default settings of a run: compiled where that pays, on simulated processors."""
 
 
 @record
@@ -108,7 +108,7 @@ class Run(Shown):
 
     @cached_property
     def costs(self) -> CostReport:
-        """The derived costs that the counts are held against."""
+        """The derived costs that the counts are compared with."""
         return self._report if self._report is not None else self.algorithm.report()
 
     @property

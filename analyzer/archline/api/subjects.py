@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import ZERO as NOTHING
 from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
@@ -26,7 +25,7 @@ from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.expr import build as b
 from archline.expr.build import ZERO
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.growth.growths import Growth
 from archline.growth.log_domain import Domain
 from archline.growth.simplify import is_number, reduced_sum

@@ -12,7 +12,8 @@ from archline.api.subjects import AlgorithmSubject, FormulaSubject, Subject
 from archline.energy.optimise.problem import Variable
 from archline.energy.quantities import QUANTITIES
 from archline.energy.targets import SIZE
-from archline.expr.values import EvaluationError, evaluate
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.parser import parse_expression

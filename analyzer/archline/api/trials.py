@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import at
 from archline.analysis.checks.sizes import extents as extents_of
@@ -17,9 +16,9 @@ from archline.api.algorithms import Algorithm
 from archline.execution import run_rules as rules
 from archline.execution import run_rules as stops
 from archline.execution.run import tried
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
-from archline.expr.values import EvaluationError as NotStatic
 from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared
 from archline.language import syntax as s
@@ -357,7 +356,7 @@ def _candidates(facts: tuple[s.Fact, ...], name: str, least: int | None, point: 
     for given in _given(facts, name):
         try:
             value = evaluate_static(given, point)
-        except NotStatic:
+        except EvaluationError:
             continue
         found |= {value, 2 * value, 3 * value, value + 1}
     return sorted(each for each in found if each >= least)

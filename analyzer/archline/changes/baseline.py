@@ -39,7 +39,7 @@ class Entry:
 
 def regimes(cost: Cost) -> list[Alternative]:
     """The bounds of a cost by conditions on the cache: those of large caches first, the last one always holds."""
-    return sorted((each for each in cost.alternatives if each.told), key=lambda each: (-len(each.when), each.when))
+    return sorted((each for each in cost.alternatives if each.shown), key=lambda each: (-len(each.when), each.when))
 
 
 def written(costs: Costs) -> list[str]:

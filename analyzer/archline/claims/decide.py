@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 
 from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
@@ -39,7 +39,7 @@ from archline.claims.io_growth import IoClaim
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
 from archline.expr import build as b
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import evaluate as evaluate_claim
@@ -355,7 +355,7 @@ def _is_written(ensures: s.Ensures, costs: Costs, cost: Cost) -> bool:
         return not when or given.issuperset(map(format_fact, parse_facts(when)))
 
     with suppress(ArchlineError):
-        regimes = [each for each in cost.alternatives if each.told]
+        regimes = [each for each in cost.alternatives if each.shown]
         upper = any(written(each.upper, each.when) for each in regimes) if regimes else written(cost.upper)
         lower = any(map(written, (cost.lower, *(value for _, value in cost.lowers))))
         return (upper or ensures.relation == ">=") and (lower or ensures.relation == "<=")

@@ -145,7 +145,7 @@ class IoClaim:
 
     def _with_condition(self, found: Decided) -> Decided:
         """Of a claim that is not decided from above, where it is known to hold."""
-        when = next((each.when for each in self.cost.alternatives if each.told and self._holds_within(each)), "")
+        when = next((each.when for each in self.cost.alternatives if each.shown and self._holds_within(each)), "")
         return found._replace(reason=f"{found.reason}; it is known to be O of this when {when}") if when else found
 
     def _holds_within(self, regime: Alternative) -> bool:

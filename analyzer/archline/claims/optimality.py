@@ -145,7 +145,7 @@ class _Search:
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
         found = []
-        for each in (each for each in reversed(self.cost.alternatives) if each.told):
+        for each in (each for each in reversed(self.cost.alternatives) if each.shown):
             when = "" if each.when == "Z >= L" else each.when
             found.append(self._of_alternative(when, each))
         rank = len(self.factors) + 1

@@ -7,14 +7,13 @@ from fractions import Fraction
 from itertools import islice
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Atom
 from archline.analysis.checks.failures import refusal
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.analysis.sampling import points
 from archline.claims.verdict import Verdict
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.values import evaluate as evaluate_claim
 from archline.ir.scope import Scope
 from archline.language import syntax as s

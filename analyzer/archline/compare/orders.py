@@ -16,7 +16,6 @@ from typing import Any
 
 from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
@@ -26,9 +25,8 @@ from archline.claims.growth import facts_of_case
 from archline.claims.verdict import Outcome
 from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
 from archline.energy.formulas import fold, names_in, value_of
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten, substituted_fact
-from archline.expr.values import EvaluationError as NoValueError
 from archline.expr.values import evaluate, evaluate_static
 from archline.ir.conditions import excluded, with_all
 from archline.ir.conditions import never_negative as signs
@@ -46,7 +44,7 @@ SEEN = 400
 MAX_ZEROS = 100
 """At so many sizes it is looked whether one side is 0 and the other is not."""
 UNDECIDED = "no counterexample at the sizes checked, and no proof"
-NO_VALUE = (EvaluationError, NoValueError, OverflowError, ZeroDivisionError)
+NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
 @record
@@ -203,7 +201,7 @@ class CostOrder:
     def _has_runs(self, point: Point) -> bool:
         try:
             return all(each.has_runs(each.at(point)) for each in self.amounts.values())
-        except NoValueError:
+        except EvaluationError:
             return False
 
     def _widest(self, point: Point) -> str:
@@ -387,8 +385,8 @@ def _cases(amount: Amount, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[
         return
     lowers = [cost.lower, *(value for _, value in cost.lowers)]
     needs = {each: [facts.simplify(amount.in_sizes(need, scope)) for need in each.needs] for each in cost.alternatives}
-    told = [needs[each] for each in reversed(cost.alternatives) if each.told] if apart else []
-    for case in _parts(facts, told):
+    shown = [needs[each] for each in reversed(cost.alternatives) if each.shown] if apart else []
+    for case in _parts(facts, shown):
         holding = [each.upper for each in reversed(cost.alternatives) if all(map(case.nonnegative, needs[each]))]
         yield case, ends(lowers, [*holding, cost.upper])
 

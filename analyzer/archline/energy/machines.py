@@ -17,7 +17,6 @@ from archline.energy.units import format_si, parse_unit
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
-from archline.expr.values import EvaluationError as UndefinedValueError
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
@@ -374,7 +373,7 @@ def parameter(name: str, value: str) -> Quantity:
         raise error(rules.PARAMETER, message, hint=unit_hint(written, base))
     try:
         amount = evaluate(parse_expression(number, f"--parameter {name}"), {})
-    except (UndefinedValueError, ArchlineError):
+    except (EvaluationError, ArchlineError):
         amount = None
     if amount is None or isinstance(amount, Interval) or amount < 0:
         shown = value if len(value) <= 40 else value[:40] + "..."

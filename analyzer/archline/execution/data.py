@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.memory import available_bytes, refuse
 from archline.execution.sparse_matrix import SparseMatrix
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import structure
-from archline.expr.values import EvaluationError, evaluate_static, holds
+from archline.expr.values import evaluate_static, holds
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.model import BoundBy, Module

@@ -37,8 +37,9 @@ from archline.execution.results import Counts, Run
 from archline.execution.simulated import Locations, Running, Stop, simulate
 from archline.execution.slots import PEAK, SITE_FULL
 from archline.execution.traced_paths import PathPiece, TracedPath, pieces
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.values import EvaluationError, evaluate_static
+from archline.expr.values import evaluate_static
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.records import record, replace

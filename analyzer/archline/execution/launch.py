@@ -36,7 +36,8 @@ from archline.execution.slots import (
     VALUES,
 )
 from archline.execution.stops import StoppedError
-from archline.expr.values import EvaluationError, evaluate
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import METRICS

@@ -19,7 +19,6 @@ from archline.expr.fold import ARITHMETIC, fold
 from archline.expr.intervals import MAX_BITS, EvaluationError, Interval, around, exact_root
 from archline.expr.tree import defined_sizes
 
-__all__ = ["MAX_BITS", "EvaluationError", "evaluate", "evaluate_static", "given_by_facts", "holds"]
 Value: TypeAlias = int | Fraction | Interval
 Point: TypeAlias = Mapping[str, Value]
 Rounds: TypeAlias = Callable[[s.Expr], bool]

@@ -9,9 +9,10 @@ from random import Random
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import conjunctions
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, Symbol
+from archline.expr.intervals import EvaluationError
 from archline.ir.conditions import OPPOSITE, difference, implied, knowing
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s

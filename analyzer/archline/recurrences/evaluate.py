@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from archline.algebra.atoms import Applied
 from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment, Number
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.expr.intervals import EvaluationError
 from archline.records import record
 from archline.recurrences.model import Equation, Function, by_call, calls
 

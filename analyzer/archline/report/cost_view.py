@@ -1,4 +1,4 @@
-"""The view of derived costs: each with its values at a point, its growth, and how near it is to a lower bound."""
+"""The view of derived costs: each with its values at a point, its growth, and how close it is to a lower bound."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cost import Cost, Costs, InFull, whole_ends_at
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.claims.verdict import Verdict
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.records import record
 from archline.report.view import Contract, Number, Point, Values, contract
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
 Near = tuple[Attained | None, Published | None]
-"""How near a cost is to the least of any order, and bounds on it of the literature."""
+"""How close a cost is to the lower bound over all schedules, and bounds from the literature."""
 Case = tuple[str, Poly | None, Poly | None]
 """A lower and an upper bound, and where these hold."""
 
 
 @record(eq=False)
 class Row(Cost):
-    """One metric as a page shows it, with those alternatives that are told, and its values `at` a point.
+    """One metric as a page shows it, with the alternatives to show and its values `at` a point.
 
     These are at least `least`, where more is known than its form says. `order` and `nearness` find the properties
     below, which a page that does not show them need not wait for.
@@ -52,8 +52,8 @@ class Row(Cost):
         nearness: Callable[[], Near] = lambda: (None, None),
     ) -> Row:
         """The row of a cost."""
-        told = tuple(each for each in cost.alternatives if each.told)
-        own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": told}
+        shown = tuple(each for each in cost.alternatives if each.shown)
+        own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": shown}
         return Row(**own, at=at, order=order, nearness=nearness)
 
     @property
@@ -76,7 +76,7 @@ class Row(Cost):
 
     @cached_property
     def _evaluated(self) -> tuple[Values | None, Number | None, str]:
-        """The cost at the point, its bound for any order there, and why there is none."""
+        """The cost at the point, its lower bound over all schedules there, and why there is none."""
         values: Values | None = None
         try:
             if self.at is not None and (values := values_at(self, self.at)) is not None:
@@ -93,7 +93,7 @@ class Row(Cost):
 
     @property
     def any_order(self) -> Number | None:
-        """The lower bound for any order at the view's point."""
+        """The lower bound over all schedules at the view's point."""
         return self._evaluated[1]
 
     @property
@@ -117,7 +117,7 @@ class Row(Cost):
 
     @property
     def attained(self) -> Attained | None:
-        """How near io is to the least of any order."""
+        """How close io is to the lower bound over all schedules."""
         return self._near[0]
 
     @property

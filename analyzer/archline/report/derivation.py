@@ -87,7 +87,7 @@ def _amount(view: CostView, lower: Poly | None, upper: Poly | None, reason: str 
 
 
 NEARLY = 1.05
-"""Leading terms that are nearer than this are called the same."""
+"""Leading terms closer than this count as equal."""
 COMPULSORY = {
     "io": "the compulsory misses",
     "writebacks": "each line that is written, once",
@@ -173,7 +173,7 @@ def _published(found: Published) -> Iterator[Part]:
 
 
 def attained(found: Attained) -> Iterator[tuple[str, str]]:
-    """How near io is to what any order of the same iterations fetches, a line a regime."""
+    """How close io is to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
     if found.floors:
         yield name, "Omega(" + " + ".join(found.floors) + ") for any schedule, and the compulsory misses"

@@ -8,11 +8,12 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.path_steps import PathStep
 from archline.energy.units import format_si
 from archline.execution.traced_paths import TIME, PathPiece
+from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import Amount, Known
 from archline.records import record
 from archline.report.cost_view import CostView, Row

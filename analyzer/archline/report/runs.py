@@ -121,7 +121,7 @@ def document(view: RunView) -> Document:
 
 
 def run_document(view: RunView) -> dict[str, Any]:
-    """`archline run`. `checked` tells whether every derived metric was held against its bounds and lies within."""
+    """`archline run`. `checked` is whether every count was compared with derived bounds and lies within them."""
     counts = view.counts
     document: dict[str, Any] = {
         "version": VERSION,

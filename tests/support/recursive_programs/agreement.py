@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Cost, Costs, Regime
 from archline.execution.results import Counts
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language.parser import parse_expression
 

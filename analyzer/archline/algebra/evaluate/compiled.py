@@ -12,8 +12,9 @@ from math import ceil, floor, gcd, lcm
 from operator import itemgetter
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import MAX_BITS, EvaluationError, function_value
+from archline.algebra.evaluate.exact import MAX_BITS, function_value
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 
 Number = int | Fraction

@@ -12,7 +12,6 @@ from archline.algebra.reals import UNITY, Constant, OutOfReachError
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 
-__all__ = ["MAX_BITS", "EvaluationError", "IrrationalValueError", "PointValues", "evaluate", "function_value"]
 MAX_BITS = 4_000_000
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.compiled import Compiler
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import record
 

@@ -161,7 +161,7 @@ class LinearProgram:
 
 
 class Entries:
-    """A matrix with a row for each term and a column for each value, as far as it is not 0."""
+    """A sparse matrix with a row for each term and a column for each value."""
 
     def __init__(self, places: Mapping[Monomial, int] | None = None) -> None:
         """`places`: rows that some terms have already."""

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from math import lcm
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import record
 

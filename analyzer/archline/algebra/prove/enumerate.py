@@ -9,12 +9,12 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.evaluate.compiled import Compiler, Number
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.prove.binades import holds_in_binades
 from archline.algebra.prove.powers import holds_beside_power
 from archline.algebra.prove.residues import never_negative
+from archline.expr.intervals import EvaluationError
 
 MAX_POINTS = 5_000
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import spend
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.prove.binades import holds_in_binades
+from archline.expr.intervals import EvaluationError
 
 MAX_STEPS = 60
 MAX_POINTS = 300

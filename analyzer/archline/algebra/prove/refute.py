@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, PointValues
+from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.polynomial import Poly
+from archline.expr.intervals import EvaluationError
 
 CORNER = (0,)
 APART = (1_000, 3, 50), (3, 1_000, 70, 0, 9), (1,)

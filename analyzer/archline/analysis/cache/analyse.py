@@ -11,7 +11,7 @@ from functools import partial
 from itertools import product
 
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_text
@@ -35,6 +35,7 @@ from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cache.values import MissBounds
 from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Program
@@ -172,7 +173,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         raise UnboundedError
     upper = Upper(list(by), scope.facts)
     lower, phases = lower_bound(nodes, scope.facts, points), Phases(planners[0], upper)
-    shown = [plan for planner, own in plans for plan in planner.told(own)]
+    shown = [plan for planner, own in plans for plan in planner.shown(own)]
     if len(planners) > 1:
         shown = best_of(shown, scope.facts, points)
     all_ = everything(found, scope.facts)
@@ -191,7 +192,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         fitting = _fitting(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    known = next((each for each in reversed(alternatives) if each.told and _everywhere(each, some)), None)
+    known = next((each for each in reversed(alternatives) if each.shown and _everywhere(each, some)), None)
     again = dict(reversed(written.levels))
     levels = tuple((name, _decided(value + again.get(name, written.once), scope.facts)) for name, value in lower.levels)
     once = levels[0][1] if levels else ZERO
@@ -292,7 +293,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         return known[key]
 
     plain = not accesses.regimes
-    alternatives = [Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, told=plain)]
+    alternatives = [Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
     if not recursions.makes:
         alternatives.append(_fitting(restore(body.given)))
     return replace(
@@ -329,7 +330,7 @@ def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
+def _alternative(plan: Plan, planner: Planner, shown: bool) -> Alternative:
     restore, room = planner.facts.restore, planner.room
 
     def smooth() -> tuple[list[list[Poly]], Poly] | None:
@@ -339,13 +340,13 @@ def _alternative(plan: Plan, planner: Planner, told: bool) -> Alternative:
             return None
         return [list(map(room, each)) for each in needs], restore(misses)
 
-    misses = planner.facts.positive_part(plan.misses) if told and _may_be_negative(plan.misses) else plan.misses
+    misses = planner.facts.positive_part(plan.misses) if shown and _may_be_negative(plan.misses) else plan.misses
     return Alternative(
         partial(_when, plan, planner),
         tuple(map(room, plan.needs)),
         restore(misses),
         smooth,
-        told,
+        shown,
         lambda: tuple(_kept(unit, restore) for unit in plan.units),
     )
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, of_loops
 from archline.analysis.cache.lower.recursive_segments import Below
@@ -29,6 +29,7 @@ from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cost import Cost, mapped
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Program

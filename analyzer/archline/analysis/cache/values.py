@@ -7,12 +7,12 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.analysis.cache.lower.segments import Lower
 from archline.analysis.cache.upper.cold import Everything
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import Cost, ends_at
+from archline.expr.intervals import EvaluationError
 from archline.records import record
 
 FAR = 2

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumption_texts, assumptions
 from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.expr import build as b
+from archline.expr.intervals import EvaluationError
 from archline.ir.call_invariants import inherited
 from archline.ir.declarations import declared
 from archline.language import conditions as rules

@@ -11,8 +11,9 @@ from typing import Any
 
 from archline.analysis.checks.follower import Block, Follower, Told
 from archline.analysis.checks.sizes import at
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
-from archline.expr.values import EvaluationError, evaluate, evaluate_static, holds
+from archline.expr.values import evaluate, evaluate_static, holds
 from archline.ir.places import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s

@@ -8,7 +8,8 @@ from itertools import product
 from math import prod
 
 from archline.analysis.sampling import Allowed
-from archline.expr.values import EvaluationError, evaluate_static
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.checking.points import Free, Path, Requirement, Sampler

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice, product
 
 from archline.algebra.effort import TooComplexError
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
@@ -26,6 +26,7 @@ from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.data import closed_amount
 from archline.analysis.metrics.tally import Tally
+from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import Amount, Known, Unknown, add, exactly, map_known
 from archline.ir.conditions import OPPOSITE, difference
 from archline.ir.declarations import declared

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
@@ -23,6 +23,7 @@ from archline.analysis.communication.stretches import Stretches
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.cases import Case, TooManyCasesError, UndecidedError, Way, every_case
 from archline.analysis.metrics.tally import Tally
+from archline.expr.intervals import EvaluationError
 from archline.expr.tree import defined_sizes
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared

@@ -9,7 +9,6 @@ from itertools import permutations
 from typing import Self
 
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -19,6 +18,7 @@ from archline.analysis.metrics.between import may_exceed
 from archline.analysis.metrics.extraction import Extracted, Extraction
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
+from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
 from archline.ir.declarations import declaration, declared
 from archline.language import syntax as s

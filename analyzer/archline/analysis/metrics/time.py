@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, Costs, Regime, ends_at
+from archline.expr.intervals import EvaluationError
 from archline.records import record, replace
 
 

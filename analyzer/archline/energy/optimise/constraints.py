@@ -15,9 +15,10 @@ from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE
 from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
 from archline.expr import build as b
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.expr.values import EvaluationError, evaluate
+from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_expression, parse_facts

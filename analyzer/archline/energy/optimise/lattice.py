@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from archline.analysis.vectorised import broken_at
 from archline.energy.optimise.problem import Variable
-from archline.expr.values import EvaluationError, evaluate, evaluate_static, holds
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import evaluate, evaluate_static, holds
 from archline.language import syntax as s
 from archline.numbers import primes
 from archline.records import record

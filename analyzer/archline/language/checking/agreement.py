@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archline.expr.values import EvaluationError, evaluate_static
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import evaluate_static
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.checking.context import Body, leaves

@@ -13,8 +13,9 @@ from functools import partial
 from itertools import islice, product
 from pathlib import PurePath
 
+from archline.expr.intervals import EvaluationError
 from archline.expr.tree import Span, substituted
-from archline.expr.values import EvaluationError, evaluate_static, holds
+from archline.expr.values import evaluate_static, holds
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language.call_graph import called, reached

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from archline.expr.values import EvaluationError, evaluate_static, holds
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import evaluate_static, holds
 from archline.language import syntax as s
 from archline.records import record
 

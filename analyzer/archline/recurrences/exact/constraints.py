@@ -8,8 +8,9 @@ from functools import cached_property, partial
 from random import Random
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly, rational, total
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.evaluate import Places, Point, Values

@@ -22,10 +22,11 @@ from random import Random
 
 from archline.algebra.atoms import positive_part
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.lp.exact_vertex import corner
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, rational, total
 from archline.algebra.prove.farkas import Situation
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.ir.declarations import Declaration
 from archline.numbers import fmpq, fmpq_mat

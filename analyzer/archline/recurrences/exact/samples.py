@@ -13,9 +13,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.floats import Array, Points, values
 from archline.algebra.facts import Facts
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.recurrences.evaluate import Cases, Point
 from archline.recurrences.exact.at_call import sizes_of_call

@@ -19,8 +19,8 @@ from fractions import Fraction
 import numpy as np
 
 from archline.algebra.effort import TooComplexError
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.evaluate.floats import as_float
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import field, record
 from archline.recurrences.evaluate import Places, Values

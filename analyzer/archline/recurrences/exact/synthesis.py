@@ -20,11 +20,12 @@ import numpy as np
 
 from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.floats import Array, as_float
 from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
+from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import leaves

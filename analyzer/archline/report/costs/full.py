@@ -31,7 +31,7 @@ def as_text(view: CostView, width: int) -> str:
     bounds = [block(known, width - 2)] if known is not None and known.bounds else []
     values: list[Part] = []
     if view.at is not None:
-        near = (told for row in view.rows for told in derivation.factors(row))
+        near = (factor for row in view.rows for factor in derivation.factors(row))
         values = [f"at {point_text(view.at)}{assumed}", _value_table(view), *near]
     schedules = list(derivation.schedules(view.schedules))
     return page(
@@ -56,7 +56,7 @@ def _cost_table(view: CostView) -> Columns:
         if row.growth is not None:
             rows.append(["", "growth", "", ", ".join(filter(None, (row.growth, row.open)))])
         if row.attained is not None:
-            rows.extend(["", name, "", told] for name, told in derivation.attained(row.attained))
+            rows.extend(["", name, "", factor] for name, factor in derivation.attained(row.attained))
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
@@ -182,7 +182,7 @@ def _row(row: Row, view: CostView) -> list[str]:
 
 
 def _values(row: Row) -> list[str]:
-    """The bounds at sizes, which may be nearer than their closed forms are there."""
+    """The bounds at sizes, which may be tighter than their closed forms."""
     if row.values is None:
         return []
     lower, upper = exact(row.values.lower), exact(row.values.upper)
@@ -270,7 +270,7 @@ def _published(found: Published) -> dict[str, Any]:
 
 
 def _any_order(row: Row, attained: Attained) -> dict[str, Any]:
-    """How near the bounds are to what any order fetches, and to each other."""
+    """How close the bounds are to the lower bound over all schedules, and to each other."""
     found: dict[str, Any] = {
         "omega": attained.floors,
         "under": attained.under,

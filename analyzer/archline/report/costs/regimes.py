@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import inf, prod
 from operator import itemgetter
 
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Alternative, Kept
+from archline.expr.intervals import EvaluationError
 
 CACHE = frozenset(("Z", "L"))
 LINE = 8

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from archline.algebra.concave import NOTHING, Concave, covering
-from archline.algebra.evaluate.exact import EvaluationError, PointValues
+from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.data_dependent.call_sites import Caller, Site
 from archline.analysis.cache.data_dependent.cases import State, weights
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError
 from archline.analysis.cache.data_dependent.solve import Making, Solving
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record

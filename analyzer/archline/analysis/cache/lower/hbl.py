@@ -24,12 +24,12 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.compiled import Compiler, Compute
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.windows import is_known, slope_of
+from archline.expr.intervals import EvaluationError
 from archline.ir.tree import Access, Array, Chain, Node, accesses
 from archline.records import record
 

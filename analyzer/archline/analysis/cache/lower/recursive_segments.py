@@ -18,12 +18,13 @@ from itertools import combinations, starmap
 from math import prod
 
 from archline.algebra.effort import TooComplexError
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import Turn, within
 from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
 from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of
+from archline.expr.intervals import EvaluationError
 from archline.ir.recursive import recurses
 from archline.ir.tree import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
 from archline.language import syntax as s

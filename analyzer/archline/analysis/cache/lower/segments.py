@@ -18,7 +18,7 @@ from operator import eq
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, late
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
@@ -27,6 +27,7 @@ from archline.analysis.cache.footprint.lower import Least, LeastPart
 from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
 from archline.analysis.cache.lower.hbl import AnyOrder, any_order
 from archline.analysis.cache.lower.in_turn import in_turn
+from archline.expr.intervals import EvaluationError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
 from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses, changing

@@ -14,7 +14,7 @@ from functools import reduce
 from math import inf
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text, to_tree
@@ -31,6 +31,7 @@ from archline.analysis.cache.recursive.evaluate import (
 from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cache.recursive.square_root import Rooted
 from archline.analysis.cost import FEW_LINES
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.is_big_o import Proved, is_O

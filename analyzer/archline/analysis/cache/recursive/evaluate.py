@@ -14,7 +14,6 @@ from math import ceil
 
 from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexError, late
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.grouping import references
@@ -24,6 +23,7 @@ from archline.analysis.cache.summaries.reach import Box, Reach, lines, reach_of
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cost import Reached
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import box_lines, whole
 from archline.ir.places import shape_of

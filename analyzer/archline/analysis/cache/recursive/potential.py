@@ -26,7 +26,7 @@ import numpy as np
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.floats import Array as Weights
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.algebra.prove.farkas import Situation
@@ -36,6 +36,7 @@ from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.reach import AccessPath, Reach
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cost import FEW_LINES
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension

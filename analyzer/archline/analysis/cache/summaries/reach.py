@@ -14,10 +14,11 @@ from itertools import islice
 from random import Random
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.lp.exact_vertex import corner
 from archline.algebra.polynomial import ONE, ZERO, Poly, rational
 from archline.algebra.prove.farkas import Situation
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.ir.declarations import Declaration, declaration, declared
 from archline.ir.factored import UnboundedError, most_in

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.compiled import Compiler, Number
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
@@ -30,6 +30,7 @@ from archline.analysis.cache.upper.evaluate import Plan
 from archline.analysis.cache.upper.pareto import Choices, together
 from archline.analysis.cache.upper.retention import ByClass, ByRow, Retention
 from archline.analysis.cache.upper.reuse_groups import Cluster, by_array, clusterings
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Chain, Loop
@@ -92,7 +93,7 @@ class Planner:
                 found[key] = self._plan(units)
         return list(found.values())
 
-    def told(self, plans: Sequence[Plan]) -> list[Plan]:
+    def shown(self, plans: Sequence[Plan]) -> list[Plan]:
         """The plans that are best for some capacity at large sizes, from few lines to many."""
         for exact, point in zip(reversed(self._exact), reversed(self.points), strict=True):
             if point["L"] == 1 or not all(unit in exact for plan in plans for unit in plan.units):

@@ -12,10 +12,11 @@ from itertools import pairwise, product
 from math import prod
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import LINE, ClosedInterval, stack_lines, whole
 from archline.ir.tree import Array, Chain, contiguous_dimension

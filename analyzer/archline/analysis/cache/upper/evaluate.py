@@ -10,13 +10,13 @@ from operator import attrgetter
 
 from archline.algebra.effort import late
 from archline.algebra.evaluate.compiled import Number
-from archline.algebra.evaluate.exact import EvaluationError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.row_split import CUT
 from archline.analysis.cache.upper.retention import ByClass, Compiled, Point, Ranked, Retention, about, best, left_of
+from archline.expr.intervals import EvaluationError
 from archline.records import field, record
 
 NEAREST = 8

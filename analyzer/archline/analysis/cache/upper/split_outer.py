@@ -14,12 +14,13 @@ from operator import itemgetter
 
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.evaluate.exact import EvaluationError, evaluate
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper
+from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.tree import Chain, Loop
 from archline.records import record

@@ -24,7 +24,7 @@ from typing import Any
 from common import ROOT, machine, parsed, times
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import Alternative
+from archline.analysis.cost import ConditionalBound
 from archline.api.algorithms import loads
 from archline.api.costs import CostReport
 from archline.execution.cache import CacheResult, lru, optimal
@@ -119,7 +119,7 @@ def regimes(report: CostReport) -> list[Layer]:
     return list(found.values())
 
 
-def needed(alternative: Alternative) -> int:
+def needed(alternative: ConditionalBound) -> int:
     """The least lines with which a regime holds at `SMALL`."""
     return max(ceil(-evaluate(need, {**SMALL, "Z": 0, "L": LINE}) / LINE) for need in alternative.needs)
 

@@ -31,7 +31,7 @@ from archline.expr.values import evaluate as value_of
 from archline.expr.values import holds
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.declarations import declared
-from archline.ir.lower import Program as Traced
+from archline.ir.lower import Lowering as Traced
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module

@@ -9,7 +9,7 @@ import pytest
 
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.lower import segments
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.shape import of_nest
 from archline.ir.tree import Loop
 from archline.language.loader import load_text
@@ -74,7 +74,7 @@ algorithm main(A: inout real[n, n], B: inout real[n, n]):
 
 def test_shapes_tell_arrays_ranges_and_loops_around_apart() -> None:
     module = load_text(CALLS)
-    scope, nodes = Program(module).trace(module.algorithms["main"])
+    scope, nodes = Lowering(module).trace(module.algorithms["main"])
     first, again, other, square, part, around = (node for node in nodes if isinstance(node, Loop))
     shape = of_nest(first, (), scope.facts)
     assert first.variable != again.variable

@@ -20,7 +20,7 @@ from archline.analysis.cache.lower.segments import Lower, lower_bound
 from archline.analysis.cache.samples import samples
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.unsupported import UntracedError
 from archline.language import syntax as s
 from archline.language.loader import load_text
@@ -44,7 +44,7 @@ QUICK = settings(
 
 
 def derived(module: Module, algorithm: s.Algorithm) -> Lower:
-    scope, nodes = Program(module).trace(algorithm)
+    scope, nodes = Lowering(module).trace(algorithm)
     return lower_bound(nodes, scope.facts, list(samples(algorithm, scope)))
 
 

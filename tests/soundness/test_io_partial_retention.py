@@ -14,7 +14,7 @@ from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper, WithSpare
 from archline.analysis.cache.upper.retention import ByRow
 from archline.execution.cache import optimal
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.tree import accesses
 from effort import drawn, long
 from io_points import Subject, arguments, subject
@@ -24,7 +24,7 @@ from triangle_programs import triangle_program_from_seed
 
 def assert_each_plan_holds(program: Subject, sizes: dict[str, int], line: int, lines: int) -> int:
     """With each plan that fits, and with each retention by itself and all lines; how many of them are by relative rows."""
-    scope, nodes = Program(program.module).trace(program.algorithm)
+    scope, nodes = Lowering(program.module).trace(program.algorithm)
     found = references(accesses(nodes), scope.facts)
     plans = Planner(found, scope.facts, list(samples(program.algorithm, scope))).plans() if found else []
     upper = Upper(plans, scope.facts)

@@ -14,7 +14,7 @@ from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.execution.cache import optimal
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.tree import accesses
 from effort import drawn
 from io_points import Subject, arguments, least_of_library, of_library, subject
@@ -31,7 +31,7 @@ PARTS = {
 
 def phases(given: Subject) -> Phases:
     """The bounds by parts of a program."""
-    scope, nodes = Program(given.module).trace(given.algorithm)
+    scope, nodes = Lowering(given.module).trace(given.algorithm)
     found = references(accesses(nodes), scope.facts)
     planner = Planner(found, scope.facts, list(samples(given.algorithm, scope)))
     return Phases(planner, Upper(planner.plans(), scope.facts))

@@ -9,7 +9,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.relax_modulo import without_remainders
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.tree import Chain, accesses
 from archline.language.loader import load_text
 from parity_programs import parity_program_from_seed
@@ -40,7 +40,7 @@ def test_what_is_done_is_done_in_the_easier_form() -> None:
     found = 0
     for seed in range(40):
         module = load_text(parity_program_from_seed(seed).text)
-        scope, nodes = Program(module).trace(module.algorithms["main"])
+        scope, nodes = Lowering(module).trace(module.algorithms["main"])
         plain = references(accesses(nodes), scope.facts)
         easier = without_remainders(plain)
         if easier is not None:
@@ -66,7 +66,7 @@ def assert_no_less(plain: Sequence[Reference], easier: Sequence[Reference]) -> N
 
 def test_a_program_without_remainders_is_as_easy_as_it_gets() -> None:
     module = al.algorithm("stencil.jacobi_2d::jacobi_2d").module
-    scope, nodes = Program(module).trace(module.algorithms["jacobi_2d"])
+    scope, nodes = Lowering(module).trace(module.algorithms["jacobi_2d"])
     assert without_remainders(references(accesses(nodes), scope.facts)) is None
 
 

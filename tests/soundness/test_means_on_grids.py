@@ -13,7 +13,7 @@ from archline.analysis.communication.average import Average
 from archline.analysis.communication.derive import recurrences_of
 from archline.analysis.communication.place import at_start
 from archline.analysis.communication.stretches import Stretches
-from archline.analysis.communication.walk import PathCosts
+from archline.analysis.communication.walk import ProcessorCosts
 from archline.analysis.cost import ends_at
 from archline.execution.data import generate
 from archline.execution.run import execute
@@ -57,7 +57,7 @@ def means_of(text: str) -> tuple[dict[str, Known], object]:
     algorithm = list(module.algorithms.values())[-1]
     place = at_start(module, algorithm, None)
     assert place is not None
-    walk = PathCosts(module, recurrences_of(module, Stretches(module, False)))
+    walk = ProcessorCosts(module, recurrences_of(module, Stretches(module, False)))
     found = walk.algorithm(algorithm, replace(place, average=Average()))
     restore = place.facts.restore
     amounts = {name: Known(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}

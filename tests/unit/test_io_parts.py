@@ -19,7 +19,7 @@ from archline.analysis.cache.residency.single import crossings
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.upper.allocation import Planner
 from archline.ir.factored import UnboundedError
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.tree import accesses
 from archline.language.loader import load_text
 from effort import long
@@ -123,7 +123,7 @@ def nest(source: random.Random) -> Nest:
 def lines_of(subject: Nest) -> list[Lines]:
     """What is derived for each number of fixed loops."""
     module = load_text(subject.text)
-    scope, nodes = Program(module).trace(module.algorithms["main"])
+    scope, nodes = Lowering(module).trace(module.algorithms["main"])
     (reference,) = references(accesses(nodes), scope.facts)
     return [reference.lines(depth) for depth in range(len(subject.ends) + 1)]
 
@@ -187,7 +187,7 @@ def test_triangles_are_counted_exactly(ends: str, line: int) -> None:
     """Rows of a triangle that begin or end on a diagonal, whatever lines they begin in."""
     text = f"algorithm main(A: real[n, n + 1], y: inout real[1]):\n    for i in 0..n:\n        for j in {ends}:\n"
     module = load_text(f"{text}            y[0] += A[i, j]\n")
-    scope, nodes = Program(module).trace(module.algorithms["main"])
+    scope, nodes = Lowering(module).trace(module.algorithms["main"])
     (triangle,) = (each for each in references(accesses(nodes), scope.facts) if each.name == "A")
     for n in (1, 2, 7, 8, 9, 24):
         rows = [TRIANGLES[ends](i, n) for i in range(n)]
@@ -240,7 +240,7 @@ def test_unions(places: dict[str, Place], line: int) -> None:
     head = ["algorithm main(A: real[16, 16]) -> real:", "    local s: real = 0"]
     loops = ["    for i in 0..8:", "        for j in 0..8:"]
     module = load_text("\n".join([*head, *loops, *reads, "    return s"]) + "\n")
-    scope, nodes = Program(module).trace(module.algorithms["main"])
+    scope, nodes = Lowering(module).trace(module.algorithms["main"])
     found = references(accesses(nodes), scope.facts)
     for depth in range(3):
         counted = scope.facts.restore(Union(found, depth).lines.value)
@@ -258,7 +258,7 @@ def test_unions(places: dict[str, Place], line: int) -> None:
 def test_ways_concern_whole_units(target: str) -> None:
     """Ways with no reference in common save other fetches: what a unit fetches is saved by ways that hold all of it."""
     module, algorithm = load(target)
-    scope, nodes = Program(module).trace(algorithm)
+    scope, nodes = Lowering(module).trace(algorithm)
     found = references(accesses(nodes), scope.facts)
     plans = Planner(found, scope.facts, list(samples(algorithm, scope))).plans()
     known = 0

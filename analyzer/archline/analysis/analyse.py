@@ -22,7 +22,7 @@ from archline.analysis.metrics.between import related
 from archline.analysis.metrics.cost_model import STANDARD, CostModel, events_of
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import Step, unknown
+from archline.analysis.metrics.tally import DerivationStep, unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
 from archline.expr.intervals import EvaluationError
@@ -104,7 +104,7 @@ def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
 
 def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
     """The accesses, where each element that `+=` updates is read and written, as runs count."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DerivationStep, ...] = ()
     try:
         cost, steps = derive_accesses(module, algorithm, updates=2)
     except UntracedError as problem:
@@ -181,7 +181,7 @@ def _costs(
     algorithm: s.Algorithm,
     metrics: Mapping[str, Cost],
     kinds: Mapping[str, Cost],
-    steps: tuple[Step, ...],
+    steps: tuple[DerivationStep, ...],
 ) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared(module, algorithm).facts

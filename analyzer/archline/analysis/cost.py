@@ -13,7 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
-from archline.analysis.metrics.tally import Step
+from archline.analysis.metrics.tally import DerivationStep
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
@@ -57,7 +57,7 @@ Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
 
 
 @record(eq=False)
-class Kept:
+class Residency:
     """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
 
     They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
@@ -76,7 +76,7 @@ class Kept:
 
 
 @record(eq=False)
-class Alternative:
+class ConditionalBound:
     """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
 
     `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `shown`,
@@ -89,7 +89,7 @@ class Alternative:
     upper: Poly
     smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
     shown: bool = True
-    keeping: Callable[[], tuple[Kept, ...]] = field(default=tuple, repr=False)
+    keeping: Callable[[], tuple[Residency, ...]] = field(default=tuple, repr=False)
     lean: bool = False
 
     @cached_property
@@ -98,13 +98,13 @@ class Alternative:
         return self.condition()
 
     @cached_property
-    def kept(self) -> tuple[Kept, ...]:
+    def kept(self) -> tuple[Residency, ...]:
         """What is kept in the cache there."""
         return self.keeping()
 
 
 @record
-class Floor:
+class HblTerm:
     """In any order `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
 
     iterations: Poly
@@ -112,7 +112,7 @@ class Floor:
 
 
 @record(eq=False)
-class Orderless:
+class AnyScheduleBound:
     """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
 
     Where there is `some`, at least one line is touched at all sizes. `reason` tells why there are no floors; `plain` is
@@ -120,7 +120,7 @@ class Orderless:
     """
 
     touched: Poly
-    floors: tuple[Floor, ...]
+    floors: tuple[HblTerm, ...]
     some: bool
     at: Callable[[Mapping[str, int | Fraction]], Fraction] = field(repr=False)
     reason: str = ""
@@ -128,7 +128,7 @@ class Orderless:
 
 
 @record(eq=False)
-class InFull:
+class TouchedRegion:
     """A part of an array that each call touches in full, where extents are so `large` at least.
 
     The box is given by the first entry and the last one in each dimension; with `half`, "lower" or "upper", what of it
@@ -142,7 +142,7 @@ class InFull:
 
 
 @record(eq=False)
-class Reached:
+class ReachedRegion:
     """What a call of a recursion by indices reaches: of each array the first and the last entry in each dimension.
 
     `most` is what its io is at most where FEW_LINES lines fit, in its indices; None where nothing is found.
@@ -177,14 +177,14 @@ class Cost:
     span: Span | None = None
     declared: tuple[str, ...] = ()
     regimes: tuple[Regime, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
+    alternatives: tuple[ConditionalBound, ...] = ()
     lowers: tuple[tuple[str, Poly], ...] = ()
     orders: Orders | None = field(default=None, repr=False, compare=False)
-    orderless: Orderless | None = field(default=None, repr=False, compare=False)
+    orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
     tell: Tell | None = field(default=None, repr=False, compare=False)
-    reached: Callable[[], tuple[Reached, ...]] | None = field(default=None, repr=False, compare=False)
-    touched: tuple[InFull, ...] = field(default=(), repr=False, compare=False)
+    reached: Callable[[], tuple[ReachedRegion, ...]] | None = field(default=None, repr=False, compare=False)
+    touched: tuple[TouchedRegion, ...] = field(default=(), repr=False, compare=False)
     recursion: IntegerRecurrence | None = field(default=None, repr=False, compare=False)
     at_most: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
     at_least: tuple[Cost, ...] = field(default=(), repr=False, compare=False)
@@ -282,7 +282,7 @@ def mapped(
     )
 
 
-def _smooth(alternative: Alternative, upper: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
+def _smooth(alternative: ConditionalBound, upper: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
     found = alternative.smooth()
     return None if found is None else (found[0], upper(found[1]))
 
@@ -301,7 +301,7 @@ class Costs:
     assumptions: tuple[str, ...]
     metrics: Mapping[str, Cost]
     flops_by_kind: Mapping[str, Cost]
-    derivation: tuple[Step, ...] = field(repr=False, default=())
+    derivation: tuple[DerivationStep, ...] = field(repr=False, default=())
     may_vanish: frozenset[str] = frozenset()
     index_range: IndexRange | None = None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import Alternative, Cost, ends_at
+from archline.analysis.cost import ConditionalBound, Cost, ends_at
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
@@ -221,10 +221,10 @@ class _Start:
 
     lines: int
     bound: Number
-    regime: Alternative
+    regime: ConditionalBound
 
 
-def _start(regime: Alternative, point: Point, line: int) -> _Start | None:
+def _start(regime: ConditionalBound, point: Point, line: int) -> _Start | None:
     """Where a regime begins; None where that, or its bound, has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.

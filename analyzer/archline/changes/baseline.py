@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Alternative, Cost, Costs
+from archline.analysis.cost import ConditionalBound, Cost, Costs
 from archline.changes.rules import NO_BASELINE
 from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
@@ -37,7 +37,7 @@ class Entry:
     line: int
 
 
-def regimes(cost: Cost) -> list[Alternative]:
+def regimes(cost: Cost) -> list[ConditionalBound]:
     """The bounds of a cost by conditions on the cache: those of large caches first, the last one always holds."""
     return sorted((each for each in cost.alternatives if each.shown), key=lambda each: (-len(each.when), each.when))
 
@@ -101,7 +101,7 @@ def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
 def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
     """A cost as it was written, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
     bounds: list[tuple[Poly, Poly]] = []
-    alternatives: list[Alternative] = []
+    alternatives: list[ConditionalBound] = []
     for text in texts:
         body, _, when = text.partition(" when ")
         ends = {each.op: _value(each.right, scope, text) for each in parse_facts(body) if isinstance(each, s.Binary)}
@@ -110,7 +110,7 @@ def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
         if when:
             facts = [each for each in parse_facts(when) if isinstance(each, s.Binary)]
             needs = tuple(_value(each.left, scope, text) - _value(each.right, scope, text) for each in facts)
-            alternatives.append(Alternative(partial(str, when), needs, upper, lambda: None))
+            alternatives.append(ConditionalBound(partial(str, when), needs, upper, lambda: None))
     lower, upper = bounds[0]
     found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
     general = regimes(found)[-1:]

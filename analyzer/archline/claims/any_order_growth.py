@@ -8,7 +8,7 @@ from fractions import Fraction
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
-from archline.analysis.cost import Cost, Costs, Orderless
+from archline.analysis.cost import AnyScheduleBound, Cost, Costs
 from archline.claims.growth import at_least, without_differences
 from archline.expr import build as b
 from archline.ir.layout import LINE
@@ -29,14 +29,14 @@ def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s
     return " + ".join(terms) or None
 
 
-def above_one(found: Orderless, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
+def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """Sizes from 2 on, where nothing may be touched at 1: growth is of what is positive."""
     if found.some or not found.touched or known.positive(found.touched):
         return ()
     return b.least(sizes, 2)
 
 
-def _touched(costs: Costs, found: Orderless, known: Facts) -> Iterator[str]:
+def _touched(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[str]:
     if found.some:
         yield "1"
     if not found.touched:
@@ -81,7 +81,7 @@ def _less(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
     return None
 
 
-def _floors(costs: Costs, found: Orderless, known: Facts, touched: bool) -> Iterator[str]:
+def _floors(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[str]:
     """What the iterations of bodies fetch, those together that fetch as much each.
 
     Others that fetch more each may be added, and 1 where any line is touched: at small sizes some bodies have no

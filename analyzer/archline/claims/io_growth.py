@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Alternative, Cost, Costs
+from archline.analysis.cost import ConditionalBound, Cost, Costs
 from archline.claims.any_order_growth import least
 from archline.claims.growth import (
     ConditionalCost,
@@ -148,7 +148,7 @@ class IoClaim:
         when = next((each.when for each in self.cost.alternatives if each.shown and self._holds_within(each)), "")
         return found._replace(reason=f"{found.reason}; it is known to be O of this when {when}") if when else found
 
-    def _holds_within(self, regime: Alternative) -> bool:
+    def _holds_within(self, regime: ConditionalBound) -> bool:
         """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
         try:
             conditions = parse_facts(regime.when)

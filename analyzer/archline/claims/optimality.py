@@ -19,7 +19,7 @@ from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_tree
-from archline.analysis.cost import Alternative, Cost, Costs, Orderless
+from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least, per_line, power_of_words
 from archline.claims.growth import at_most, facts_of, in_any_cache
@@ -98,7 +98,7 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
 
 
 def _told(
-    costs: Costs, found: Orderless, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+    costs: Costs, found: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[str]:
     """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
     for power in sorted({each.power for each in found.floors if each.power}):
@@ -155,7 +155,7 @@ class _Search:
                 rank = own
                 yield regime
 
-    def _of_alternative(self, when: str, each: Alternative) -> OptimalityRegime:
+    def _of_alternative(self, when: str, each: ConditionalBound) -> OptimalityRegime:
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
         try:
@@ -163,14 +163,14 @@ class _Search:
         except ArchlineError:
             return OptimalityRegime(when, None, UNREAD)
 
-    def _fits(self, each: Alternative) -> tuple[s.Fact, ...]:
+    def _fits(self, each: ConditionalBound) -> tuple[s.Fact, ...]:
         """What is known where an alternative fits; the growth prover knows no common divisors."""
         known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
         if known == list(each.needs):
             return parse_facts(each.when)
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
 
-    def _upper(self, each: Alternative) -> str:
+    def _upper(self, each: ConditionalBound) -> str:
         smooth = each.smooth()
         known = self.scope.facts
         return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
@@ -199,7 +199,7 @@ class _Search:
 _parsed = lru_cache(256)(parse_expression)
 
 
-def _factors(found: Orderless, sizes: Sequence[str]) -> dict[str, str]:
+def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[str, str]:
     """Products of 1 or L with a power of Z, in order where Z >= L^2, then sizes: each with the largest of its kind."""
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))

@@ -39,7 +39,7 @@ class Policy:
         """An array that the algorithm is given."""
         return Array(name, extents, layout)
 
-    def statement(self, program: Program, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
+    def statement(self, program: Lowering, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
         """The accesses of a statement, and the place behind it."""
         after = program.after(statement, place)
         return program.statement(statement, place, after), after
@@ -52,11 +52,11 @@ class Policy:
         """The place at which a loop begins."""
         return place
 
-    def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         """The accesses of an `if`."""
         return program.branches(branches, place)
 
-    def call(self, program: Program, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         """The accesses of a call of an algorithm."""
         if component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
@@ -64,7 +64,7 @@ class Policy:
 
 
 @dataclass(eq=False)
-class Program:
+class Lowering:
     """Follows an algorithm; what is not simply followed in place is up to a policy.
 
     `names` tells how many loops have had each name, `made` are the local arrays that were met.

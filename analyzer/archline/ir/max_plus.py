@@ -19,7 +19,7 @@ from archline.records import record
 
 
 @record
-class Path:
+class MaxPlusMap:
     """See the module. `certain`: whether a sync is always reached; where none is, what `joined` says may not happen."""
 
     advance: Amount
@@ -34,21 +34,21 @@ class Path:
         return self.finish is self.advance and self.joined is None
 
 
-def serial(amount: Amount) -> Path:
+def serial(amount: Amount) -> MaxPlusMap:
     """A stretch without spawn and sync."""
-    return Path(amount, amount)
+    return MaxPlusMap(amount, amount)
 
 
 IDLE = serial(NOTHING)
-SYNC = Path(NOTHING, NOTHING, NOTHING, NOTHING)
+SYNC = MaxPlusMap(NOTHING, NOTHING, NOTHING, NOTHING)
 
 
-def spawned(start: Amount, whole: Amount) -> Path:
+def spawned(start: Amount, whole: Amount) -> MaxPlusMap:
     """`spawn`: what the call itself costs before the fork, then the rest of it runs beside what follows."""
-    return Path(start, whole)
+    return MaxPlusMap(start, whole)
 
 
-def then(first: Path, second: Path, facts: Facts) -> Path:
+def then(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """One stretch after the other."""
     if second.serial and first.serial:
         return serial(add(first.advance, second.advance))
@@ -56,7 +56,7 @@ def then(first: Path, second: Path, facts: Facts) -> Path:
     if first.finish == first.advance and first.joined is None:
         # Nothing is pending: a sync has nothing to wait for, and what came before only shifts the rest.
         finish = advance if second.finish == second.advance else add(first.advance, second.finish)
-        return Path(advance, finish, second.joined, second.kept, second.certain)
+        return MaxPlusMap(advance, finish, second.joined, second.kept, second.certain)
     finish = add(first.advance, second.finish)
     if first.finish != first.advance:
         finish = later(finish, add(first.finish, second.kept), facts)
@@ -72,15 +72,17 @@ def then(first: Path, second: Path, facts: Facts) -> Path:
         joined = through if joined is None else later(joined, through, facts)
     if finish == advance:
         finish = advance
-    return Path(advance, finish, joined, kept, any(each.certain for each in (first, second) if each.joined is not None))
+    return MaxPlusMap(
+        advance, finish, joined, kept, any(each.certain for each in (first, second) if each.joined is not None)
+    )
 
 
-def _if_reached(path: Path, waited: Amount) -> Amount:
+def _if_reached(path: MaxPlusMap, waited: Amount) -> Amount:
     """What waiting at the path's sync takes; one that may not be reached waits for nothing at least."""
     return waited if path.certain else up_to(waited)
 
 
-def repeated(each: Path, count: Amount) -> Path:
+def repeated(each: MaxPlusMap, count: Amount) -> MaxPlusMap:
     """The same stretch a number of times, one after the other."""
     advance = times(each.advance, count)
     if each.serial:
@@ -92,12 +94,12 @@ def repeated(each: Path, count: Amount) -> Path:
             return serial(advance if isinstance(advance, Unknown) else late)
         late = Known(advance.lower, late.upper)
         if each.joined is None:
-            return Path(advance, late)
+            return MaxPlusMap(advance, late)
         advance = late
-    return Path(advance, advance, up_to(advance), up_to(advance), certain=False)
+    return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain=False)
 
 
-def choose(taken: Poly, first: Path, second: Path, facts: Facts) -> Path:
+def choose(taken: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """`first` where the indicator `taken` is 1, `second` where it is 0."""
     if taken.is_constant:
         return first if taken else second
@@ -105,18 +107,18 @@ def choose(taken: Poly, first: Path, second: Path, facts: Facts) -> Path:
     if first.serial and second.serial:
         return serial(advance)
     finish = weigh(taken, first.finish, second.finish)
-    return Path(advance, finish, *_uncertain(first, second, facts))
+    return MaxPlusMap(advance, finish, *_uncertain(first, second, facts))
 
 
-def either_path(first: Path, second: Path, facts: Facts) -> Path:
+def either_path(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """One of the two, the data decides which."""
     advance = either(first.advance, second.advance, facts)
     if first.serial and second.serial:
         return serial(advance)
-    return Path(advance, either(first.finish, second.finish, facts), *_uncertain(first, second, facts))
+    return MaxPlusMap(advance, either(first.finish, second.finish, facts), *_uncertain(first, second, facts))
 
 
-def _uncertain(first: Path, second: Path, facts: Facts) -> tuple[Amount | None, Amount, bool]:
+def _uncertain(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tuple[Amount | None, Amount, bool]:
     """joined, kept and certain of an alternative: a sync in one arm only may not be reached."""
     waiting = [each for each in (first.joined, second.joined) if each is not None]
     if not waiting:

@@ -15,7 +15,7 @@ Terms = tuple[tuple[str, bool], ...]
 
 
 @record(eq=False)
-class Around:
+class EnclosingLoop:
     """A loop of the program, its variable in the tree of accesses, and what is known where it begins."""
 
     loop: s.Loop | s.While
@@ -31,7 +31,7 @@ class Stream:
     `first` is where it begins; None where the data decides.
     """
 
-    around: Around
+    around: EnclosingLoop
     terms: Terms
     shift: int
     way: str
@@ -48,7 +48,7 @@ class Stream:
 
 
 def stream(
-    view: str, subscript: s.Expr, around: Sequence[Around], fixed: frozenset[str], values: Mapping[str, Poly]
+    view: str, subscript: s.Expr, around: Sequence[EnclosingLoop], fixed: frozenset[str], values: Mapping[str, Poly]
 ) -> Stream | None:
     """The outermost loop in which a subscript of a view rises or falls only; None where there is none.
 
@@ -59,7 +59,7 @@ def stream(
     names = tuple(sorted(each for each in terms if isinstance(each, tuple)))
     if None in terms:
         return None
-    found: tuple[Around, set[str]] | None = None
+    found: tuple[EnclosingLoop, set[str]] | None = None
     for each in reversed(around):
         ways = {
             way if added else BACK.get(way, way)
@@ -79,7 +79,7 @@ def stream(
     return Stream(outermost, names, shift, way, _first(names, shift, outermost, values))
 
 
-def _first(names: Terms, shift: int, around: Around, values: Mapping[str, Poly]) -> Poly | None:
+def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]) -> Poly | None:
     """What a subscript is where a loop begins."""
     first = ZERO + shift
     for name, added in names:

@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.declarations import declared
-from archline.ir.monotone import Around, assigned
+from archline.ir.monotone import EnclosingLoop, assigned
 from archline.ir.ranges import extent, extent_range, int_range
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import Array, Loop, Node, View
@@ -132,12 +132,12 @@ class Place:
     stack: Poly = ZERO
     algorithm: str = ""
     depth: int = 0
-    around: tuple[Around, ...] = ()
+    around: tuple[EnclosingLoop, ...] = ()
     locals: tuple[Array, ...] = ()
     certain: bool = True
     when: tuple[Poly, ...] = ()
     integers: Mapping[str, Poly] = field(default_factory=dict)
-    rested: Around | None = None
+    rested: EnclosingLoop | None = None
 
     @property
     def algorithm_top(self) -> bool:
@@ -156,7 +156,7 @@ class Place:
 
     def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
         """In the body of a loop."""
-        around = (*self.around, Around(loop, variable, self.scope.facts, self.integers))
+        around = (*self.around, EnclosingLoop(loop, variable, self.scope.facts, self.integers))
         loops, certain = (*self.loops, variable), self.certain and certain
         inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
         return replace(inner.after(loop), rested=None)
@@ -165,7 +165,7 @@ class Place:
         """Behind a statement, or in a loop: integers that it sets are not known."""
         changed, rested = set(assigned(statement)), self.rested
         if isinstance(statement, s.Loop | s.While):
-            rested = Around(statement, "", self.scope.facts, self.integers)
+            rested = EnclosingLoop(statement, "", self.scope.facts, self.integers)
         elif changed:
             rested = None
         if rested is self.rested and not self.integers.keys() & changed:

@@ -15,7 +15,7 @@ from archline.algebra.sums.summation import UnresolvedError, depends, sum_over
 from archline.expr.tree import Span, structure
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, exactly, later, map_known, up_to
-from archline.ir.max_plus import Path
+from archline.ir.max_plus import MaxPlusMap
 from archline.ir.scope import NotStaticError, Scope, holds_data, known_value, static_value
 from archline.language import syntax as s
 from archline.numbers import fmpq
@@ -23,7 +23,7 @@ from archline.records import field, record, replace
 
 
 @record
-class Range:
+class IterationRange:
     """lo <= variable < hi with lo <= hi; `value` is what the loop variable is, `facts` what holds around the loop."""
 
     variable: str
@@ -133,12 +133,12 @@ class Range:
         return Known(lower or ZERO, upper)
 
 
-def fork_depth(iterations: Range) -> Amount:
+def fork_depth(iterations: IterationRange) -> Amount:
     """ceil(log2 t): the levels of a binary tree of forks that starts the iterations of a parallel loop."""
     return exactly(iterations.facts.simplify(a.ceil_log2(iterations.trips)))
 
 
-def static_range(loop: s.Loop, scope: Scope) -> Range:
+def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     """The range of a loop between sizes, counted from 0 unless it ascends in ones; raises NotStaticError."""
     facts = scope.facts
     lo = facts.simplify(static_value(loop.lo, scope))
@@ -146,36 +146,36 @@ def static_range(loop: s.Loop, scope: Scope) -> Range:
     step = Poly.constant(1) if loop.step is None else static_value(loop.step, scope)
     variable = Poly.symbol(loop.variable)
     if not loop.down and step == Poly.constant(1):
-        return Range(loop.variable, lo, facts.maximum(lo, hi), variable, facts, loop.span)
+        return IterationRange(loop.variable, lo, facts.maximum(lo, hi), variable, facts, loop.span)
     if not facts.positive(step):
         raise NotStaticError("its step is not known to be positive", loop.hi)
     if loop.down:
         count, value = a.floor_div(lo - hi, step) + 1, lo - step * variable
     else:
         count, value = a.ceil_div(hi - lo, step), lo + step * variable
-    return Range(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
+    return IterationRange(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
 
 
-def serial_path(each: Path, iterations: Range) -> Path:
+def serial_path(each: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
     """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
     advance = iterations.sum(each.advance)
     if each.serial:
         return max_plus.serial(advance)
     if each.joined is None:
-        return Path(advance, _staggered(each, iterations, advance))
+        return MaxPlusMap(advance, _staggered(each, iterations, advance))
     certain = each.certain and iterations.facts.positive(iterations.trips)
     if each.finish == each.advance:
-        return Path(advance, advance, up_to(advance), up_to(advance), certain)
+        return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain)
     if isinstance(advance, Unknown):
         return max_plus.serial(advance)
     late = iterations.sum(each.finish)
     upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
-    return Path(upper, upper, up_to(upper), up_to(upper), certain)
+    return MaxPlusMap(upper, upper, up_to(upper), up_to(upper), certain)
 
 
-def _staggered(each: Path, iterations: Range, advance: Amount) -> Amount:
+def _staggered(each: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
     """The latest end of what iteration v spawned: what the iterations before v took, and its own."""
-    before = Range(
+    before = IterationRange(
         iterations.variable + "'",
         iterations.lo,
         Poly.symbol(iterations.variable),

@@ -10,10 +10,10 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.conditions import indicator, knowing, negated, required
-from archline.ir.lower import Policy, Program
+from archline.ir.lower import Lowering, Policy
 from archline.ir.places import Place, callee, sized, static, whole_view
 from archline.ir.scope import Scope
-from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, View, contiguous_dimension
+from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, Recursion, View, contiguous_dimension
 from archline.ir.unsupported import UntracedError
 from archline.language import call_graph
 from archline.language import syntax as s
@@ -42,7 +42,7 @@ class Body:
 
 def body(module: Module, algorithm: s.Algorithm, policy: Policy) -> Body:
     """The body of an algorithm. Raises UntracedError."""
-    program = Program(module, policy)
+    program = Lowering(module, policy)
     scope, views = program.given(algorithm)
     nodes = program.body_of(algorithm, scope, views)
     return Body(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(program.made))
@@ -61,7 +61,7 @@ class OneLevel(Policy):
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
-    def call(self, program: Program, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         """A call of a recursive algorithm stays one."""
         if not call_graph.component(program.module, target):
             yield from program.inlined(call, target, place)
@@ -72,19 +72,19 @@ class OneLevel(Policy):
         base = place.stack if known else None
         yield from sized(given, (Recursion(target, sizes, program.passed(call, target, place), call.span, base),))
 
-    def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         """Branches of the algorithm's own body stay apart: what stands in one is as certain as the branch is."""
         if not place.algorithm_top and not any(
             call_graph.recurses(program.module, each) for each in call_graph.called(program.module, branches)
         ):
             yield from program.branches(branches, place)
             return
-        found: list[Branch] = []
+        found: list[ChoiceBranch] = []
         inner = place
         before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:
-                found.append(Branch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
+                found.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
                 break
             yield from program.reads(branch.condition, inner)
             taken = indicator(branch.condition, inner.scope)
@@ -98,7 +98,7 @@ class OneLevel(Policy):
                 left = replace(left, scope=knowing(left.scope, negated(branch.condition)))
             possible = _possible(branch.condition, inner.scope)
             here = _both(before, required(branch.condition, inner.scope))
-            found.append(Branch(taken, possible, branch.condition, tuple(program.block(branch.body, held)), here))
+            found.append(ChoiceBranch(taken, possible, branch.condition, tuple(program.block(branch.body, held)), here))
             before = _both(before, required(negated(branch.condition), inner.scope))
             inner = left
         yield Choice(tuple(found))
@@ -114,11 +114,11 @@ class AsFarAsKnown(Policy):
     def reading(self, place: Place) -> Scope:
         return replace(place.knowing, reads_offsets=True)
 
-    def statement(self, program: Program, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
+    def statement(self, program: Lowering, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
         after = self._behind(program, statement, place)
         return _followed(program.statement(statement, place, after)), after
 
-    def _behind(self, program: Program, statement: s.Stmt, place: Place) -> Place:
+    def _behind(self, program: Lowering, statement: s.Stmt, place: Place) -> Place:
         try:
             after = program.after(statement, place)
         except UntracedError:
@@ -133,31 +133,31 @@ class AsFarAsKnown(Policy):
         values = {**place.after(loop).integers, **place.scope.values}
         return replace(place, scope=replace(place.scope, values=values))
 
-    def branches(self, program: Program, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
         if not place.algorithm_top:
             yield from program.branches(branches, place)
             return
-        found: list[Branch] = []
+        found: list[ChoiceBranch] = []
         before: list[tuple[Poly, ...]] = [()]
         read: tuple[Node, ...] = ()
         for branch in branches:
             if branch.condition is None:
                 body = (*read, *program.block(branch.body, place))
-                found += [Branch(ONE, ONE, None, body, known) for known in before]
+                found += [ChoiceBranch(ONE, ONE, None, body, known) for known in before]
                 break
             read = (*read, *program.reads(branch.condition, place))
             held = replace(place, scope=knowing(place.scope, branch.condition))
             body = (*read, *program.block(branch.body, held))
             otherwise = negated(branch.condition)
             taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
-            found += [Branch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
+            found += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
             before = [(*old, *new) for old in before for new in left]
             place = replace(place, scope=knowing(place.scope, otherwise))
         else:
-            found += [Branch(ONE, ONE, None, read, known) for known in before]
+            found += [ChoiceBranch(ONE, ONE, None, read, known) for known in before]
         yield Choice(tuple(found))
 
-    def call(self, program: Program, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
         if not place.certain or place.when:
             return
         views = {}
@@ -191,7 +191,7 @@ def _unknown(statement: s.Stmt, place: Place, after: Place) -> set[str]:
     return found - after.knowing.values.keys()
 
 
-def _value(program: Program, statement: s.Stmt, name: str, place: Place) -> Poly:
+def _value(program: Lowering, statement: s.Stmt, name: str, place: Place) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
         found = static(statement.value, place.knowing)
         if found is not None:
@@ -199,7 +199,7 @@ def _value(program: Program, statement: s.Stmt, name: str, place: Place) -> Poly
     return _symbol(program, name)
 
 
-def _without(program: Program, statement: s.Stmt, place: Place) -> Place:
+def _without(program: Lowering, statement: s.Stmt, place: Place) -> Place:
     """The name of a view, or of a local array, of which nothing is known."""
     if isinstance(statement, s.Let):
         shape = program.module.shapes[statement.value]
@@ -210,13 +210,13 @@ def _without(program: Program, statement: s.Stmt, place: Place) -> Place:
     return replace(place, views={**place.views, statement.name: _anything(program, statement.name, len(shape))})
 
 
-def _anything(program: Program, name: str, dimensions: int) -> View:
+def _anything(program: Lowering, name: str, dimensions: int) -> View:
     """A view of what is not known, in so many dimensions."""
     extents = tuple(_symbol(program, name) for _ in range(dimensions))
     return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
 
-def _symbol(program: Program, name: str) -> Poly:
+def _symbol(program: Lowering, name: str) -> Poly:
     """A number of which nothing is known but that it is one."""
     return Poly.symbol(program.fresh(f"some {name}"))
 

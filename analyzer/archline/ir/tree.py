@@ -160,11 +160,11 @@ class Recursion:
 class Choice:
     """The first branch whose condition is 1 (None: the data decides), where one of them holds a recursive call."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[ChoiceBranch, ...]
 
 
 @record(eq=False)
-class Branch:
+class ChoiceBranch:
     """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`).
 
     Where the data decides, `taken` is None, and `possible` is 0 where the sizes alone say that it does not hold. All of

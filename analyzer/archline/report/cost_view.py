@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
-from archline.analysis.cost import Cost, Costs, InFull, whole_ends_at
+from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.claims.verdict import Verdict
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts
     from archline.analysis.cache.lru.sleator_tarjan import FromLru
     from archline.analysis.cache.parallel import Schedule
-    from archline.analysis.metrics.tally import Step
+    from archline.analysis.metrics.tally import DerivationStep
     from archline.report.communication import CommunicationView
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
@@ -170,7 +170,7 @@ class CostView:
     at: Point | None
     text: Callable[[Poly], str]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
-    derivation: tuple[Step, ...] = ()
+    derivation: tuple[DerivationStep, ...] = ()
     lru: LruView | None = None
     cache_assumed: bool = False
     """Whether the Z and L of the point are the default ones."""
@@ -188,7 +188,7 @@ class CostView:
     """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
     case_when: tuple[str, ...] = ()
 
-    def large(self, found: InFull) -> list[str]:
+    def large(self, found: TouchedRegion) -> list[str]:
         """How large extents are where calls touch a part in full."""
         return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
 

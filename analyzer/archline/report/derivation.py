@@ -8,8 +8,8 @@ from fractions import Fraction
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.parallel import Schedule
-from archline.analysis.cost import FEW_LINES, InFull, Kept, Orderless, Reached
-from archline.analysis.metrics.tally import Step
+from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Residency, TouchedRegion
+from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.any_order_growth import per_line
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
@@ -41,7 +41,7 @@ def text(view: CostView, metric: str, width: int) -> str:
 
 
 def _step(
-    view: CostView, step: Step, metric: str, depth: int, width: int, counters: tuple[tuple[str, Poly], ...]
+    view: CostView, step: DerivationStep, metric: str, depth: int, width: int, counters: tuple[tuple[str, Poly], ...]
 ) -> Iterator[str]:
     """`counters`: what stands for the variables of the loops around, from the innermost out."""
     if step.counter is not None:
@@ -128,7 +128,7 @@ def io_text(view: CostView, row: Row) -> Iterator[Part]:
         yield from _published(row.published)
 
 
-def _reached(view: CostView, found: Reached) -> Iterator[Part]:
+def _reached(view: CostView, found: ReachedRegion) -> Iterator[Part]:
     """What a call by indices reaches, and what pays for it."""
     for array, box in found.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
@@ -138,7 +138,7 @@ def _reached(view: CostView, found: Reached) -> Iterator[Part]:
         yield f"{where}: its io <= {view.text(found.most)}, with that of all calls in it"
 
 
-def _any_schedule(view: CostView, found: Orderless) -> Iterator[Part]:
+def _any_schedule(view: CostView, found: AnyScheduleBound) -> Iterator[Part]:
     """What any order of the same iterations has to fetch."""
     for each in found.floors:
         count = view.text(each.iterations)
@@ -197,7 +197,7 @@ def factors(row: Row) -> Iterator[str]:
     yield said
 
 
-def _in_full(view: CostView, found: InFull) -> str:
+def _in_full(view: CostView, found: TouchedRegion) -> str:
     """What each call touches in full."""
     ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in found.box)
     side = {"lower": " on its diagonal and below it", "upper": " on its diagonal and above it"}
@@ -221,7 +221,7 @@ def _accessed(view: CostView, row: Row) -> Iterator[Part]:
     yield f"{less}, where loops share the lines that they walk along"
 
 
-def _kept(view: CostView, kept: Kept) -> str:
+def _kept(view: CostView, kept: Residency) -> str:
     where = f"line {kept.places[0]}" if len(kept.places) == 1 else f"lines {', '.join(map(str, kept.places))}"
     fetched = f"{view.text(kept.fetched)} fetched"
     if not kept.held:

@@ -33,12 +33,12 @@ from archline.analysis.cache.upper.evaluate import Plan, Upper
 from archline.analysis.cache.upper.relax_modulo import without_remainders
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cache.values import MissBounds
-from archline.analysis.cost import Alternative, Cost, Floor, Kept, Orderless, Regime, ends_at, mapped
+from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.tree import accesses, contiguous_dimension
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
@@ -151,7 +151,7 @@ def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
     """The lines of all arrays of a program that makes none itself."""
     if any(local_arrays(module, algorithm)):
         return None
-    scope, views = Program(module).given(algorithm)
+    scope, views = Lowering(module).given(algorithm)
     return scope.facts.restore(sum((whole(view.array) for view in views.values()), ZERO))
 
 
@@ -161,7 +161,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     A plan writes back each line that it changes as often as it fetches it; any replacement, as many as the writes alone
     would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
-    scope, nodes = Program(module).trace(algorithm)
+    scope, nodes = Lowering(module).trace(algorithm)
     found = references(accesses(nodes), scope.facts, traffic)
     if not found:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
@@ -201,7 +201,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     def least(point: Mapping[str, int | Fraction]) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integers(point))))
 
-    orderless = Orderless(once, _floors(lower.orders), touches(nodes), least)
+    orderless = AnyScheduleBound(once, _floors(lower.orders), touches(nodes), least)
     cost = Cost(
         "io",
         "bounded",
@@ -238,21 +238,21 @@ def _decided(value: Poly, facts: Facts) -> Poly:
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
-def _everywhere(alternative: Alternative, facts: Facts) -> bool:
+def _everywhere(alternative: ConditionalBound, facts: Facts) -> bool:
     """Whether an alternative is known to hold wherever the facts do."""
     needs = alternative.needs
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
 
-def _floors(orders: AnyOrder) -> tuple[Floor, ...]:
-    return tuple(dict.fromkeys(Floor(body.iterations, body.power) for body in orders.bodies))
+def _floors(orders: AnyOrder) -> tuple[HblTerm, ...]:
+    return tuple(dict.fromkeys(HblTerm(body.iterations, body.power) for body in orders.bodies))
 
 
 def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
     """Where no plan is known to fit into every cache: there all accesses count."""
     if accesses.upper is None:
         raise UnboundedError
-    every = Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
+    every = ConditionalBound(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
     return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives))
 
 
@@ -293,7 +293,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         return known[key]
 
     plain = not accesses.regimes
-    alternatives = [Alternative(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
+    alternatives = [ConditionalBound(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
     if not recursions.makes:
         alternatives.append(_fitting(restore(body.given)))
     return replace(
@@ -302,7 +302,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         regimes=_from_below(below.touched, accesses.regimes),
         alternatives=tuple(alternatives),
         orders=orders,
-        orderless=Orderless(
+        orderless=AnyScheduleBound(
             below.touched,
             _floors(below.orders),
             below.some,
@@ -316,9 +316,9 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     )
 
 
-def _fitting(lines: Poly) -> Alternative:
+def _fitting(lines: Poly) -> ConditionalBound:
     """All arrays fit."""
-    return Alternative(lambda: f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
+    return ConditionalBound(lambda: f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
 
 
 def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
@@ -330,7 +330,7 @@ def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _alternative(plan: Plan, planner: Planner, shown: bool) -> Alternative:
+def _alternative(plan: Plan, planner: Planner, shown: bool) -> ConditionalBound:
     restore, room = planner.facts.restore, planner.room
 
     def smooth() -> tuple[list[list[Poly]], Poly] | None:
@@ -341,7 +341,7 @@ def _alternative(plan: Plan, planner: Planner, shown: bool) -> Alternative:
         return [list(map(room, each)) for each in needs], restore(misses)
 
     misses = planner.facts.positive_part(plan.misses) if shown and _may_be_negative(plan.misses) else plan.misses
-    return Alternative(
+    return ConditionalBound(
         partial(_when, plan, planner),
         tuple(map(room, plan.needs)),
         restore(misses),
@@ -361,14 +361,14 @@ def _may_be_negative(misses: Poly) -> bool:
         return True
 
 
-def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Kept:
+def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
     array = unit.references[0].array
     extents, along = tuple(map(restore, array.extents)), contiguous_dimension(array)
     inside = tuple(dict.fromkeys(loop.name for loop in unit.given_up))
-    return Kept(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched), inside)
+    return Residency(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched), inside)
 
 
 def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:

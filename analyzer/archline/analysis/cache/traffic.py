@@ -32,7 +32,7 @@ from archline.analysis.cost import Cost, mapped
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.tree import accesses
 from archline.ir.unsupported import UntracedError, require_accesses
 from archline.language import syntax as s
@@ -117,7 +117,7 @@ def _written(module: Module, algorithm: s.Algorithm) -> Written:
         if recurses(module, algorithm):
             changed = filled(module, algorithm, written=True)
             return Written(changed.lines(algorithm), Below(changed, algorithm).at)
-        scope, nodes = Program(module).trace(algorithm)
+        scope, nodes = Lowering(module).trace(algorithm)
         below = lower_bound(nodes, scope.facts, samples(algorithm, scope), written=True)
         return Written(below.once, below.at)
     return Written()
@@ -130,7 +130,7 @@ def _read(module: Module, algorithm: s.Algorithm) -> Poly:
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
             return filled(module, algorithm).lines(algorithm, of=constant)
-        scope, nodes = Program(module).trace(algorithm)
+        scope, nodes = Lowering(module).trace(algorithm)
         given = (each for each in accesses(nodes) if not each[0].array.local and each[0].array.name in constant)
         return compulsory(given, scope.facts, samples(algorithm, scope)).once
     return ZERO

@@ -22,7 +22,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.sums.summation import UnresolvedError
-from archline.analysis.checks.follower import Block, Follower, Told
+from archline.analysis.checks.follower import Environment, Follower, Told
 from archline.expr.text import format_expression
 from archline.expr.tree import divisions
 from archline.ir.conditions import OPPOSITE, knowing, negated, required
@@ -144,7 +144,7 @@ def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...
 
 
 @dataclass(eq=False)
-class _Place(Block):
+class _Place(Environment):
     """What names mean, and what holds. `loops` are the variables around, with their ends.
 
     All of `known` are at least 0 by guards, and all of `whole` are integers as facts say that divisions go.

@@ -18,12 +18,12 @@ from archline.language.diagnostics import Rule
 from archline.language.format_statements import format_type
 from archline.language.model import Kind, Module, is_buffer
 
-B = TypeVar("B", bound="Block")
+B = TypeVar("B", bound="Environment")
 Told = Callable[[], tuple[str, str]]
 """What a need is about, and what is wrong where it is not met."""
 
 
-class Block:
+class Environment:
     """What names mean in a block: of arrays and views `extents`, which are None where the data decides.
 
     `axes` are the numbers of processors along the axes of the grid, as far as they are known.
@@ -414,7 +414,7 @@ def _text(form: str, *values: Any) -> Callable[[], str]:
     return lambda: form.format(*values)
 
 
-def _declaration(array: str, block: Block) -> str:
+def _declaration(array: str, block: Environment) -> str:
     """The array with its type, where it is a parameter."""
     parameters = block.algorithm.parameters
     return next((f"{each.name}: {format_type(each.type)}" for each in parameters if each.name == array), array)

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from archline.analysis.checks.follower import Block, Follower, Told
+from archline.analysis.checks.follower import Environment, Follower, Told
 from archline.analysis.checks.sizes import at
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
@@ -73,7 +73,7 @@ class _View:
 
 
 @dataclass(eq=False)
-class Locals(Block):
+class Locals(Environment):
     """The names of a block whose values, extents or elements the sizes decide."""
 
     algorithm: s.Algorithm

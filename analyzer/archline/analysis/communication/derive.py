@@ -17,12 +17,12 @@ from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.communication.average import Average
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
 from archline.analysis.communication.hand_over import with_hand_overs
-from archline.analysis.communication.memory import Memory
+from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.communication.place import Position, at_start
-from archline.analysis.communication.recursion import GridRecursions, Level
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel
 from archline.analysis.communication.stretches import Stretches
-from archline.analysis.communication.walk import FREE, METRICS, PathCosts, Spent, lost
+from archline.analysis.communication.walk import FREE, METRICS, ProcessorCosts, Spent, lost
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.data import closed_amount
 from archline.analysis.metrics.tally import Tally
@@ -97,7 +97,7 @@ def derive_steps(
     facts = place.facts
     try:
         recursions = recurrences_of(module, Stretches(module, coarse), longest)
-        found = PathCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
+        found = ProcessorCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
     return tuple(_closed_step(each, facts, algorithm) for each in found.steps)
@@ -175,7 +175,7 @@ def _average(module: Module, algorithm: s.Algorithm, recursions: GridRecursions)
     place = at_start(module, algorithm, None)
     if place is not None and place.ranged and not component(module, algorithm):
         with suppress(NotStaticError, TooComplexError):
-            yield PathCosts(module, recursions).algorithm(algorithm, replace(place, average=Average()))
+            yield ProcessorCosts(module, recursions).algorithm(algorithm, replace(place, average=Average()))
 
 
 def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
@@ -209,10 +209,10 @@ def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amou
 def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
     """The recurrences of a module's recursive algorithms on grids; `longest` are the most words of a message."""
 
-    def follow(level: Level, place: Position) -> Tally:
-        memory = Memory(module, recursions, level).body(level.algorithm, place)
+    def follow(level: RecursionLevel, place: Position) -> Tally:
+        memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
         grid = level.algorithm.grid
-        spent = PathCosts(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
+        spent = ProcessorCosts(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), follow, longest)
@@ -224,18 +224,18 @@ def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursio
     place = at_start(module, algorithm, None)
     if place is None:
         return ZERO
-    words = Memory(module, recursions).parameters(algorithm, place)
+    words = LocalMemory(module, recursions).parameters(algorithm, place)
     return ZERO if isinstance(words, Unknown) else place.facts.restore(words.upper)
 
 
 def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position) -> Spent:
     """The costs of the outermost call."""
-    memory = Memory(module, recursions)
+    memory = LocalMemory(module, recursions)
     if component(module, algorithm):
         found = dict(recursions.amounts(algorithm, place, algorithm, None))
         found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
         return Spent(found, recursions.declared(algorithm, None))
-    spent = PathCosts(module, recursions).algorithm(algorithm, place)
+    spent = ProcessorCosts(module, recursions).algorithm(algorithm, place)
     if not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1:
         # The first processor and the last one are enough to bound the memory from below.
         return spent

@@ -10,13 +10,13 @@ from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import is_nonnegative, rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
-from archline.analysis.communication.recursion import GridRecursions, Level
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel
 from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.declarations import declared
 from archline.ir.places import shape_of
-from archline.ir.ranges import Range
+from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import called, component
@@ -24,7 +24,7 @@ from archline.language.model import Module
 from archline.records import record, replace
 
 
-def _largest(amount: Amount, iterations: Range) -> Amount:
+def _largest(amount: Amount, iterations: IterationRange) -> Amount:
     """The most of any iteration; of bounds that are easier to compare where it has no closed form."""
     found = iterations.largest(amount)
     if isinstance(amount, Unknown) or isinstance(found, Known):
@@ -114,10 +114,10 @@ def _without_trips(some: Known, most: Known, spare: Spare, outside: Facts) -> Kn
     return Known(lower, some.upper if rounded else most.upper)
 
 
-class Memory:
+class LocalMemory:
     """Follows a processor through its program, as `PathCosts` does."""
 
-    def __init__(self, module: Module, recursions: GridRecursions, level: Level | None = None) -> None:
+    def __init__(self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None) -> None:
         self._module = module
         self._stretches = recursions.stretches
         self._recursions = recursions

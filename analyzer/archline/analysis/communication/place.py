@@ -17,7 +17,7 @@ from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.conditions import behind, holding, knowing, summable
 from archline.ir.declarations import declared
-from archline.ir.ranges import Range
+from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
@@ -28,7 +28,7 @@ MAX_PRODUCTS = 4_000
 
 
 @record(slots=True)
-class Axis:
+class GridAxis:
     """One axis: this processor's coordinate, the number of processors, whether they share a node (None: some do)."""
 
     coordinate: Poly
@@ -48,7 +48,7 @@ class Position(Scope):
     """
 
     algorithm: s.Algorithm | None = None
-    axes: Mapping[str, Axis] = field(default_factory=dict)
+    axes: Mapping[str, GridAxis] = field(default_factory=dict)
     ranged: tuple[tuple[str, Poly], ...] = ()
     groups: frozenset[str] = frozenset()
     origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Position(Scope):
         cls,
         scope: Scope,
         algorithm: s.Algorithm,
-        axes: Mapping[str, Axis] | None = None,
+        axes: Mapping[str, GridAxis] | None = None,
         ranged: tuple[tuple[str, Poly], ...] = (),
     ) -> Position:
         """A processor at the start of an algorithm, where names mean what a scope says."""
@@ -154,7 +154,7 @@ class Position(Scope):
         for name, extent in reversed(self.ranged):
             if isinstance(found, Known) and name in found.upper.names:
                 first, last = self._ends(name, extent)
-                over = Range(name, first, last + 1, Poly.symbol(name), self.facts, span)
+                over = IterationRange(name, first, last + 1, Poly.symbol(name), self.facts, span)
                 found = over.largest(Known(ZERO, found.upper))
         return Known(ZERO, found.upper) if isinstance(found, Known) else found
 
@@ -215,7 +215,7 @@ def at_start(
     """
     scope = declared(module, algorithm) if scope is None else scope
     facts = scope.facts
-    axes: dict[str, Axis] = {}
+    axes: dict[str, GridAxis] = {}
     ranged: list[tuple[str, Poly]] = []
     extents = {axis.name: facts.simplify(static_value(axis.extent, scope)) for axis in algorithm.grid}
     if not any("P" in s.names(axis.extent) for axis in algorithm.grid):
@@ -237,7 +237,7 @@ def at_start(
             coordinate = Poly.symbol(axis.name)
             facts = facts.with_symbol(axis.name, (ZERO,), (extent - 1,))
             ranged.append((axis.name, extent))
-        axes[axis.name] = Axis(coordinate, extent, axis.within is not None)
+        axes[axis.name] = GridAxis(coordinate, extent, axis.within is not None)
         scope = scope.with_value(axis.name, coordinate)
     return Position.of(scope.with_facts(facts), algorithm, axes, tuple(ranged))
 
@@ -291,7 +291,7 @@ def in_split(split: s.Split, place: Position) -> Position:
     inside = place.with_facts(facts).with_value("P", facts.simplify(a.quotient(place.values["P"], parts)))
     axes = dict(place.axes)
     for name, coordinate, size in zip((split.axis, split.group), coordinates, (extent, parts), strict=True):
-        axes[name] = Axis(coordinate, size, axis.within)
+        axes[name] = GridAxis(coordinate, size, axis.within)
         inside = inside.with_value(name, coordinate)
     return replace(inside, axes=axes, ranged=ranged, groups=place.groups | {split.group}, origins=origins)
 
@@ -306,14 +306,14 @@ def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
     return scope.element
 
 
-def _flat(joined: list[Axis]) -> Axis:
+def _flat(joined: list[GridAxis]) -> GridAxis:
     """Several axes as one, in row-major order."""
     coordinate, extent = ZERO, ONE
     for each in joined:
         coordinate = coordinate * each.extent + each.coordinate
         extent = extent * each.extent
     within = {each.within for each in joined}
-    return Axis(coordinate, extent, within.pop() if len(within) == 1 else None)
+    return GridAxis(coordinate, extent, within.pop() if len(within) == 1 else None)
 
 
 def _around(value: Poly, name: str, extent: Poly) -> Poly:

@@ -18,10 +18,10 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
-from archline.analysis.communication.place import Axis, Position, at_start
+from archline.analysis.communication.place import GridAxis, Position, at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.cost import Cost
-from archline.analysis.metrics.cases import Case, TooManyCasesError, UndecidedError, Way, every_case
+from archline.analysis.metrics.cases import BodyCase, DecisionPath, TooManyCasesError, UndecidedError, every_case
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
 from archline.expr.tree import defined_sizes
@@ -39,16 +39,16 @@ from archline.recurrences.model import Function, IntegerRecurrence
 
 Corner = tuple[str, ...] | None
 """The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""
-Follow = Callable[["Level", Position], Tally]
+Follow = Callable[["RecursionLevel", Position], Tally]
 """What a level costs with its calls, of a processor at its start."""
 
 
 @record(eq=False)
-class Level:
+class RecursionLevel:
     """One level of a recursion being followed, in a case that conditions on sizes distinguish."""
 
     algorithm: s.Algorithm
-    way: Way
+    way: DecisionPath
 
     def decided(self, branch: s.Branch, taken: Known, place: Position) -> Known:
         """The indicator of a condition, in this case where it is one on sizes alone. Raises UndecidedError."""
@@ -82,14 +82,16 @@ class GridRecursions:
         self._module = module
         self._metrics = metrics
         self._follow = follow
-        self._cases: dict[tuple[s.Algorithm, Corner], tuple[Case, ...] | Unknown] = {}
+        self._cases: dict[tuple[s.Algorithm, Corner], tuple[BodyCase, ...] | Unknown] = {}
         self._functions: dict[tuple[s.Algorithm, str, Corner], Function | Unknown] = {}
         self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
         self.followed: dict[object, Any] = {}
         """What callees cost that were followed before, of all processors that are alike to them."""
 
     # Calls
-    def amounts(self, callee: s.Algorithm, inside: Position, at: s.Node, level: Level | None) -> Mapping[str, Amount]:
+    def amounts(
+        self, callee: s.Algorithm, inside: Position, at: s.Node, level: RecursionLevel | None
+    ) -> Mapping[str, Amount]:
         """What a recursive call costs, of a processor at its start: a function of its sizes, or a closed form of it."""
         facts, values = inside.facts, inside.values
         values = {name: expanded(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
@@ -123,7 +125,7 @@ class GridRecursions:
         signature = self._module.signatures[algorithm]
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
 
-    def declared(self, callee: s.Algorithm, level: Level | None) -> frozenset[str]:
+    def declared(self, callee: s.Algorithm, level: RecursionLevel | None) -> frozenset[str]:
         """The names of the declared costs in a call; in a level of the recursion itself they are those of the level."""
         if level is not None and level.algorithm is callee:
             return frozenset()
@@ -133,19 +135,19 @@ class GridRecursions:
         )
 
     # Recurrences
-    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
+    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | Unknown:
         """Every way through the body that conditions on sizes distinguish."""
         key = algorithm, corner
         if key not in self._cases:
             self._cases[key] = self._find_cases(algorithm, corner)
         return self._cases[key]
 
-    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[Case, ...] | Unknown:
+    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | Unknown:
         start = self._start(algorithm, corner)
 
-        def follow(way: Way) -> Case:
+        def follow(way: DecisionPath) -> BodyCase:
             place = start.with_facts(way.known.facts)
-            return Case(way, way.known.facts, self._follow(Level(algorithm, way), place))
+            return BodyCase(way, way.known.facts, self._follow(RecursionLevel(algorithm, way), place))
 
         try:
             return tuple(every_case(start.facts, follow))
@@ -269,7 +271,7 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
     return value.map_within(rewritten).substitute(defined)
 
 
-def _in_sizes(case: Case) -> Case:
+def _in_sizes(case: BodyCase) -> BodyCase:
     """The case with the indicators of its conditions in the sizes themselves."""
     restored = (replace(each, indicator=case.facts.restore(each.indicator)) for each in case.decisions)
     return replace(case, way=replace(case.way, decisions=tuple(restored)))
@@ -285,7 +287,7 @@ def _corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
     return () if None in ends else tuple(each for each in ends if each is not None)
 
 
-def _end(axis: Axis, facts: Facts) -> str | None:
+def _end(axis: GridAxis, facts: Facts) -> str | None:
     if not facts.simplify(axis.coordinate):
         return "first"
     return "last" if not facts.simplify(axis.extent - axis.coordinate - 1) else None

@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
-from archline.analysis.communication.place import Axis, Position
+from archline.analysis.communication.place import GridAxis, Position
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly, later, map_known, times, up_to
 from archline.ir.scope import NotStaticError, known_value, static_value
 from archline.language import syntax as s
@@ -190,7 +190,7 @@ def _counted(words: Amount, facts: Facts) -> Amount:
     return map_known(words, facts.positive_part)
 
 
-def _differs(value: s.Expr, axis: Axis, place: Position) -> Known:
+def _differs(value: s.Expr, axis: GridAxis, place: Position) -> Known:
     """Whether a partner's coordinate is another than the processor's own."""
     facts = place.facts
     most = _several(axis.extent, facts)

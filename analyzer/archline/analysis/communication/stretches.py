@@ -8,8 +8,8 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Step, Tally, chosen
-from archline.ir.ranges import Range, static_range
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, chosen
+from archline.ir.ranges import IterationRange, static_range
 from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -26,10 +26,10 @@ class Stretches(Derivation):
         super().__init__(module, coarse, STANDARD)
         self.free: set[s.Stmt] = set()
 
-    def iterations(self, loop: s.Loop, scope: Scope) -> Range:
+    def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
         return iterations_of(loop, scope)
 
-    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         if statement in self.free:
             return FREE, "", ()
         tally, rule, steps = super()._statement(statement, scope)
@@ -38,7 +38,7 @@ class Stretches(Derivation):
         return tally, rule, steps
 
 
-def iterations_of(loop: s.Loop, scope: Scope) -> Range:
+def iterations_of(loop: s.Loop, scope: Scope) -> IterationRange:
     """The range of a loop, whose symbol is none of the caller's. Raises NotStaticError."""
     found = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
     last = found.value.substitute({found.variable: found.hi - 1}) + 1
@@ -59,7 +59,7 @@ def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
     return replace(fresh, lo=loop.hi, hi=end, down=False)
 
 
-def _whole(found: Range, loop: s.Loop, scope: Scope) -> Range:
+def _whole(found: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
     """The range without a maximum in its end, where (q + 1)*w//p is no less than q*w//p."""
     if loop.down or loop.step is not None:
         return found
@@ -70,7 +70,7 @@ def _whole(found: Range, loop: s.Loop, scope: Scope) -> Range:
 
 
 @record
-class _Halving(Range):
+class _Halving(IterationRange):
     """The range of `for s in 0..ceil(log2(p))`: where there is an iteration, p is 2 at least."""
 
     below: Poly = ZERO

@@ -18,7 +18,7 @@ from archline.analysis.communication.dissemination import disseminates
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.path_steps import PathStep, call_of, step_of
 from archline.analysis.communication.place import Position, in_callee, in_split, transfers
-from archline.analysis.communication.recursion import GridRecursions, Level
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import sends_everywhere, share
 from archline.analysis.communication.stretches import iterations_of
@@ -40,7 +40,7 @@ from archline.ir.amounts import (
     weigh,
 )
 from archline.ir.conditions import summable
-from archline.ir.ranges import Range
+from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.call_graph import called, component, declared_costs, reachable
@@ -124,11 +124,11 @@ def _computed(tally: Tally) -> Spent:
     return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
-class PathCosts:
+class ProcessorCosts:
     """Follows a processor through its program."""
 
     def __init__(
-        self, module: Module, recursions: GridRecursions, level: Level | None = None, *, stepwise: bool = False
+        self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None, *, stepwise: bool = False
     ) -> None:
         """`recursions` has what recursive calls cost, `level` is one of a recursion that is followed.
 
@@ -309,7 +309,7 @@ class PathCosts:
             spent = replace(spent, amounts={**spent.amounts, **bettered})
         return spent
 
-    def _range(self, loop: s.Loop, place: Position) -> Range:
+    def _range(self, loop: s.Loop, place: Position) -> IterationRange:
         """The iterations of any processor, where they differ.
 
         Steps are matched by the value of the loop variable. Where iterations are counted from a start that differs, a
@@ -384,7 +384,7 @@ def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
     return replace(stage, axes=tuple(names[each] for each in stage.axes))
 
 
-def _summed(amount: Amount, iterations: Range, above: bool, mean: bool) -> Amount:
+def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool) -> Amount:
     """The sum over the iterations, of bounds that are easier to sum where it has no closed form.
 
     From above the last of them is the largest iteration as often as there are some, from below 0. Of a `mean` no

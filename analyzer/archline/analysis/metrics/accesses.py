@@ -12,7 +12,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.cost_model import CostModel, nest
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, Step, Tally
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally
 from archline.analysis.regimes import with_regimes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
@@ -40,7 +40,7 @@ def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cos
     return derive_accesses(module, algorithm, updates)[0]
 
 
-def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[Step, ...]]:
+def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[DerivationStep, ...]]:
     """The same, with the steps of the derivation; with two `updates`, as runs count them, from below too."""
     require_accesses(module, algorithm)
     statements = Derivation(module, coarse=False, model=Accesses(module, updates))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.tally import Step, Tally
+from archline.analysis.metrics.tally import DerivationStep, Tally
 from archline.ir.conditions import alternatives, negated
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -18,7 +18,7 @@ MAX_CASES = 48
 
 
 @record
-class Way:
+class DecisionPath:
     """The decisions taken so far, and what they imply."""
 
     decisions: tuple[Decision, ...]
@@ -26,16 +26,16 @@ class Way:
 
 
 @record
-class Case:
+class BodyCase:
     """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
 
     `facts` hold there. `data` names integers that only the data gives.
     """
 
-    way: Way
+    way: DecisionPath
     facts: Facts
     tally: Tally
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DerivationStep, ...] = ()
     data: tuple[str, ...] = ()
 
     @property
@@ -65,10 +65,10 @@ class TooManyCasesError(Exception):
     """The body has more ways through it than are followed."""
 
 
-def every_case(facts: Facts, follow: Callable[[Way], Case]) -> list[Case]:
+def every_case(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list[BodyCase]:
     """Every way through a body that conditions on sizes distinguish. Raises TooManyCasesError."""
-    found: list[Case] = []
-    pending = [Way((), Knowledge(facts))]
+    found: list[BodyCase] = []
+    pending = [DecisionPath((), Knowledge(facts))]
     while pending:
         if len(found) + len(pending) > MAX_CASES:
             raise TooManyCasesError
@@ -80,7 +80,7 @@ def every_case(facts: Facts, follow: Callable[[Way], Case]) -> list[Case]:
     return found
 
 
-def _both_ways(way: Way, undecided: UndecidedError) -> Iterator[Way]:
+def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[DecisionPath]:
     """Both outcomes of a condition, as far as they are possible."""
     branch, scope = undecided.branch, undecided.scope
     assert branch.condition is not None
@@ -90,4 +90,4 @@ def _both_ways(way: Way, undecided: UndecidedError) -> Iterator[Way]:
         known = before.learn(alternatives(condition, scope))
         if known is not None:
             decision = Decision(branch, taken, undecided.indicator, undecided.condition)
-            yield Way((*way.decisions, decision), known)
+            yield DecisionPath((*way.decisions, decision), known)

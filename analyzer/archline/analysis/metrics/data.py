@@ -20,7 +20,7 @@ from archline.algebra.relax import bound_away
 from archline.analysis.metrics.tally import Tally
 from archline.ir.amounts import Amount, Known, Unknown, map_known
 from archline.ir.conditions import implied
-from archline.ir.max_plus import Path, serial
+from archline.ir.max_plus import MaxPlusMap, serial
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
@@ -73,11 +73,11 @@ def without_settled(tally: Tally, scope: Scope) -> Tally:
             amount = _without(amount, name, scope.facts)
         return amount
 
-    def of_path(path: Path) -> Path:
+    def of_path(path: MaxPlusMap) -> MaxPlusMap:
         if path.serial:
             return serial(bounded(path.finish))
         joined = None if path.joined is None else bounded(path.joined)
-        return Path(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
+        return MaxPlusMap(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
 
     return tally.map(bounded, of_path)
 

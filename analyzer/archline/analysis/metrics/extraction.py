@@ -8,7 +8,7 @@ from functools import partial
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.cases import Case, TooManyCasesError
+from archline.analysis.metrics.cases import BodyCase, TooManyCasesError
 from archline.analysis.metrics.recursive_bodies import Bodies, CostsAt
 from archline.analysis.metrics.statements import Statements
 from archline.ir.amounts import Amount, Known, Unknown
@@ -31,7 +31,7 @@ class Extracted:
 
     algorithm: s.Algorithm
     systems: Mapping[str, System | Unknown]
-    cases: tuple[Case, ...] = field(repr=False, default=())
+    cases: tuple[BodyCase, ...] = field(repr=False, default=())
     gap: Unknown | None = None
 
     def system(self, metric: str) -> System | Unknown | None:
@@ -91,7 +91,7 @@ class Extraction:
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
         return Extracted(algorithm, {metric: found for metric, found in systems.items() if found}, cases, gap)
 
-    def _names(self, cases: Iterable[Case]) -> tuple[str, ...]:
+    def _names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
         """The metrics and kinds that occur in the body itself, and so in all."""
         found = frozenset[str]().union(*(case.tally.names for case in cases))
         return tuple(sorted(found | set(self._outer.model.expected)))
@@ -118,7 +118,7 @@ class Extraction:
         return Bodies(self._outer, algorithm, applied)
 
     def _system(
-        self, metric: str, algorithm: s.Algorithm, cases: tuple[Case, ...], split: bool
+        self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
     ) -> System | Unknown | None:
         """The system of a metric; None where an exact one is wanted and the data decides."""
         amounts = [case.tally.amount(metric) for case in cases]

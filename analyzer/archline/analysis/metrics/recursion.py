@@ -43,7 +43,7 @@ MAX_EFFORT = 6_000_000
 
 
 @record(eq=False)
-class Closed:
+class MetricSolution:
     """What is known of a metric: bounds in one expression, and by regimes where that reads better.
 
     `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
@@ -56,14 +56,14 @@ class Closed:
     proofs: tuple[Proof, ...] = field(default=(), repr=False)
 
 
-class Recursions:
+class RecursionSolver:
     """Solves recursive algorithms; each metric of each once."""
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
         self._extraction = Extraction(outer)
-        self._closed: dict[tuple[s.Algorithm, str], Closed] = {}
-        self._alike: dict[tuple[s.Algorithm, str], Closed] = {}
+        self._closed: dict[tuple[s.Algorithm, str], MetricSolution] = {}
+        self._alike: dict[tuple[s.Algorithm, str], MetricSolution] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
         self._without_caps: dict[str, Poly | None] = {}
         self._inside: dict[tuple[str, bool], Function] = {}
@@ -109,7 +109,7 @@ class Recursions:
         facts = declared(self._outer.module, algorithm).facts
         return Known(facts.restore(low), facts.restore(high))
 
-    def closed(self, algorithm: s.Algorithm, metric: str) -> Closed:
+    def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         """A metric of a recursive algorithm."""
         key = algorithm, metric
         if key not in self._closed:
@@ -142,10 +142,10 @@ class Recursions:
                 return f"`where {low} <= {high}` in its header would show it"
         return "`decreases` in its header says what does"
 
-    def _close(self, algorithm: s.Algorithm, metric: str) -> Closed:
+    def _close(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
         if not isinstance(system, System):
-            return Closed(system or NOTHING)
+            return MetricSolution(system or NOTHING)
         found = self._summed(algorithm, metric) or self._searched(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
@@ -160,7 +160,7 @@ class Recursions:
 
         return replace(found, ends=ends)
 
-    def _summed(self, algorithm: s.Algorithm, metric: str) -> Closed | None:
+    def _summed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """A metric as the sum of its kinds, where these are known exactly; its derivation is written on request."""
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
@@ -173,9 +173,9 @@ class Recursions:
         ]
         if len(exact) < len(kinds):
             return None
-        return Closed(exactly(sum(exact, ZERO)))
+        return MetricSolution(exactly(sum(exact, ZERO)))
 
-    def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> Closed:
+    def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
         """What the recurrences of a metric themselves tell."""
         same = algorithm, _signature(system)
         if same not in self._alike:
@@ -184,7 +184,9 @@ class Recursions:
                     self._alike[same] = self._solved(algorithm, metric)
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
                 reason = str(problem) or "the sizes of its calls do not compare with its own"
-                self._alike[same] = Closed(Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span))
+                self._alike[same] = MetricSolution(
+                    Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span)
+                )
         return self._alike[same]
 
     def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
@@ -318,7 +320,7 @@ class Recursions:
             self._exact[function.name] = None if given.values is None else exact_form(function, given)
         return self._exact[function.name] or bound(function, upper, given)
 
-    def _solved(self, algorithm: s.Algorithm, metric: str) -> Closed:
+    def _solved(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         extracted = self.extracted(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
@@ -331,7 +333,7 @@ class Recursions:
             least, most = Reduced(lower), Reduced(upper)
         return self._bounded(metric, least, most, (lower, upper))
 
-    def _bounded(self, metric: str, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> Closed:
+    def _bounded(self, metric: str, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> MetricSolution:
         """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
         low = self._side(lower, metric, False)
@@ -348,7 +350,7 @@ class Recursions:
         top = self._most(algorithm, metric) if high is None else high.value
         if top is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
-            return by_levels or Closed(Unknown(blamed(reason), algorithm.span))
+            return by_levels or MetricSolution(Unknown(blamed(reason), algorithm.span))
         bottom = _clamped(lower, low)
         proofs = (
             Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),
@@ -356,7 +358,7 @@ class Recursions:
         )
         return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
 
-    def _by_levels(self, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> Closed | None:
+    def _by_levels(self, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> MetricSolution | None:
         """Closed forms of recursions whose calls multiply all sizes by constants."""
         below, above = closed_form(least.function), closed_form(most.function)
         if above.upper is None:
@@ -367,12 +369,12 @@ class Recursions:
         if low != high:
             proofs = (Proof(">=", low, reason=reason), Proof("<=", high, reason=reason))
         if below.leaf is None and above.leaf is None:
-            return Closed(_known(whole[1].facts, low, high), proofs=proofs)
+            return MetricSolution(_known(whole[1].facts, low, high), proofs=proofs)
         return replace(_by_regimes(*whole, low, high), proofs=proofs)
 
     def _by_layers(
         self, least: Function, most: Function, metric: str, known: tuple[Bound | None, Bound | None]
-    ) -> Closed | None:
+    ) -> MetricSolution | None:
         """Bounds of groups of cases by themselves, where those of all at once do not grow as the function does."""
         given = self._given(metric, most)
         if given.values is None or all(each is not None and each.steady for each in known):
@@ -389,7 +391,7 @@ class Recursions:
         )
         return replace(_by_regimes(found.least, found.most, low, high), proofs=proofs)
 
-    def _by_indices(self, metric: str, function: Function) -> Closed | None:
+    def _by_indices(self, metric: str, function: Function) -> MetricSolution | None:
         """The closed form of a recursion that moves indices about."""
         if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
             return None
@@ -403,7 +405,7 @@ class Recursions:
         else:
             reason = "by induction over the differences of the indices"
             proofs = Proof(">=", low, reason=reason), Proof("<=", high, reason=reason)
-        return Closed(_known(function.facts, low, high), proofs=proofs)
+        return MetricSolution(_known(function.facts, low, high), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """What bounds a metric by another one: flops and span are at most the work, unless span is declared."""
@@ -416,7 +418,7 @@ class Recursions:
         return more.regimes[-1].upper if more.regimes else more.amount.upper
 
 
-def _recursive(closed: Closed, upper: bool) -> Poly:
+def _recursive(closed: MetricSolution, upper: bool) -> Poly:
     """The bound of the recursive cases, which is the last regime."""
     return closed.regimes[-1].upper if upper else closed.regimes[-1].lower
 
@@ -445,14 +447,14 @@ def _clamped(function: Function, low: Bound | None) -> Poly:
     return ZERO if low is None else clamped([each for each in function.equations if each.recursive], low.value)
 
 
-def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Closed:
+def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> MetricSolution:
     """What the recursive cases are bounded by, and what the others are themselves."""
     facts = least.facts
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
     same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
     if same or (lower == upper and all(_fits(each, lower) for each in ends)):
-        return Closed(_known(facts, lower, upper))
+        return MetricSolution(_known(facts, lower, upper))
     taken = [_indicator(low.decisions) for low, _ in ends]
     rest = ONE - sum(taken, ZERO)
     low, high = rest * lower, rest * upper
@@ -463,7 +465,7 @@ def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> Cl
     regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
     regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
     known = map_known(Known(low, high), partial(reduced_in_sizes, facts=facts))
-    return Closed(known, tuple(_restored(each, facts) for each in regimes))
+    return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
@@ -494,8 +496,8 @@ class Derivation(Statements):
     """Derives the costs of algorithms, recursive ones by their recurrences."""
 
     @cached_property
-    def recursions(self) -> Recursions:
-        return Recursions(self)
+    def recursions(self) -> RecursionSolver:
+        return RecursionSolver(self)
 
     def _guarded(self) -> Self:
         other = super()._guarded()

@@ -9,9 +9,9 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
-from archline.analysis.metrics.cases import Case, UndecidedError, Way, every_case
+from archline.analysis.metrics.cases import BodyCase, DecisionPath, UndecidedError, every_case
 from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import Step, Tally
+from archline.analysis.metrics.tally import DerivationStep, Tally
 from archline.expr.tree import substituted
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.conditions import MAYBE, knowing
@@ -43,7 +43,7 @@ class Bodies(Statements):
         self._circle = component(outer.module, algorithm)
         self._outer = outer
         self._applied = applied
-        self._way = Way((), Knowledge(Facts()))
+        self._way = DecisionPath((), Knowledge(Facts()))
         self._loops = 0
         self._data: dict[str, None] = {}
         self._facts = Facts()
@@ -53,15 +53,15 @@ class Bodies(Statements):
         self._lets: dict[str, s.Expr] = {}
         self._last_assigned = _last_assigned(algorithm)
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[BodyCase]:
         """Every way through the body that conditions on sizes distinguish. Raises TooManyCasesError."""
         return every_case(declared(self.module, self._algorithm).facts, self._follow)
 
-    def along(self, ways: Iterable[Way]) -> list[Case]:
+    def along(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
         """The same, where the ways are known: other metrics are decided by the same conditions."""
         return list(map(self._follow, ways))
 
-    def _follow(self, way: Way) -> Case:
+    def _follow(self, way: DecisionPath) -> BodyCase:
         scope = declared(self.module, self._algorithm).with_facts(way.known.facts)
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
@@ -76,10 +76,10 @@ class Bodies(Statements):
                 facts = facts.with_symbol(name, *ends)
             elif name not in facts.bounds:
                 facts = facts.with_symbol(name)
-        return Case(way, facts, closed, steps, tuple(self._data))
+        return BodyCase(way, facts, closed, steps, tuple(self._data))
 
     # What differs from other algorithms
-    def algorithm(self, algorithm: s.Algorithm) -> tuple[Tally, tuple[Step, ...]]:
+    def algorithm(self, algorithm: s.Algorithm) -> tuple[Tally, tuple[DerivationStep, ...]]:
         if algorithm not in self._circle:
             return self._outer.algorithm(algorithm)
         self._loops += 1
@@ -115,7 +115,7 @@ class Bodies(Statements):
 
         return value.map_atoms(name)
 
-    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[Step, ...]]:
+    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[DerivationStep, ...]]:
         declared_before = dict(self._unsettled)
         try:
             return super().block(body, scope)
@@ -176,21 +176,21 @@ class Bodies(Statements):
                     facts = facts.with_nonnegative(value - least[name])
         return scope.with_facts(facts)
 
-    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         self._loops += 1
         try:
             return super()._loop(loop, scope)
         finally:
             self._loops -= 1
 
-    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         self._loops += 1
         try:
             return super()._while(loop, scope)
         finally:
             self._loops -= 1
 
-    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         first, *rest = branches
         if self._loops or first.condition is None:
             return super()._if(branches, scope)
@@ -228,7 +228,9 @@ class Bodies(Statements):
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
         return knowing(scope, condition)
 
-    def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _by_data_branch(
+        self, branches: tuple[s.Branch, ...], scope: Scope
+    ) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""
         outer = self._older
         self._older = frozenset(self._facts.bounds)

@@ -16,15 +16,15 @@ from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.metrics.cost_model import STANDARD, CostModel
 from archline.analysis.metrics.data import at_sizes, closed_amount, with_assumed, without_settled
 from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
-from archline.analysis.metrics.tally import FREE, Step, Tally, chosen, repeated, unknown
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, chosen, repeated, unknown
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
 from archline.ir.conditions import behind, holding, knowing, negated, summable
 from archline.ir.declarations import declared
-from archline.ir.max_plus import Path
+from archline.ir.max_plus import MaxPlusMap
 from archline.ir.ranges import (
-    Range,
+    IterationRange,
     anywhere,
     data_range,
     extent,
@@ -41,7 +41,7 @@ from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
 
-Result = tuple[Tally, tuple[Step, ...]]
+Result = tuple[Tally, tuple[DerivationStep, ...]]
 
 
 MAX_ROUGH_PRODUCTS = 40_000
@@ -168,7 +168,7 @@ class Statements:
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
         """Statements in sequence; a block with a local array waits for its spawned calls before it ends."""
         total = FREE
-        steps: list[Step] = []
+        steps: list[DerivationStep] = []
         holds_array = False
         for number, statement in enumerate(body, 1):
             tally, rule, children = self._statement(statement, scope)
@@ -177,7 +177,7 @@ class Statements:
                 tally = without_settled(tally, scope)
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
-                steps.append(Step(statement.span, rule, tally, children, _span_rule(statement)))
+                steps.append(DerivationStep(statement.span, rule, tally, children, _span_rule(statement)))
             if isinstance(statement, s.Assume) and self._solves:
                 scope = with_assumed(statement, body, scope)
             scope = self.behind(statement, scope, body[number:])
@@ -190,7 +190,7 @@ class Statements:
         """What is known behind a statement, which others of its block follow."""
         return behind(statement, scope)
 
-    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         match statement:
             case s.Let(value=value):
                 return evaluation(value, scope, self), "let", ()
@@ -222,7 +222,7 @@ class Statements:
             case s.Simple():
                 return evaluations(s.evaluated(statement), scope, self), "operators", ()
 
-    def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         cost = evaluation(call, scope, self)
         rule = f"{'spawn' if spawned else 'call'}: 1 + {call.function}"
         if not spawned:
@@ -250,7 +250,7 @@ class Statements:
         return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
-    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         bounds = FREE
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
@@ -351,7 +351,7 @@ class Statements:
         total = self._counted(replace(loop, body=tests), scope)[0].then(inside._counted(*order, scope)[0], scope.facts)
         return total if total.exact else None
 
-    def iterations(self, loop: s.Loop, scope: Scope) -> Range:
+    def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
         """The range of a loop between sizes. Raises NotStaticError."""
         return static_range(loop, scope)
 
@@ -381,7 +381,7 @@ class Statements:
         def free(amount: Amount) -> Amount:
             return anywhere(amount, loop, scope.facts)
 
-        def free_path(path: Path) -> Path:
+        def free_path(path: MaxPlusMap) -> MaxPlusMap:
             finish = free(path.finish)
             return max_plus.serial(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
 
@@ -393,7 +393,7 @@ class Statements:
             return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
         return repeated(each, trips), children
 
-    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         test = self._test(loop.condition, scope)
         body, children = self.block(loop.body, scope)
         try:
@@ -409,7 +409,7 @@ class Statements:
         )
 
     # Branches
-    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         first, *rest = branches
         if first.condition is None:
             tally, children = self.block(first.body, scope)
@@ -439,7 +439,7 @@ class Statements:
     def _test(self, condition: s.Expr, scope: Scope) -> Tally:
         return self.model.event(TEST).then(evaluation(condition, scope, self), scope.facts)
 
-    def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[Step, ...]]:
+    def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
         return self._if(tuple(rest), scope) if rest else (FREE, "", ())
 
 
@@ -450,7 +450,7 @@ def _span_rule(statement: s.Stmt) -> str | None:
     return None
 
 
-def _start(before: Mapping[str, Path], name: str) -> Amount:
+def _start(before: Mapping[str, MaxPlusMap], name: str) -> Amount:
     """What a call costs on a path before it forks."""
     return before[name].finish if name in before else NOTHING
 

@@ -44,7 +44,7 @@ class Sharing(Enum):
 
 
 @record
-class Walk:
+class _Walk:
     """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
 
     words: int
@@ -187,20 +187,20 @@ class Streamed(WordModel):
             case _:
                 return False
 
-    def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, Walk]:
+    def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
         """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
         changing = s.set_names(around or loop)
         inner = (each for each in loop.body if isinstance(each, s.Loop))
         parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
         steady = [each for part in parts for each in s.nodes(part)]
         counters = {} if around or not _is_innermost(loop) else _counters(loop.body)
-        found: dict[str, Walk] = {}
+        found: dict[str, _Walk] = {}
         for each, counter in self._moving(loop, changing):
             if counter == loop.variable and each in steady:
-                found[format_expression(each)] = Walk(1, 0)
+                found[format_expression(each)] = _Walk(1, 0)
             elif counter in counters:
                 # Whether it is accessed or not, its place moves by no more than the steps of the counter.
-                found[format_expression(each)] = Walk(counters[counter], 1)
+                found[format_expression(each)] = _Walk(counters[counter], 1)
         return found
 
     def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:

@@ -10,7 +10,7 @@ from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, map_known, nearer, times, weigh
-from archline.ir.max_plus import IDLE, Path
+from archline.ir.max_plus import IDLE, MaxPlusMap
 from archline.records import field, record, replace
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class Tally:
     """
 
     sums: Mapping[str, Amount] = field(default_factory=dict)
-    paths: Mapping[str, Path] = field(default_factory=dict)
+    paths: Mapping[str, MaxPlusMap] = field(default_factory=dict)
     gap: Unknown | None = None
     declared: frozenset[str] = frozenset()
 
@@ -60,7 +60,10 @@ class Tally:
         return self._with(other, add, lambda first, second: max_plus.then(first, second, facts))
 
     def _with(
-        self, other: Tally, of_sums: Callable[[Amount, Amount], Amount], of_paths: Callable[[Path, Path], Path]
+        self,
+        other: Tally,
+        of_sums: Callable[[Amount, Amount], Amount],
+        of_paths: Callable[[MaxPlusMap, MaxPlusMap], MaxPlusMap],
     ) -> Tally:
         return Tally(
             _each(self.sums, other.sums, NOTHING, of_sums),
@@ -69,7 +72,7 @@ class Tally:
             self.declared | other.declared,
         )
 
-    def map(self, of_sums: Callable[[Amount], Amount], of_paths: Callable[[Path], Path]) -> Tally:
+    def map(self, of_sums: Callable[[Amount], Amount], of_paths: Callable[[MaxPlusMap], MaxPlusMap]) -> Tally:
         """Apply a function to every amount that adds up, and one to every path."""
         return replace(
             self,
@@ -104,7 +107,7 @@ class Tally:
             # What is counted beside a gap is not all.
             return replace(self if other.gap is not None else other, declared=self.declared | other.declared)
 
-        def path(one: Path, rough: Path) -> Path:
+        def path(one: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
             if one.serial and rough.serial:
                 return max_plus.serial(nearer(one.finish, rough.finish, facts))
             return rough if isinstance(one.finish, Unknown) else one
@@ -152,7 +155,7 @@ def repeated(body: Tally, count: Amount) -> Tally:
 
 
 @record
-class Step:
+class DerivationStep:
     """One statement, what it costs each time it is reached, and the steps inside it.
 
     `rule` says how its counts come about, `span_rule` how its span does where that differs. Inside a loop that does not
@@ -163,11 +166,11 @@ class Step:
     span: Span
     rule: str
     tally: Tally
-    children: tuple[Step, ...] = ()
+    children: tuple[DerivationStep, ...] = ()
     span_rule: str | None = None
     counter: tuple[str, Poly] | None = None
 
-    def mapped(self, function: Callable[[Poly], Poly]) -> Step:
+    def mapped(self, function: Callable[[Poly], Poly]) -> DerivationStep:
         """The same steps with a function applied to every expression."""
         return replace(
             self,

@@ -8,14 +8,14 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static
 from archline.language import syntax as s
 from archline.language import type_rules as rules
-from archline.language.checking.context import Body, leaves
+from archline.language.checking.context import BodyContext, leaves
 from archline.language.checking.extents import same, shown
 from archline.language.model import Kind
 
 Bindings = Mapping[str, s.Expr | None]
 
 
-def agree(body: Body, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
+def agree(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
     """Report two extents in the names in sight that differ at every sample point.
 
     `message` says what they are, with the places {0} and {1} for them.
@@ -27,7 +27,7 @@ def agree(body: Body, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str
             body.report(rules.SHAPE, f"{text}: {difference}", at.span)
 
 
-def disagreement(body: Body, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
+def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
     """How two extents differ at a sample point, if they do at every one.
 
     `bindings` gives the names of the first extent where it stands in a callee's names.

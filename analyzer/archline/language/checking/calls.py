@@ -9,7 +9,7 @@ from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language import type_rules
 from archline.language.checking.agreement import disagreement
-from archline.language.checking.context import Body
+from archline.language.checking.context import BodyContext
 from archline.language.checking.expressions import (
     base_symbol,
     check_extern,
@@ -19,7 +19,7 @@ from archline.language.checking.expressions import (
     type_of,
 )
 from archline.language.checking.extents import combine, integer, shown
-from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import element_kind, shape_entries
 from archline.language.diagnostics import counted
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
@@ -38,7 +38,7 @@ class _Match:
     extents: dict[int, Extents]
 
 
-def check_statement(body: Body, statement: s.Invoke) -> None:
+def check_statement(body: BodyContext, statement: s.Invoke) -> None:
     """Check a call as a statement, or a spawn."""
     call = statement.call
     algorithm = body.library.visible.get(call.function)
@@ -67,7 +67,7 @@ def check_statement(body: Body, statement: s.Invoke) -> None:
         type_of(body, call)
 
 
-def result_of(body: Body, call: s.Call) -> Kind | None:
+def result_of(body: BodyContext, call: s.Call) -> Kind | None:
     """Check a call that is the whole right side of `=`; the kind of its result."""
     algorithm = body.library.visible[call.function]
     check_call(body, call, algorithm)
@@ -80,7 +80,7 @@ def result_of(body: Body, call: s.Call) -> Kind | None:
     return kind
 
 
-def check_along(body: Body, axes: tuple[s.Name, ...]) -> None:
+def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
     """Check the axes of the grid that a call or a collective joins."""
     seen: set[str] = set()
     for axis in axes:
@@ -94,7 +94,7 @@ def check_along(body: Body, axes: tuple[s.Name, ...]) -> None:
         seen.add(axis.id)
 
 
-def buffer_of(body: Body, expr: s.Expr) -> ViewType | Kind | None:
+def buffer_of(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
     """The type of a buffer of a communication, which is an array, a view or a register of the processor."""
     found = type_of(body, expr)
     if found is None or isinstance(found, ViewType):
@@ -109,7 +109,7 @@ def buffer_of(body: Body, expr: s.Expr) -> ViewType | Kind | None:
     return found
 
 
-def _check_grid(body: Body, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> None:
+def _check_grid(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> None:
     """Check that the caller's processors are such as the callee runs on."""
     if not callee.grid and along:
         message = f"`{callee.name}` runs on one processor, not along axes of a grid"
@@ -126,7 +126,7 @@ def _check_grid(body: Body, call: s.Call, callee: s.Algorithm, along: tuple[s.Na
         body.report(rules.CLAUSE, message, call.span)
 
 
-def check_call(body: Body, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...] = ()) -> None:
+def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...] = ()) -> None:
     """Check the arguments of a call, perhaps along some axes of the grid, and note its target and bindings."""
     signature = body.library.signatures[callee]
     body.facts.targets[call] = callee
@@ -159,7 +159,9 @@ def check_call(body: Body, call: s.Call, callee: s.Algorithm, along: tuple[s.Nam
     _check_shapes(body, match, bindings)
 
 
-def _check_argument(body: Body, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr) -> bool:
+def _check_argument(
+    body: BodyContext, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr
+) -> bool:
     """Whether an argument fits its parameter, shapes apart."""
     match parameter.type:
         case s.SizeType() | s.IndexType():
@@ -195,19 +197,19 @@ def _check_argument(body: Body, call: s.Call, callee: s.Algorithm, parameter: s.
     return _fits(body, callee, parameter, argument, found, wanted)
 
 
-def _words(body: Body, argument: s.Expr) -> s.Expr:
+def _words(body: BodyContext, argument: s.Expr) -> s.Expr:
     """The number of elements of a buffer."""
     return _product(body, body.facts.shapes.get(argument, ()), argument.span)
 
 
-def _product(body: Body, factors: Iterable[s.Expr], span: Span) -> s.Expr:
+def _product(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
     result = integer(body.facts, 1, span)
     for factor in factors:
         result = combine(body.facts, "*", result, factor, span)
     return result
 
 
-def _check_operator(body: Body, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr) -> bool:
+def _check_operator(body: BodyContext, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr) -> bool:
     """Whether an argument is an operator: a parameter that holds one, or one that a collective is written `with`."""
     found = body.facts.types.get(argument)
     if found is None and isinstance(argument, s.Name) and body.lookup(argument.id, argument.span) is not None:
@@ -230,7 +232,7 @@ def _wanted_view(parameter: s.Parameter) -> ViewType:
 
 
 def _fits(
-    body: Body,
+    body: BodyContext,
     callee: s.Algorithm,
     parameter: s.Parameter,
     argument: s.Expr,
@@ -262,7 +264,7 @@ def _fits(
     return True
 
 
-def check_writable(body: Body, symbol: Symbol, at: s.Expr) -> bool:
+def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
     """Whether an array or register may be written, reporting where it may not."""
     if symbol.writable:
         return True
@@ -277,7 +279,7 @@ def check_writable(body: Body, symbol: Symbol, at: s.Expr) -> bool:
     return False
 
 
-def _bind(body: Body, match: _Match) -> dict[str, s.Expr | None]:
+def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
     """The callee's sizes and indices as expressions of the caller; None where only the data tells."""
     bindings: dict[str, s.Expr | None] = {}
     for binding in match.signature.sizes:
@@ -291,7 +293,7 @@ def _bind(body: Body, match: _Match) -> dict[str, s.Expr | None]:
     return bindings
 
 
-def _bound_value(body: Body, match: _Match, binding: SizeBinding) -> s.Expr | None:
+def _bound_value(body: BodyContext, match: _Match, binding: SizeBinding) -> s.Expr | None:
     argument = match.call.arguments[binding.parameter]
     if binding.by is BoundBy.VALUE:
         return argument
@@ -309,7 +311,7 @@ def _bound_value(body: Body, match: _Match, binding: SizeBinding) -> s.Expr | No
     return offsets.into if binding.by is BoundBy.TOTAL else offsets.longest
 
 
-def _other_extent(body: Body, match: _Match, name: str) -> s.Expr | None:
+def _other_extent(body: BodyContext, match: _Match, name: str) -> s.Expr | None:
     """Another extent that must equal a size which the binding argument leaves to the data."""
     for number, extents in match.extents.items():
         entries = _expected_extents(match.signature.parameters[number])
@@ -327,7 +329,7 @@ def _expected_extents(parameter: s.Parameter) -> Extents:
             return ()
 
 
-def _check_shapes(body: Body, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:
+def _check_shapes(body: BodyContext, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:
     """Compare the extents that bind nothing, and what offsets say of themselves, with the arguments."""
     for number, parameter in enumerate(match.signature.parameters):
         argument = match.call.arguments[number]
@@ -340,7 +342,7 @@ def _check_shapes(body: Body, match: _Match, bindings: Mapping[str, s.Expr | Non
                 body.report(type_rules.SHAPE, message, argument.span)
 
 
-def _pairs(body: Body, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr, str]]:
+def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr, str]]:
     """Expected and actual extents of one argument, and what messages call them."""
     parameter = match.signature.parameters[number]
     if number not in match.extents:

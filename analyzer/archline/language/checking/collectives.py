@@ -11,7 +11,7 @@ from archline.language import name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.calls import buffer_of, check_along, check_call
 from archline.language.checking.communication import MESSAGES, check_place, clauses_of, element_of
-from archline.language.checking.context import Body
+from archline.language.checking.context import BodyContext
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import shown
 from archline.language.model import Collective, Kind
@@ -61,7 +61,7 @@ def needs_collectives(node: s.Node) -> bool:
     return isinstance(node, s.Communicate) and node.operation not in MESSAGES
 
 
-def check_collective(body: Body, statement: s.Communicate) -> None:
+def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     """Check a collective operation, and note the call that it stands for."""
     operation = statement.operation
     check_place(body, statement, f"`{operation}`")
@@ -89,7 +89,7 @@ def check_collective(body: Body, statement: s.Communicate) -> None:
     check_call(body, call, callee, names)
 
 
-def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> None:
+def _check_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause]) -> None:
     """Check what a later check of the call would not: one value where one is meant, an operator."""
     for keyword, clause in clauses.items():
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
@@ -103,7 +103,7 @@ def _check_values(body: Body, operation: str, clauses: dict[str, s.Clause]) -> N
             _check_operator(body, clause.values[0])
 
 
-def _check_operator(body: Body, operator: s.Expr) -> None:
+def _check_operator(body: BodyContext, operator: s.Expr) -> None:
     assert isinstance(operator, s.Name)
     if operator.id in OPERATORS:
         body.facts.types[operator] = Kind.OPERATOR
@@ -114,7 +114,9 @@ def _check_operator(body: Body, operator: s.Expr) -> None:
         body.report(type_rules.NOT_AN_OPERATOR, message, operator.span)
 
 
-def _callee(body: Body, statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause]) -> s.Algorithm | None:
+def _callee(
+    body: BodyContext, statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause]
+) -> s.Algorithm | None:
     using = clauses.get("using")
     named = using.values[0] if using is not None else None
     stem, usual = statement.operation, form.using
@@ -137,7 +139,7 @@ def _callee(body: Body, statement: s.Communicate, form: _Form, clauses: dict[str
     return found
 
 
-def _check_copied(body: Body, source: s.Expr, into: s.Expr) -> None:
+def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
     """Check that the buffer can be copied to where the result is made."""
     given, made = buffer_of(body, source), buffer_of(body, into)
     if given is not None and made is not None and element_of(given) is not element_of(made):

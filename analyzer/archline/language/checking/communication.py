@@ -10,11 +10,11 @@ from archline.language import name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.agreement import agree
 from archline.language.checking.calls import buffer_of, check_along, check_writable
-from archline.language.checking.context import Body
+from archline.language.checking.context import BodyContext
 from archline.language.checking.expressions import base_symbol, condition, static, type_of
 from archline.language.checking.extents import combine, shown
 from archline.language.checking.points import Opaque
-from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.diagnostics import counted
 from archline.language.model import Kind, ViewType
 
@@ -23,7 +23,7 @@ MESSAGES = frozenset(("exchange", "send", "receive"))
 _NEEDED = {"exchange": ("to", "from"), "send": ("to",), "receive": ("from",)}
 
 
-def check_messages(body: Body, statement: s.Communicate) -> None:
+def check_messages(body: BodyContext, statement: s.Communicate) -> None:
     """Check an exchange, a send or a receive: its place, its buffers, its partners."""
     operation = statement.operation
     check_place(body, statement, f"`{operation}`")
@@ -39,7 +39,9 @@ def check_messages(body: Body, statement: s.Communicate) -> None:
             _check_partner(body, clauses[keyword])
 
 
-def _check_received(body: Body, statement: s.Communicate, into: s.Clause | None, sent: ViewType | Kind | None) -> None:
+def _check_received(
+    body: BodyContext, statement: s.Communicate, into: s.Clause | None, sent: ViewType | Kind | None
+) -> None:
     if statement.operation != "exchange":
         return
     if (into is None) != (statement.buffer is None):
@@ -56,7 +58,7 @@ def _check_received(body: Body, statement: s.Communicate, into: s.Clause | None,
         body.report(type_rules.WRONG_KIND, message, into.span)
 
 
-def _check_partner(body: Body, clause: s.Clause) -> None:
+def _check_partner(body: BodyContext, clause: s.Clause) -> None:
     for value in clause.values:
         static(body, value, "a coordinate")
     if clause.when is not None:
@@ -67,7 +69,7 @@ def _check_partner(body: Body, clause: s.Clause) -> None:
         body.report(rules.CLAUSE, message, clause.span)
 
 
-def check_place(body: Body, at: s.Node, what: str) -> None:
+def check_place(body: BodyContext, at: s.Node, what: str) -> None:
     """Report a distributed statement in an algorithm that runs on one processor."""
     if not body.distributed:
         hint = f"write `algorithm {body.algorithm.name}(...) on grid(r: P):`"
@@ -75,7 +77,7 @@ def check_place(body: Body, at: s.Node, what: str) -> None:
 
 
 def clauses_of(
-    body: Body, statement: s.Communicate, needed: tuple[str, ...], optional: tuple[str, ...]
+    body: BodyContext, statement: s.Communicate, needed: tuple[str, ...], optional: tuple[str, ...]
 ) -> dict[str, s.Clause]:
     """A statement's clauses by keyword, reporting those that it does not take, and those that it lacks."""
     clauses: dict[str, s.Clause] = {}
@@ -99,7 +101,7 @@ def clauses_of(
     return clauses
 
 
-def _buffer(body: Body, expr: s.Expr, written: bool) -> ViewType | Kind | None:
+def _buffer(body: BodyContext, expr: s.Expr, written: bool) -> ViewType | Kind | None:
     """The type of a buffer: a view of a processor's own array, or a register."""
     found = buffer_of(body, expr)
     symbol = base_symbol(body, expr)
@@ -113,7 +115,7 @@ def element_of(type_: ViewType | Kind) -> Kind:
     return type_.element if isinstance(type_, ViewType) else type_
 
 
-def check_transfer(body: Body, statement: s.Transfer) -> None:
+def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     """Check `input local = global` and `output global = local`."""
     check_place(body, statement, f"`{statement.direction}`")
     with body.shared_arrays():
@@ -137,7 +139,7 @@ def check_transfer(body: Body, statement: s.Transfer) -> None:
         _check_sides(body, statement, target, value)
 
 
-def _check_sides(body: Body, statement: s.Transfer, target: ViewType | Kind, value: ViewType | Kind) -> None:
+def _check_sides(body: BodyContext, statement: s.Transfer, target: ViewType | Kind, value: ViewType | Kind) -> None:
     if element_of(target) is not element_of(value):
         body.report(type_rules.WRONG_KIND, "the two sides hold different kinds of numbers", statement.span)
     elif isinstance(target, ViewType) and isinstance(value, ViewType) and target.rank == value.rank:
@@ -149,7 +151,7 @@ def _check_sides(body: Body, statement: s.Transfer, target: ViewType | Kind, val
         body.report(type_rules.SHAPE, message, statement.span)
 
 
-def check_split(body: Body, statement: s.Split) -> None:
+def check_split(body: BodyContext, statement: s.Split) -> None:
     """Check the header of a split; the caller opens its block and defines the group there."""
     check_place(body, statement, "`split`")
     check_along(body, (s.Name(statement.axis, span=statement.span),))
@@ -157,9 +159,9 @@ def check_split(body: Body, statement: s.Split) -> None:
 
 
 @contextmanager
-def split_group(body: Body, statement: s.Split) -> Iterator[None]:
+def split_group(body: BodyContext, statement: s.Split) -> Iterator[None]:
     """Define the group of a split for its block, where P and the axis have other values than outside."""
-    body.define(Symbol(statement.group, Role.COORDINATE, Kind.STATIC, statement.span))
+    body.define(SymbolEntry(statement.group, Role.COORDINATE, Kind.STATIC, statement.span))
     before = dict(body.axes)
     if statement.axis in body.axes:
         whole = body.axes[statement.axis]
@@ -172,11 +174,11 @@ def split_group(body: Body, statement: s.Split) -> Iterator[None]:
         body.axes = before
 
 
-def define_grid(body: Body) -> None:
+def define_grid(body: BodyContext) -> None:
     """Put the coordinates of an algorithm's grid in scope."""
     for axis in body.algorithm.grid:
         if axis.name in body.axes:
             body.report(name_rules.DUPLICATE, f"the grid has two axes called `{axis.name}`", axis.span)
             continue
         body.axes[axis.name] = axis.extent
-        body.define(Symbol(axis.name, Role.COORDINATE, Kind.STATIC, axis.span))
+        body.define(SymbolEntry(axis.name, Role.COORDINATE, Kind.STATIC, axis.span))

@@ -10,7 +10,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Opaque, Path, Requirement, Sampler
-from archline.language.checking.scopes import MACHINE_SYMBOLS, Scope, Symbol
+from archline.language.checking.scopes import MACHINE_SYMBOLS, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.records import record
@@ -73,7 +73,7 @@ class Library:
 
 
 @dataclass(eq=False)
-class Body:
+class BodyContext:
     """The algorithm at hand: its names, the path of loops and conditions to the statement at hand."""
 
     algorithm: s.Algorithm
@@ -81,7 +81,7 @@ class Body:
     findings: Findings
     facts: CheckedFacts
     sampler: Sampler
-    scope: Scope = field(default_factory=Scope)
+    scope: SymbolTable = field(default_factory=SymbolTable)
     path: Path = field(default_factory=list)
     axes: dict[str, s.Expr] = field(default_factory=dict)
     """The extents of the grid's axes, and of the groups of the splits around."""
@@ -110,7 +110,7 @@ class Body:
         """Sample points of the path to the statement at hand."""
         return self.sampler.points(self.path)
 
-    def define(self, symbol: Symbol) -> None:
+    def define(self, symbol: SymbolEntry) -> None:
         """Define a name, reporting it if it hides another."""
         check_free(self, symbol)
         self.scope.define(symbol)
@@ -159,7 +159,7 @@ class Body:
         finally:
             self.integers = before
 
-    def lookup(self, name: str, span: Span, advice: str = "") -> Symbol | None:
+    def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
         """What a name stands for, reporting an unknown one once, with an advice on what to write."""
         symbol = self.scope.find(name)
         if symbol is not None or not self.first_time(name):
@@ -183,7 +183,7 @@ class Body:
         return None
 
 
-def check_free(body: Body, symbol: Symbol) -> None:
+def check_free(body: BodyContext, symbol: SymbolEntry) -> None:
     """Report a definition that shadows a name in scope, or a machine symbol that is needed."""
     name, span = symbol.name, symbol.span
     before = body.scope.find(name)
@@ -201,7 +201,7 @@ def check_free(body: Body, symbol: Symbol) -> None:
         body.report(rules.SHADOWING, message, span)
 
 
-def _why_needed(body: Body, symbol: Symbol) -> str | None:
+def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
     """What needs a machine symbol that a definition would hide; None where nothing does."""
     name = symbol.name
     if body.distributed:

@@ -8,7 +8,7 @@ from archline.expr.tree import Span
 from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
-from archline.language.checking.context import Body, CheckedFacts, Findings, Library, leaves
+from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, leaves
 from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
@@ -172,7 +172,7 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
-def formulas_of(body: Body) -> Formulas:
+def formulas_of(body: BodyContext) -> Formulas:
     """Formulas about the algorithm at hand, in the names in sight and the machine symbols."""
 
     def known(name: str) -> bool:
@@ -200,7 +200,7 @@ def formulas_of(body: Body) -> Formulas:
     return Formulas(body.findings, body.facts, known, why_not)
 
 
-def check_contract(body: Body) -> None:
+def check_contract(body: BodyContext) -> None:
     """Check the facts and bounds of an algorithm's header."""
     formulas = formulas_of(body)
     for fact in body.algorithm.where:
@@ -213,7 +213,7 @@ def check_contract(body: Body) -> None:
             formulas.fact(fact)
 
 
-def _check_subject(body: Body, ensures: s.Ensures) -> None:
+def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
     """Check what an `ensures` bounds: a metric, or `time(P)`, the time on P or on so many processors as a size says."""
     processors = ensures.processors
     if ensures.metric in {*ON_MACHINE} - {"time"}:

@@ -20,7 +20,16 @@ from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language.call_graph import called, reached
 from archline.language.checking.context import CheckedFacts, Findings, leaves
-from archline.language.checking.points import Frame, Free, Interval, LetDefinition, Opaque, Path, Requirement, Sampler
+from archline.language.checking.points import (
+    BoundedVariable,
+    Frame,
+    Free,
+    LetDefinition,
+    Opaque,
+    Path,
+    Requirement,
+    Sampler,
+)
 from archline.language.model import Agreement, Kind, Need, Signature
 from archline.language.substitution import processors_of
 from archline.records import record
@@ -141,7 +150,7 @@ class _Pass:
         self.path += [free[name] for name in names if name not in of_axes]
         self.path += [Requirement(fact) for fact in self.algorithm.where]
         zero = s.Integer(0, span=self.algorithm.name_span)
-        self.path += [Interval(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
+        self.path += [BoundedVariable(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
         self._block(self.algorithm.body)
         return Agreement(tuple(self.needs), frozenset(self.along), self.data, self.output)
 
@@ -210,7 +219,7 @@ class _Pass:
                 self._under(_Guard(None, data=True), Opaque())
             else:
                 guard = _Guard(loop, tuple(map(self._inlined, bounds)))
-                self._under(guard, Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
+                self._under(guard, BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
             self._block(loop.body)
 
     def _if(self, branches: tuple[s.Branch, ...]) -> None:

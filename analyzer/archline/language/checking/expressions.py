@@ -8,9 +8,9 @@ from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.builder import INTRINSICS
 from archline.language.checking.agreement import agree
-from archline.language.checking.context import Body
+from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import combine, length, shown
-from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.diagnostics import counted
 from archline.language.model import ExprType, Kind, ViewType
 
@@ -26,7 +26,7 @@ NUMBERS = {
 }
 
 
-def type_of(body: Body, expr: s.Expr) -> ExprType | None:
+def type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
     """The type of an expression, noted in the facts; None where something was reported about it."""
     found = _type_of(body, expr)
     if found is not None:
@@ -34,7 +34,7 @@ def type_of(body: Body, expr: s.Expr) -> ExprType | None:
     return found
 
 
-def scalar(body: Body, expr: s.Expr) -> Kind | None:
+def scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
     """The kind of an expression that must be a number."""
     found = type_of(body, expr)
     if isinstance(found, ViewType):
@@ -52,7 +52,7 @@ def scalar(body: Body, expr: s.Expr) -> Kind | None:
     return found
 
 
-def number(body: Body, expr: s.Expr) -> Kind | None:
+def number(body: BodyContext, expr: s.Expr) -> Kind | None:
     """The kind of a number to compute with, which an element of `any[w]` is not."""
     kind = scalar(body, expr)
     if kind is not Kind.ANY:
@@ -62,7 +62,7 @@ def number(body: Body, expr: s.Expr) -> Kind | None:
     return None
 
 
-def condition(body: Body, expr: s.Expr) -> None:
+def condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
     found = type_of(body, expr)
     if found is not None and found is not Kind.BOOL:
@@ -70,7 +70,7 @@ def condition(body: Body, expr: s.Expr) -> None:
         body.report(rules.CONDITION, message, expr.span, "compare it with something")
 
 
-def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
+def integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
     """The kind of an expression that must be an integer, known or data; `what` it is for."""
     with body.expecting(integers=True):
         kind = number(body, expr)
@@ -80,7 +80,7 @@ def integral(body: Body, expr: s.Expr, what: str) -> Kind | None:
     return kind
 
 
-def static(body: Body, expr: s.Expr, what: str) -> bool:
+def static(body: BodyContext, expr: s.Expr, what: str) -> bool:
     """Check an expression that must be an integer known to the analysis; `what` it is for."""
     with body.expecting(integers=True):
         kind = number(body, expr)
@@ -91,7 +91,7 @@ def static(body: Body, expr: s.Expr, what: str) -> bool:
     return kind is Kind.STATIC
 
 
-def accepts(body: Body, expr: s.Expr, kind: Kind, wanted: Kind) -> bool:
+def accepts(body: BodyContext, expr: s.Expr, kind: Kind, wanted: Kind) -> bool:
     """Whether a number of a kind can be stored where another is wanted. A literal takes the kind wanted."""
     if is_literal(expr) and wanted is not Kind.ANY:
         adopt(body, expr, wanted)
@@ -109,14 +109,14 @@ def is_literal(expr: s.Expr) -> bool:
     return isinstance(expr, s.Integer) or (isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand))
 
 
-def adopt(body: Body, expr: s.Expr, kind: Kind) -> None:
+def adopt(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
     """Give a literal the kind of what it meets."""
     body.facts.types[expr] = kind
     if isinstance(expr, s.Unary):
         adopt(body, expr.operand, kind)
 
 
-def _type_of(body: Body, expr: s.Expr) -> ExprType | None:
+def _type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
     match expr:
         case s.Integer():
             return Kind.STATIC
@@ -145,7 +145,7 @@ def _type_of(body: Body, expr: s.Expr) -> ExprType | None:
             return _reshape(body, expr)
 
 
-def _name(body: Body, expr: s.Name) -> ExprType | None:
+def _name(body: BodyContext, expr: s.Name) -> ExprType | None:
     symbol = body.lookup(expr.id, expr.span)
     if symbol is None:
         return None
@@ -155,14 +155,14 @@ def _name(body: Body, expr: s.Name) -> ExprType | None:
     return symbol.type
 
 
-def _check_sharing(body: Body, symbol: Symbol, expr: s.Expr) -> None:
+def _check_sharing(body: BodyContext, symbol: SymbolEntry, expr: s.Expr) -> None:
     if symbol.shared and not body.sharing:
         message = f"a processor cannot use the global array `{symbol.name}` here"
         hint = "bring its part in with `local ... = ...` or `input`, and out with `output`"
         body.report(call_rules.SHARED_ARRAY, message, expr.span, hint)
 
 
-def _binary(body: Body, expr: s.Binary) -> Kind | None:
+def _binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     left, right = number(body, expr.left), number(body, expr.right)
     if left is None or right is None:
         return Kind.BOOL if expr.op in COMPARISONS else None
@@ -183,7 +183,7 @@ def _binary(body: Body, expr: s.Binary) -> Kind | None:
     return kind
 
 
-def _power(body: Body, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
+def _power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
     if exponent is Kind.STATIC:
         return base
     message = f"the exponent `{shown(expr.right)}` is {NUMBERS[exponent]}"
@@ -191,7 +191,7 @@ def _power(body: Body, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | Non
     return None
 
 
-def meet(body: Body, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
+def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
     """The kind of an operation on numbers of these kinds; integer literals take the kind of the others."""
     fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
     common = max(fixed, key=_ORDER.__getitem__, default=Kind.STATIC)
@@ -205,7 +205,7 @@ def meet(body: Body, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
     return common
 
 
-def _call(body: Body, expr: s.Call) -> ExprType | None:
+def _call(body: BodyContext, expr: s.Call) -> ExprType | None:
     library = body.library
     if expr.function in INTRINSICS:
         return _intrinsic(body, expr)
@@ -231,7 +231,7 @@ def _call(body: Body, expr: s.Call) -> ExprType | None:
     return None
 
 
-def report_unknown_function(body: Body, call: s.Call) -> None:
+def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     """Report a call of something that is not defined, unless what could not be read may define it."""
     library = body.library
     if call.function in library.lost or not library.complete or not body.first_time(f"{call.function}()"):
@@ -242,7 +242,7 @@ def report_unknown_function(body: Body, call: s.Call) -> None:
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
 
 
-def check_extern(body: Body, call: s.Call, extern: s.Extern) -> Kind | None:
+def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:
     """Check a call of an extern; its result's kind."""
     body.facts.targets[call] = extern
     if len(call.arguments) != len(extern.parameters):
@@ -257,7 +257,7 @@ def check_extern(body: Body, call: s.Call, extern: s.Extern) -> Kind | None:
     return Kind.REAL if extern.result == "real" else Kind.INT
 
 
-def scalar_argument(body: Body, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
+def scalar_argument(body: BodyContext, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
     """Check a number passed to a parameter of type `real` or `int`."""
     wanted = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
     if accepts(body, argument, kind, wanted):
@@ -268,7 +268,7 @@ def scalar_argument(body: Body, call: s.Call, parameter: s.Parameter, argument: 
     body.report(rule, message, argument.span, conversion_hint(argument, kind))
 
 
-def _intrinsic(body: Body, expr: s.Call) -> Kind | None:
+def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
     kinds = [number(body, argument) for argument in expr.arguments]
     wanted = INTRINSICS[expr.function]
     if len(kinds) != wanted if wanted is not None else len(kinds) < 2:
@@ -298,7 +298,7 @@ def _intrinsic(body: Body, expr: s.Call) -> Kind | None:
     return None
 
 
-def _element(body: Body, expr: s.Element) -> ExprType | None:
+def _element(body: BodyContext, expr: s.Element) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
     symbol = body.lookup(expr.array, expr.span, advice)
@@ -332,7 +332,7 @@ def _element(body: Body, expr: s.Element) -> ExprType | None:
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
 
 
-def _slice(body: Body, piece: s.Slice) -> None:
+def _slice(body: BodyContext, piece: s.Slice) -> None:
     for bound in (piece.lo, piece.hi):
         if bound is not None:
             integral(body, bound, "a slice's bound")
@@ -340,7 +340,7 @@ def _slice(body: Body, piece: s.Slice) -> None:
         check_step(body, piece.step)
 
 
-def check_step(body: Body, step: s.Expr) -> None:
+def check_step(body: BodyContext, step: s.Expr) -> None:
     """Check the step of a slice or loop."""
     if not static(body, step, "a step"):
         return
@@ -349,7 +349,7 @@ def check_step(body: Body, step: s.Expr) -> None:
         body.report(rules.STEP, f"the step `{shown(step)}` is not positive", step.span, hint)
 
 
-def _reshape(body: Body, expr: s.Reshape) -> ExprType | None:
+def _reshape(body: BodyContext, expr: s.Reshape) -> ExprType | None:
     base = type_of(body, expr.base)
     fine = [static(body, entry, "an extent") for entry in expr.shape]
     if base is None:
@@ -370,7 +370,7 @@ def _reshape(body: Body, expr: s.Reshape) -> ExprType | None:
     return ViewType(base.element, len(expr.shape))
 
 
-def base_symbol(body: Body, expr: s.Expr) -> Symbol | None:
+def base_symbol(body: BodyContext, expr: s.Expr) -> SymbolEntry | None:
     """The array that a view views, or the register that a name names; None where it is neither."""
     match expr:
         case s.Name(id=name) | s.Element(array=name):

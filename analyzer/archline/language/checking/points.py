@@ -26,7 +26,7 @@ class Free:
 
 
 @record
-class Interval:
+class BoundedVariable:
     """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi included."""
 
     name: str
@@ -57,7 +57,7 @@ class Opaque:
     """Something that samples cannot follow; beyond it there are none."""
 
 
-Frame = Free | Interval | LetDefinition | Requirement | Opaque
+Frame = Free | BoundedVariable | LetDefinition | Requirement | Opaque
 Path = list[Frame]
 
 
@@ -126,7 +126,7 @@ def _step(
             if least is not None and drawn < least:
                 drawn = least
             point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
-        case Interval():
+        case BoundedVariable():
             return _enter(frame, point, generator)
         case LetDefinition(name=name, value=value):
             try:
@@ -140,7 +140,7 @@ def _step(
     return True
 
 
-def _enter(frame: Interval, point: dict[str, int], generator: random.Random) -> bool:
+def _enter(frame: BoundedVariable, point: dict[str, int], generator: random.Random) -> bool:
     try:
         lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
         step = 1 if frame.step is None else evaluate_static(frame.step, point)

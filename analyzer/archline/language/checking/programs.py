@@ -11,12 +11,12 @@ from archline.language import syntax as s
 from archline.language.checking import contracts
 from archline.language.checking.collectives import MODULE, needs_collectives
 from archline.language.checking.communication import define_grid
-from archline.language.checking.context import Body, CheckedFacts, Findings, Library, machine_costs
+from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, machine_costs
 from archline.language.checking.dependence import WholeFile, check_agreement
 from archline.language.checking.expressions import static
 from archline.language.checking.extents import integer
-from archline.language.checking.points import Free, Interval, LetDefinition, Sampler
-from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.points import BoundedVariable, Free, LetDefinition, Sampler
+from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
 from archline.language.checking.statements import check_body
 from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -169,16 +169,16 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
             case s.Claim():
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
-                _check_algorithm(Body(item, library, findings, facts, sampler))
+                _check_algorithm(BodyContext(item, library, findings, facts, sampler))
             case s.Use() | s.Algorithm():
                 pass
 
 
-def _check_algorithm(body: Body) -> None:
+def _check_algorithm(body: BodyContext) -> None:
     algorithm = body.algorithm
     processors = processors_of(algorithm)
     if body.distributed:
-        body.scope.define(Symbol("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
+        body.scope.define(SymbolEntry("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
     if body.distributed and processors is None:
         body.path.append(Free("P", 1))
     define_parameters(body, body.library.signatures[algorithm])
@@ -194,5 +194,5 @@ def _check_algorithm(body: Body) -> None:
         static(body, measure, "a measure that decreases")
     define_grid(body)
     for axis in algorithm.grid:
-        body.path.append(Interval(axis.name, integer(body.facts, 0, axis.span), axis.extent))
+        body.path.append(BoundedVariable(axis.name, integer(body.facts, 0, axis.span), axis.extent))
     check_body(body)

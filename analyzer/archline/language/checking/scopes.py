@@ -38,7 +38,7 @@ class Role(Enum):
 
 
 @record(eq=False)
-class Symbol:
+class SymbolEntry:
     """One definition. `shape` holds the extents of an array or view.
 
     `writable` is false for `in` parameters and views of them, `shared` true for the global arrays of an
@@ -58,19 +58,19 @@ class Symbol:
     origin: str | None = None
 
 
-class Scope:
+class SymbolTable:
     """The names in sight. A block's definitions end with it; `ended` remembers them for hints."""
 
     def __init__(self) -> None:
-        self._symbols: dict[str, Symbol] = {}
-        self._undo: list[list[tuple[str, Symbol | None]]] = [[]]
-        self.ended: dict[str, Symbol] = {}
+        self._symbols: dict[str, SymbolEntry] = {}
+        self._undo: list[list[tuple[str, SymbolEntry | None]]] = [[]]
+        self.ended: dict[str, SymbolEntry] = {}
 
-    def find(self, name: str) -> Symbol | None:
+    def find(self, name: str) -> SymbolEntry | None:
         """What the name stands for here."""
         return self._symbols.get(name)
 
-    def define(self, symbol: Symbol) -> None:
+    def define(self, symbol: SymbolEntry) -> None:
         """Put a definition in the innermost block."""
         self._undo[-1].append((symbol.name, self._symbols.get(symbol.name)))
         self._symbols[symbol.name] = symbol
@@ -86,6 +86,6 @@ class Scope:
             if before is not None:
                 self._symbols[name] = before
 
-    def names(self, wanted: Callable[[Symbol], bool] = lambda _: True) -> Iterable[str]:
+    def names(self, wanted: Callable[[SymbolEntry], bool] = lambda _: True) -> Iterable[str]:
         """The names in sight whose symbol is wanted."""
         return [name for name, symbol in self._symbols.items() if wanted(symbol)]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from archline.expr.tree import Span, stated_least
 from archline.language import call_rules, name_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.context import Body, Findings, leaves
+from archline.language.checking.context import BodyContext, Findings, leaves
 from archline.language.checking.extents import combine, integer
 from archline.language.checking.points import Free
-from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, Symbol
+from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
 
 _PRIORITY = (BoundBy.VALUE, BoundBy.EXTENT, BoundBy.COUNT, BoundBy.TOTAL, BoundBy.LONGEST)
@@ -109,12 +109,12 @@ def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, i
     return least
 
 
-def define_parameters(body: Body, signature: Signature) -> None:
+def define_parameters(body: BodyContext, signature: Signature) -> None:
     """Put an algorithm's parameters and sizes in scope."""
     for binding in signature.sizes:
         span = _span_of(body.algorithm, binding.name)
         if body.scope.find(binding.name) is None:
-            body.define(Symbol(binding.name, Role.SIZE, Kind.STATIC, span))
+            body.define(SymbolEntry(binding.name, Role.SIZE, Kind.STATIC, span))
             body.path.append(Free(binding.name, signature.at_least[binding.name]))
     for parameter in signature.parameters:
         if body.scope.find(parameter.name) is None:
@@ -128,14 +128,14 @@ def define_parameters(body: Body, signature: Signature) -> None:
     for name, span in _names(body.algorithm):
         # A size that nothing binds has been reported; one report is enough.
         if body.scope.find(name) is None and name not in MACHINE_SYMBOLS:
-            body.define(Symbol(name, Role.SIZE, Kind.STATIC, span))
+            body.define(SymbolEntry(name, Role.SIZE, Kind.STATIC, span))
 
 
 def _span_of(algorithm: s.Algorithm, name: str) -> Span:
     return next((span for each, span in _names(algorithm) if each == name), algorithm.name_span)
 
 
-def _check_mode(body: Body, parameter: s.Parameter) -> None:
+def _check_mode(body: BodyContext, parameter: s.Parameter) -> None:
     array = isinstance(parameter.type, s.ArrayType | s.OffsetsType | s.IndexArrayType)
     if parameter.mode != "in" and not array:
         message = f"`{parameter.name}` is not an array, so it cannot be `{parameter.mode}`"
@@ -148,28 +148,28 @@ def _check_mode(body: Body, parameter: s.Parameter) -> None:
         body.report(type_rules.WRONG_MODE, message, parameter.span)
 
 
-def _symbol(body: Body, parameter: s.Parameter) -> Symbol:
+def _symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
     name, span = parameter.name, parameter.span
     writable = parameter.mode != "in"
     shared = body.distributed and not parameter.local
     match parameter.type:
         case s.SizeType():
-            return Symbol(name, Role.SIZE, Kind.STATIC, span)
+            return SymbolEntry(name, Role.SIZE, Kind.STATIC, span)
         case s.IndexType():
-            return Symbol(name, Role.INDEX, Kind.STATIC, span)
+            return SymbolEntry(name, Role.INDEX, Kind.STATIC, span)
         case s.ScalarType(element=element):
-            return Symbol(name, Role.SCALAR, element_kind(element), span)
+            return SymbolEntry(name, Role.SCALAR, element_kind(element), span)
         case s.OperatorType():
-            return Symbol(name, Role.SCALAR, Kind.OPERATOR, span)
+            return SymbolEntry(name, Role.SCALAR, Kind.OPERATOR, span)
         case s.ArrayType() as type_:
             view = array_type(body, type_)
-            return Symbol(name, Role.ARRAY, view, span, type_.shape, writable, shared)
+            return SymbolEntry(name, Role.ARRAY, view, span, type_.shape, writable, shared)
         case s.IndexArrayType(shape=shape):
             view = ViewType(Kind.INT, len(shape))
-            return Symbol(name, Role.ARRAY, view, span, shape, writable, shared)
+            return SymbolEntry(name, Role.ARRAY, view, span, shape, writable, shared)
         case s.OffsetsType(count=count) as offsets:
             shape = (combine(body.facts, "+", count, integer(body.facts, 1, count.span), count.span),)
-            return Symbol(name, Role.ARRAY, ViewType(Kind.INT, 1), span, shape, writable, shared, offsets)
+            return SymbolEntry(name, Role.ARRAY, ViewType(Kind.INT, 1), span, shape, writable, shared, offsets)
 
 
 def element_kind(element: str) -> Kind:
@@ -177,7 +177,7 @@ def element_kind(element: str) -> Kind:
     return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
 
 
-def array_type(body: Body, type_: s.ArrayType) -> ViewType:
+def array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:
     """The type of an array as declared."""
     if type_.layout == "zmorton" and len(type_.shape) != 2:
         message = f"`zmorton` is a layout of two dimensions, not {len(type_.shape)}"

@@ -9,7 +9,7 @@ from archline.language.checking.agreement import agree
 from archline.language.checking.calls import check_statement, check_writable, result_of
 from archline.language.checking.collectives import check_collective, needs_collectives
 from archline.language.checking.communication import check_messages, check_split, check_transfer, split_group
-from archline.language.checking.context import Body
+from archline.language.checking.context import BodyContext
 from archline.language.checking.contracts import check_metric, formulas_of
 from archline.language.checking.expressions import (
     NUMBERS,
@@ -25,8 +25,8 @@ from archline.language.checking.expressions import (
     type_of,
 )
 from archline.language.checking.extents import shown
-from archline.language.checking.points import Interval, LetDefinition
-from archline.language.checking.scopes import Role, Symbol
+from archline.language.checking.points import BoundedVariable, LetDefinition
+from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import array_type, element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
@@ -35,13 +35,13 @@ from archline.language.syntax_rules import TOO_DEEP
 _RETURNED = "set a register on the way, `local r: real = 0`, and end with `return r`"
 
 
-def check_block(body: Body, statements: tuple[s.Stmt, ...]) -> None:
+def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
     """Check the statements of a block, in the scope that the caller opened."""
     for statement in statements:
         check_one(body, statement)
 
 
-def check_one(body: Body, statement: s.Stmt) -> None:
+def check_one(body: BodyContext, statement: s.Stmt) -> None:
     """Check one statement with what it contains."""
     match statement:
         case s.Let():
@@ -87,7 +87,7 @@ def check_one(body: Body, statement: s.Stmt) -> None:
             pass
 
 
-def check_body(body: Body) -> None:
+def check_body(body: BodyContext) -> None:
     """Check an algorithm's body: its statements, and the `return` at its end."""
     *rest, last = body.algorithm.body
     check_block(body, tuple(rest))
@@ -107,7 +107,7 @@ def check_body(body: Body) -> None:
         _store(body, last.value, kind, element_kind(result), f"the result of `{body.algorithm.name}`")
 
 
-def _store(body: Body, value: s.Expr, kind: Kind, wanted: Kind, what: str) -> None:
+def _store(body: BodyContext, value: s.Expr, kind: Kind, wanted: Kind, what: str) -> None:
     """Check that a number can be stored in something of the kind wanted."""
     if accepts(body, value, kind, wanted):
         return
@@ -119,20 +119,20 @@ def _store(body: Body, value: s.Expr, kind: Kind, wanted: Kind, what: str) -> No
     body.report(rule, message, value.span, hint)
 
 
-def _value(body: Body, value: s.Expr) -> ExprType | None:
+def _value(body: BodyContext, value: s.Expr) -> ExprType | None:
     """The type of a right side, which may be a call of an algorithm with a result."""
     if isinstance(value, s.Call) and value.function in body.library.visible:
         return result_of(body, value)
     return type_of(body, value)
 
 
-def _number(body: Body, value: s.Expr) -> Kind | None:
+def _number(body: BodyContext, value: s.Expr) -> Kind | None:
     if isinstance(value, s.Call) and value.function in body.library.visible:
         return result_of(body, value)
     return scalar(body, value)
 
 
-def _let(body: Body, statement: s.Let) -> None:
+def _let(body: BodyContext, statement: s.Let) -> None:
     with body.expecting(integers=True):
         found = type_of(body, statement.value)
     name, span, value = statement.name, statement.span, statement.value
@@ -142,19 +142,19 @@ def _let(body: Body, statement: s.Let) -> None:
         shared = base is not None and base.shared
         origin = (base.origin or base.name) if base is not None else None
         shape = _limited(body, value, body.facts.shapes.get(value, ()))
-        body.define(Symbol(name, Role.LET, found, span, shape, writable, shared, origin=origin))
+        body.define(SymbolEntry(name, Role.LET, found, span, shape, writable, shared, origin=origin))
         return
     if found not in (None, Kind.STATIC):
         message = f"`let` names a size or a view, and `{shown(value)}` is neither"
         kind = "real" if found is Kind.REAL else "int"
         hint = f"write `local {name}: {kind} = ...`" if found is not Kind.BOOL else None
         body.report(type_rules.WRONG_KIND, message, value.span, hint)
-    body.define(Symbol(name, Role.LET, Kind.STATIC, span, value=value if found is Kind.STATIC else None))
+    body.define(SymbolEntry(name, Role.LET, Kind.STATIC, span, value=value if found is Kind.STATIC else None))
     if found is Kind.STATIC:
         body.path.append(LetDefinition(name, value))
 
 
-def _limited(body: Body, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
+def _limited(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
     """The extents of a view that is to be named, if views of views have not made them too deep to work with."""
     if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
         return shape
@@ -163,7 +163,7 @@ def _limited(body: Body, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Ex
     return tuple(s.Name("...", span=extent.span) for extent in shape)
 
 
-def _local(body: Body, statement: s.Local) -> None:
+def _local(body: BodyContext, statement: s.Local) -> None:
     if statement.when is not None:
         if not body.distributed:
             message = "`local ... when` belongs to algorithms `on grid`"
@@ -178,21 +178,21 @@ def _local(body: Body, statement: s.Local) -> None:
                     kind = _number(body, statement.value)
                 if kind is not None:
                     _store(body, statement.value, kind, wanted, f"`{statement.name}`")
-            body.define(Symbol(statement.name, Role.REGISTER, wanted, statement.span, writable=True))
+            body.define(SymbolEntry(statement.name, Role.REGISTER, wanted, statement.span, writable=True))
         case s.ArrayType() as type_:
             _local_array(body, statement, type_)
         case _:
             message = f"`{statement.name}` has a type that locals cannot have"
             hint = "a local is a `real`, an `int` or an array of them; `let` names a size"
             body.report(type_rules.WRONG_LOCAL, message, statement.span, hint)
-            body.define(Symbol(statement.name, Role.LET, Kind.STATIC, statement.span))
+            body.define(SymbolEntry(statement.name, Role.LET, Kind.STATIC, statement.span))
 
 
-def _local_array(body: Body, statement: s.Local, type_: s.ArrayType) -> None:
+def _local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType) -> None:
     for entry in type_.shape:
         static(body, entry, "an extent")
     view = array_type(body, type_)
-    symbol = Symbol(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
+    symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
     if statement.value is not None:
         with body.shared_arrays():
             found = _value(body, statement.value)
@@ -201,8 +201,8 @@ def _local_array(body: Body, statement: s.Local, type_: s.ArrayType) -> None:
 
 
 def _copy(
-    body: Body,
-    symbol: Symbol,
+    body: BodyContext,
+    symbol: SymbolEntry,
     target: ViewType,
     extents: tuple[s.Expr, ...],
     value: s.Expr,
@@ -232,7 +232,7 @@ def _copy(
             agree(body, expected, actual, value, "the extent is {0} on the left and {1} on the right")
 
 
-def _assign(body: Body, statement: s.Assign) -> None:
+def _assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
     found = _number(body, value) if statement.op != "=" else _value(body, value)
     if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
@@ -261,7 +261,7 @@ def _assign(body: Body, statement: s.Assign) -> None:
     _assign_number(body, statement, place, found)
 
 
-def _check_operator(body: Body, statement: s.Assign) -> None:
+def _check_operator(body: BodyContext, statement: s.Assign) -> None:
     """Check that a name in the place of an operator is a parameter that holds one."""
     name = statement.op[:-1]
     if not name.isidentifier() or name in ("min", "max"):
@@ -272,7 +272,7 @@ def _check_operator(body: Body, statement: s.Assign) -> None:
         body.report(type_rules.NOT_AN_OPERATOR, message, statement.span, f"declare it, `{name}: operator`")
 
 
-def _check_atomic(body: Body, statement: s.Assign, place: ExprType) -> None:
+def _check_atomic(body: BodyContext, statement: s.Assign, place: ExprType) -> None:
     element = isinstance(statement.target, s.Element) and isinstance(place, Kind)
     if statement.atomic and (statement.op == "=" or not element):
         message = "`atomic` goes with an update, such as `+=`, of one array element"
@@ -282,7 +282,7 @@ def _check_atomic(body: Body, statement: s.Assign, place: ExprType) -> None:
         body.report(type_rules.ATOMIC, message, statement.span, hint)
 
 
-def _assign_number(body: Body, statement: s.Assign, place: Kind, found: ExprType) -> None:
+def _assign_number(body: BodyContext, statement: s.Assign, place: Kind, found: ExprType) -> None:
     value = statement.value
     if isinstance(found, ViewType):
         message = f"`{shown(statement.target)}` is a number, and `{shown(value)}` is an array"
@@ -298,7 +298,7 @@ def _assign_number(body: Body, statement: s.Assign, place: Kind, found: ExprType
     _store(body, value, found, place, f"`{shown(statement.target)}`")
 
 
-def _assumed(body: Body, fact: s.Fact) -> None:
+def _assumed(body: BodyContext, fact: s.Fact) -> None:
     match fact:
         case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
             integral(body, a, "a part of this fact")
@@ -313,18 +313,18 @@ def _assumed(body: Body, fact: s.Fact) -> None:
     body.assume(fact)
 
 
-def _loop(body: Body, loop: s.Loop) -> None:
+def _loop(body: BodyContext, loop: s.Loop) -> None:
     kinds = [integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
         check_step(body, loop.step)
     with body.block():
-        body.define(Symbol(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
+        body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
         if kinds == [Kind.STATIC, Kind.STATIC]:
-            body.path.append(Interval(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
+            body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
         check_block(body, loop.body)
 
 
-def _if(body: Body, statement: s.If) -> None:
+def _if(body: BodyContext, statement: s.If) -> None:
     depth = len(body.path)
     for branch in statement.branches:
         if branch.condition is not None:

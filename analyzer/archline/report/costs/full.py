@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cost import FEW_LINES, InFull, Reached
+from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.report import derivation, lru
@@ -247,14 +247,14 @@ def _cost(view: CostView, row: Row) -> dict[str, Any]:
     return cost
 
 
-def _in_full(view: CostView, found: InFull) -> dict[str, Any]:
+def _in_full(view: CostView, found: TouchedRegion) -> dict[str, Any]:
     """What each call touches in full, half open."""
     box = [{"from": low, "to": high + 1} for low, high in found.box]
     sides = {half: found.half == half for half in ("lower", "upper")}
     return {"array": found.array, "box": box, "when": view.large(found), **sides}
 
 
-def _reached(found: Reached) -> dict[str, Any]:
+def _reached(found: ReachedRegion) -> dict[str, Any]:
     """What calls by indices work on, half open, and their io at most where few lines fit."""
     arrays = {array: [{"from": low, "to": high + 1} for low, high in box] for array, box in found.parts}
     return {"algorithm": found.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": found.most}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Alternative
+from archline.analysis.cost import ConditionalBound
 from archline.claims.communication_bounds import Ends
 from archline.claims.optimality import Attained
 from archline.growth.leading_terms import grown
@@ -221,13 +221,13 @@ def _regimes(view: CostView, row: Row) -> Iterator[Line]:
             yield Line(what_fits(each), (form,), _bounded("Z >=", _least(view, row, each)))
 
 
-def _chosen(found: Sequence[Alternative]) -> Sequence[Alternative]:
+def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
     """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
 
     Of those that need about the same the last, of those that fetch about the same the first.
     """
     point = point_of(found)
-    shown: list[Alternative] = []
+    shown: list[ConditionalBound] = []
     for each in found:
         if (
             shown
@@ -245,7 +245,7 @@ def _chosen(found: Sequence[Alternative]) -> Sequence[Alternative]:
     return shown
 
 
-def _least(view: CostView, row: Row, each: Alternative) -> str:
+def _least(view: CostView, row: Row, each: ConditionalBound) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
     text = each.when.removeprefix("Z >= ")
     if len(text) <= SHORT:

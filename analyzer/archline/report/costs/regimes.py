@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Alternative, Kept
+from archline.analysis.cost import ConditionalBound, Residency
 from archline.expr.intervals import EvaluationError
 
 CACHE = frozenset(("Z", "L"))
@@ -24,7 +24,7 @@ NEARLY, FEW = 0.04, 4
 COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
 
 
-def what_fits(regime: Alternative) -> str:
+def what_fits(regime: ConditionalBound) -> str:
     """The parts of arrays whose lines stay in the cache for reuse, the largest first; or how many lines there are."""
     if any(need == Poly.symbol("Z") - Poly.symbol("L") * regime.upper for need in regime.needs):
         return "all fits"
@@ -40,12 +40,12 @@ def what_fits(regime: Alternative) -> str:
     return f"{', '.join(before)} and {last} fit" if before else f"{last} fits"
 
 
-def is_constant(regime: Alternative) -> bool:
+def is_constant(regime: ConditionalBound) -> bool:
     """Whether so many lines are needed at all sizes."""
     return all(need.names <= CACHE for need in regime.needs)
 
 
-def point_of(regimes: Iterable[Alternative]) -> dict[str, int]:
+def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
     """Sizes at which regimes are compared: arrays are large, blocks smaller, no two alike."""
     values = [value for each in regimes for value in (each.upper, *each.needs)]
     extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
@@ -58,12 +58,12 @@ def _size(place: int, first: int, apart: int) -> int:
     return first + apart * place
 
 
-def words(regime: Alternative, point: Mapping[str, int]) -> float:
+def words(regime: ConditionalBound, point: Mapping[str, int]) -> float:
     """The words that it needs at sizes."""
     return max(-_value(need, point) for need in regime.needs)
 
 
-def bound(regime: Alternative, point: Mapping[str, int]) -> float:
+def bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
     """What it fetches at most there."""
     return _value(regime.upper, point)
 
@@ -75,16 +75,16 @@ def _value(value: Poly, point: Mapping[str, int]) -> float:
         return inf
 
 
-def _counted(regime: Alternative) -> str:
+def _counted(regime: ConditionalBound) -> str:
     """Numbers of lines, for lines of all lengths."""
     found = {int(words(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
     least, most = min(found), max(found)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
-def _together(regime: Alternative, point: Mapping[str, int]) -> Iterator[tuple[float, Kept]]:
+def _together(regime: ConditionalBound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
     """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
-    held: dict[str, list[tuple[float, Kept]]] = {}
+    held: dict[str, list[tuple[float, Residency]]] = {}
     for each in regime.kept:
         if not each.held.names <= CACHE:
             held.setdefault(each.array, []).append((_value(each.held, point), each))
@@ -98,13 +98,13 @@ def _together(regime: Alternative, point: Mapping[str, int]) -> Iterator[tuple[f
             yield lines, kept
 
 
-def _part(lines: float, kept: Kept, point: Mapping[str, int]) -> tuple[str, str]:
+def _part(lines: float, kept: Residency, point: Mapping[str, int]) -> tuple[str, str]:
     """What part of an array so many lines are, and the array."""
     units = {name: size for name, size in _parts(kept, point) if abs(lines - size) <= max(FEW, NEARLY * size)}
     return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), kept.array
 
 
-def _parts(kept: Kept, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     """Parts of an array that have a name, with their lines."""
     extents = [_value(extent, point) for extent in kept.extents]
     row = -(-extents.pop(kept.along) // LINE)

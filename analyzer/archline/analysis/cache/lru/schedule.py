@@ -16,7 +16,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.lru.affine import Names, NotAffineError, floor_text, scaled_text
 from archline.analysis.cache.lru.wire import Column, Problem, Reference
 from archline.ir.conditions import required
-from archline.ir.lower import Program
+from archline.ir.lower import Lowering
 from archline.ir.scope import Scope
 from archline.ir.tree import Access, Array, Chain, Choice, Loop, Node, Recursion, contiguous_dimension
 from archline.ir.unsupported import UntracedError
@@ -37,7 +37,7 @@ def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) ->
     """
     if recurses(module, algorithm):
         raise UntracedError("accesses of recursion are no loop nest", algorithm.span)
-    scope, nodes = Program(module).trace(algorithm)
+    scope, nodes = Lowering(module).trace(algorithm)
     found = list(_timed(nodes, (), ()))
     separate = _separate([access.array for access, _, _ in found])
     return _Builder(scope, point, separate, _cut(found, point["L"])).problem(algorithm, found)

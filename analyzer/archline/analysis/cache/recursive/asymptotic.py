@@ -39,7 +39,7 @@ from archline.ir.conditions import negated, required, with_all, with_fact
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import calls
-from archline.ir.tree import Array, Branch, Recursion, contiguous_dimension
+from archline.ir.tree import Array, ChoiceBranch, Recursion, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
@@ -261,7 +261,7 @@ class _Writer:
         sized = {monomial: one for monomial, one in terms.items() if _sized(monomial)}
         return Poly(sized) + ONE if sized else Poly(terms)
 
-    def _condition(self, branch: Branch) -> str:
+    def _condition(self, branch: ChoiceBranch) -> str:
         if branch.taken is None or branch.condition is None:
             raise UnsolvedRecursionError("the data decides which calls are made")
         return format_expression(branch.condition)

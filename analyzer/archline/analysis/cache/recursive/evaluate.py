@@ -22,13 +22,13 @@ from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.reach import Box, Reach, lines, reach_of
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper
-from archline.analysis.cost import Reached
+from archline.analysis.cost import ReachedRegion
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import box_lines, whole
 from archline.ir.places import shape_of
 from archline.ir.recursive import Body, OneLevel, at_lines, body, calls, in_rows, recurses
-from archline.ir.tree import Access, Array, Branch, Choice, Loop, Node, Recursion, accesses
+from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, Recursion, accesses
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import record
@@ -72,7 +72,7 @@ class Repeated:
 class Chosen:
     """Branches, and what is done in each."""
 
-    branches: tuple[tuple[Branch, tuple[Part, ...]], ...]
+    branches: tuple[tuple[ChoiceBranch, tuple[Part, ...]], ...]
 
 
 Part = StraightLinePart | Called | Repeated | Chosen
@@ -214,10 +214,10 @@ class Recursions:
             self._solved[algorithm] = Solved(body, parts, given, made, moves)
         return self._solved[algorithm]
 
-    def reached(self) -> tuple[Reached, ...]:
+    def reached(self) -> tuple[ReachedRegion, ...]:
         """What calls by indices reach, and their io at most."""
         return tuple(
-            Reached(
+            ReachedRegion(
                 algorithm.name,
                 tuple((array.name, box) for array, box in solved.boxes.items()),
                 None if solved.paid is None else solved.paid.most,
@@ -422,7 +422,7 @@ class _Evaluation:
                 )
 
     def _taken(
-        self, solved: Solved, branches: Sequence[tuple[Branch, tuple[Part, ...]]], point: Point
+        self, solved: Solved, branches: Sequence[tuple[ChoiceBranch, tuple[Part, ...]]], point: Point
     ) -> Iterator[tuple[Part, ...]]:
         for branch, parts in branches:
             holds = solved.value(branch.possible, point)

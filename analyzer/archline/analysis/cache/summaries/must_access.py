@@ -24,7 +24,7 @@ from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.summaries.candidates import in_rows_apart, of_boxes, of_whole
 from archline.analysis.cache.summaries.cover import Covering
 from archline.analysis.cache.summaries.regions import Claims, MustTouchRegion, Parts
-from archline.analysis.cost import InFull
+from archline.analysis.cost import TouchedRegion
 from archline.ir.layout import LINE, whole
 from archline.ir.recursive import AsFarAsKnown, TooManyWaysError, calls, ways
 from archline.ir.recursive import body as body_of
@@ -74,7 +74,7 @@ class Filled:
                 found = found + _lines(array, claim, body.facts, plain)
         return body.facts.restore(found)
 
-    def in_full(self, algorithm: s.Algorithm) -> tuple[InFull, ...]:
+    def in_full(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
         """The same part by part."""
         body = self.bodies.get(algorithm)
         if body is None:
@@ -84,7 +84,7 @@ class Filled:
             ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
             pairs = zip(array.extents, claim.least, strict=True)
             large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
-            found.append(InFull(array.name, ends, large, claim.half))
+            found.append(TouchedRegion(array.name, ends, large, claim.half))
         return tuple(found)
 
 

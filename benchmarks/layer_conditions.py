@@ -25,8 +25,8 @@ from common import ROOT, machine, parsed, times
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import ConditionalBound
-from archline.api.algorithms import loads
 from archline.api.costs import CostReport
+from archline.api.modules import loads
 from archline.execution.cache import CacheResult, lru, optimal
 from archline.execution.data import generate
 from archline.execution.results import Trace

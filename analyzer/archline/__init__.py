@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from archline.api.algorithms import Algorithm, Module, algorithm, load, loads
+    from archline.api.algorithms import Algorithm, algorithm
     from archline.api.changes import Diff, diff
     from archline.api.comparisons import Compared, compare
     from archline.api.costs import CostReport
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from archline.api.fitting import FitReport, fit
     from archline.api.growth import order, recurrence
     from archline.api.metrics import Metric
+    from archline.api.modules import Module, load, loads
     from archline.api.optimising import optimise
     from archline.api.plots import IoPlot, plot_io
     from archline.api.running import Run
@@ -41,7 +42,7 @@ _HOMES = {
     "IoPlot": "archline.api.plots",
     "Machine": "archline.energy.machines",
     "Metric": "archline.api.metrics",
-    "Module": "archline.api.algorithms",
+    "Module": "archline.api.modules",
     "Order": "archline.report.growth",
     "Run": "archline.api.running",
     "Scaled": "archline.api.scaling",
@@ -51,8 +52,8 @@ _HOMES = {
     "diff": "archline.api.changes",
     "energy": "archline.energy",
     "fit": "archline.api.fitting",
-    "load": "archline.api.algorithms",
-    "loads": "archline.api.algorithms",
+    "load": "archline.api.modules",
+    "loads": "archline.api.modules",
     "machine": "archline.energy.machines",
     "machines": "archline.energy.machines",
     "optimise": "archline.api.optimising",

@@ -69,7 +69,7 @@ class AlgoFile(pytest.File):
 
     def collect(self) -> Iterator[AlgorithmNode | ClaimItem]:
         """Each algorithm, and a test for each claim of the file."""
-        from archline.api.algorithms import load
+        from archline.api.modules import load
         from archline.language import syntax as s
         from archline.language.diagnostics import ArchlineError
         from archline.language.format_statements import format_claim

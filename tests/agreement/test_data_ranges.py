@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.api.algorithms import loads
+from archline.api.modules import loads
 from archline.execution.data import generate
 from archline.execution.results import Cache
 from archline.execution.run import execute

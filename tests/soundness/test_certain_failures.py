@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import archline as al
 from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, passed_bounds
 from archline.analysis.metrics.recursion import Derivation
-from archline.api.algorithms import Algorithm, loads
+from archline.api.algorithms import Algorithm
+from archline.api.modules import loads
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, Diagnostic

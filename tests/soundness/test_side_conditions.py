@@ -7,7 +7,8 @@ from itertools import product
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archline.api.algorithms import Algorithm, loads
+from archline.api.algorithms import Algorithm
+from archline.api.modules import loads
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError

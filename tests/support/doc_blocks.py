@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from archline.algebra.evaluate.exact import evaluate as derived_at
-from archline.api.algorithms import Algorithm, loads
+from archline.api.algorithms import Algorithm
+from archline.api.modules import loads
 from archline.execution.data import generate
 from archline.execution.results import Counts
 from archline.execution.run import execute

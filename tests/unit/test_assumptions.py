@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.api.algorithms import loads
+from archline.api.modules import loads
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
 from effort import drawn

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from affine_programs import affine_program
 from archline.analysis.cost import whole_ends_at
-from archline.api.algorithms import loads
 from archline.api.caches import Settings, cache_of, level_caches
 from archline.api.energies import energy
+from archline.api.modules import loads
 from archline.api.pictures import roofline
 from archline.api.running import run
 from archline.energy.levels import by_level

@@ -10,7 +10,8 @@ import pytest
 import archline as al
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.api.algorithms import algorithm, load, loads
+from archline.api.algorithms import algorithm
+from archline.api.modules import load, loads
 from archline.certificates.check import check
 from archline.language.extra_facts import with_where
 from archline.language.parser import parse_facts

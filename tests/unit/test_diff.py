@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import archline as al
-from archline.api.algorithms import Algorithm, loads
+from archline.api.algorithms import Algorithm
+from archline.api.modules import loads
 from archline.changes.canonical import canonical
 from archline.changes.results import CostChange, Differences
 from archline.records import replace

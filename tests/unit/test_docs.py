@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from archline.api.algorithms import load
 from archline.api.caches import Settings
+from archline.api.modules import load
 from archline.api.running import Processors, run
 from archline.cli.main import COMMANDS
 from archline.execution.cache import Static

@@ -14,7 +14,7 @@ from archline.analysis.cost import Costs, ends_at
 from archline.analysis.metrics.cost_model import CostModel
 from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
-from archline.api.algorithms import loads
+from archline.api.modules import loads
 from archline.api.running import run_at
 from archline.api.settings import unplaced
 from archline.execution.results import Counts

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.analysis.analyse import derive
@@ -22,32 +21,32 @@ from archline.analysis.checks.races import certain_races
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
 from archline.api import rules
-from archline.api.communication import COST_GRID, Communication
 from archline.api.costs import CostReport
+from archline.api.running import USUAL, Run, run, run_at
 from archline.api.settings import unplaced
+from archline.compare.trials import COST_GRID, Messages, checked
 from archline.execution.results import TIMEOUT
+from archline.execution.run import tried
 from archline.growth import rules as growth_rules
 from archline.ir.call_invariants import inherited
 from archline.ir.declarations import declared
-from archline.language import model, name_rules
+from archline.language import model
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.conditions import BAD_SIZE
-from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.extra_facts import with_where
-from archline.language.loader import load_path, load_target, load_text
+from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import record, replace
+from archline.report.communication import Communication
 from archline.report.documents import Document, Shown
 from archline.report.library import declaration
 
 if TYPE_CHECKING:
     from archline.analysis.checks.runs import Failure
-    from archline.api.running import Run
-    from archline.api.trials import Messages
     from archline.execution.results import Cache
-    from archline.report.view import Contract
 
 
 MAX_KNOWN = 256
@@ -197,8 +196,6 @@ class Algorithm(Shown):
 
     def messages(self, most: int) -> Messages | None:
         """What runs on grids of up to so many processors show of its messages; None where it sends none."""
-        from archline.api.trials import checked
-
         return checked(*self.executed, most)
 
     def report(self, where: str | None = None, *, problem: str | None = None) -> CostReport:
@@ -249,8 +246,6 @@ class Algorithm(Shown):
         Raises ArchlineError for wrong arguments, for what certainly fails, as `cost` does, and for what goes wrong in
         the run (a race, a subscript out of bounds, a broken fact, a deadlock).
         """
-        from archline.api.running import USUAL, run, run_at
-
         self._refuse_certain_failures()
         values = {**(given or {}), **arguments}
         settings = replace(USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
@@ -289,8 +284,6 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
 
 def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Whether an execution at the sizes of a failure stops there."""
-    from archline.execution.run import tried
-
     found = tried(module, algorithm, failure.sizes)
     # There is no data of some sizes.
     return failure.rule is BAD_SIZE if found is None else isinstance(found, Diagnostic) and found.rule is failure.rule
@@ -303,60 +296,6 @@ def _require_sizes(algorithm: Algorithm, facts: tuple[s.Fact, ...]) -> None:
             span = next((fact.span for fact in reversed(facts) if name in s.names(fact)), None)
             message = f"no `{name}` is at least {bounds.least} and at most {bounds.most}"
             raise error(growth_rules.NO_SIZES, message, span=span)
-
-
-class Module:
-    """The algorithms of a file or of a module of the standard library: `module["name"]`, `list(module)`."""
-
-    def __init__(self, module: model.Module) -> None:
-        self._module = module
-
-    @property
-    def module(self) -> model.Module:
-        """What the checker knows of it."""
-        return self._module
-
-    def __getitem__(self, name: str) -> Algorithm:
-        """The algorithm of a name. Raises ArchlineError for an unknown one."""
-        if name not in self._module.algorithms:
-            path = self._module.program.source.path
-            hint = did_you_mean(name, self) or "it defines " + ", ".join(list(self)[:12])
-            message = f"`{path}` has no algorithm `{name}`"
-            raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
-        return Algorithm(self._module, self._module.algorithms[name])
-
-    def claims(self) -> tuple[Contract, ...]:
-        """The verdicts on the claims of its file. Raises ArchlineError for machines and models that there are not."""
-        from archline.api.claims import claims
-
-        return claims(self._module)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._module.algorithms
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._module.algorithms)
-
-    def __len__(self) -> int:
-        return len(self._module.algorithms)
-
-    def __repr__(self) -> str:
-        return f"<archline module {self._module.program.source.path}: {', '.join(self)}>"
-
-
-def load(target: str | Path) -> Module:
-    """The module of a path (`heat.algo`) or of the standard library (`dense.matmul`).
-
-    Raises ArchlineError for what cannot be read, parsed or checked.
-    """
-    if isinstance(target, Path):
-        return Module(load_path(target))
-    return Module(load_target(target.partition("::")[0])[0])
-
-
-def loads(text: str, name: str = "<text>") -> Module:
-    """The module of a program given as text. Raises ArchlineError."""
-    return Module(load_text(text, name))
 
 
 def algorithm(target: str) -> Algorithm:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from archline.api.algorithms import Algorithm, load
+from archline.api.algorithms import Algorithm
 from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of, earlier
+from archline.api.modules import load
 from archline.changes.baseline import HEADER, below, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, ROSE, CostChange

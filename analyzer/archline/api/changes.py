@@ -19,8 +19,9 @@ from typing import Any
 
 from archline.algebra.effort import OUT_OF_TIME, Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
-from archline.api.algorithms import Algorithm, Module, load, loads
+from archline.api.algorithms import Algorithm
 from archline.api.cost_changes import RecordedSubject, compared
+from archline.api.modules import Module, load, loads
 from archline.api.processes import Refused, kept
 from archline.api.settings import Names, check_known, share
 from archline.api.subjects import AlgorithmSubject, own_facts

@@ -20,7 +20,8 @@ from archline.records import record
 from archline.report.view import CheckView, Contract, Group, Place, Stop, contract, relative
 
 if TYPE_CHECKING:
-    from archline.api.algorithms import Algorithm, Module
+    from archline.api.algorithms import Algorithm
+    from archline.api.modules import Module
 
 Outcome = CheckView | tuple[Diagnostic, ...]
 """What a target ensures, or why it cannot be checked."""
@@ -84,7 +85,7 @@ def _decided(task: Task) -> CheckView:
 
 def _module(task: Task) -> tuple[Module, str | None]:
     """The module of a task, and the algorithm where its target names one."""
-    from archline.api.algorithms import Module, loads
+    from archline.api.modules import Module, loads
     from archline.language import input_rules
     from archline.language.diagnostics import error
     from archline.language.loader import load_target
@@ -111,7 +112,7 @@ def _group(subject: Algorithm, task: Task) -> Group:
 
     Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
     """
-    from archline.api.trials import LARGEST, stop
+    from archline.compare.trials import LARGEST, stop
 
     allow(task.seconds)
     messages = subject.messages(LARGEST)
@@ -120,7 +121,8 @@ def _group(subject: Algorithm, task: Task) -> Group:
     report = subject.report()
     contracts = tuple(contract(each, task.certificates) for each in report.ensures)
     holds = any(each.outcome == "holds" for each in contracts)
-    stopped = stop(subject) if holds else None
+    found = stop(*subject.executed, report.without_io["work"]) if holds else None
+    stopped = None if found is None else Stop.of(*found)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
     return Group(subject.name, contracts, stopped, messages.text if messages else "", assumptions)
 

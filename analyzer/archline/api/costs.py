@@ -18,7 +18,6 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.time import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
-from archline.api.communication import Communication
 from archline.api.lru import lru_view
 from archline.api.metrics import Metric
 from archline.api.settings import Given, Names, Number, Point, checked_point, unplaced
@@ -39,7 +38,7 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
 from archline.records import replace
-from archline.report.communication import CommunicationView
+from archline.report.communication import Communication, CommunicationView
 from archline.report.cost_view import CostView, LruView, cost_view
 from archline.report.costs.page import document
 from archline.report.costs.text import first_page

@@ -78,7 +78,7 @@ def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None)
     if jobs <= 1:
         return [work(task) for task in tasks]
     # Processes that are forked need not import it each.
-    from archline.api import trials  # noqa: F401
+    from archline.api import algorithms  # noqa: F401
 
     pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
     try:

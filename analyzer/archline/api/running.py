@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from archline.analysis.cache.parallel import io_on
 from archline.analysis.cost import Cost
 from archline.api import rules
-from archline.api.algorithms import Algorithm
 from archline.api.caches import Settings, cache_at, cache_of
 from archline.api.costs import CostReport
 from archline.api.settings import Given, broken_facts
@@ -50,6 +49,8 @@ from archline.report.view import Counts as CountsView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from archline.api.algorithms import Algorithm
 
 MAX_PROCESSORS = 65536
 USUAL = Settings(chosen_cache=True)

@@ -16,6 +16,7 @@ from archline.resources import resource
 if TYPE_CHECKING:
     from archline.claims.verdict import Verdict
     from archline.expr.tree import Span
+    from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression
     from archline.report.communication import CommunicationView
     from archline.report.paths import ExecutedPath
@@ -112,6 +113,12 @@ class Stop:
     message: str
     place: Place
     at: Point
+
+    @staticmethod
+    def of(found: Diagnostic, at: Point) -> Stop:
+        """What stopped a run at sizes."""
+        assert found.span is not None
+        return Stop(found.rule.code, found.rule.title, found.message, Place.of(found.span), at)
 
     @property
     def text(self) -> str:

@@ -23,7 +23,7 @@ from archline.report.communication import (
     CommunicationView,
     amount,
     factor,
-    nearness,
+    nearness_text,
     on_processors,
     replicated,
 )
@@ -396,7 +396,7 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
 
 
 def _in_sizes(bound: BoundView) -> Iterator[Line]:
-    near = "; ".join(nearness(bound.near))
+    near = "; ".join(nearness_text(bound.near))
     if bound.growth is not None:
         yield Line("words", (Formula(bound.growth),), (bound.kind,), (near,))
     label, kind = "words", bound.kind

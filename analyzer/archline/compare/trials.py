@@ -10,11 +10,9 @@ from itertools import islice, product
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import at
 from archline.analysis.checks.sizes import extents as extents_of
-from archline.analysis.cost import Cost
+from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import Allowed
-from archline.api.algorithms import Algorithm
 from archline.execution import run_rules as rules
-from archline.execution import run_rules as stops
 from archline.execution.run import tried
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
@@ -27,42 +25,39 @@ from archline.language.diagnostics import Diagnostic, counted
 from archline.language.model import Module
 from archline.language.substitution import divisions_of_runs
 from archline.records import record, replace
-from archline.report.cost_view import values_at
-from archline.report.view import Place, Stop
 
 SIZES = (1, 2, 3, 5, 10)
 MAX_WORK = 10_000
 FAULTS = (
-    stops.OUT_OF_BOUNDS,
-    stops.SLICE_OUT_OF_BOUNDS,
-    stops.UNSET,
-    stops.SIZE_TOO_SMALL,
-    stops.SHAPE,
-    stops.WHERE,
-    stops.TOO_MANY_ITERATIONS,
-    stops.NOT_DECREASING,
-    stops.TOO_DEEP_RECURSION,
-    stops.BAD_STEP,
-    stops.RACE,
+    rules.OUT_OF_BOUNDS,
+    rules.SLICE_OUT_OF_BOUNDS,
+    rules.UNSET,
+    rules.SIZE_TOO_SMALL,
+    rules.SHAPE,
+    rules.WHERE,
+    rules.TOO_MANY_ITERATIONS,
+    rules.NOT_DECREASING,
+    rules.TOO_DEEP_RECURSION,
+    rules.BAD_STEP,
+    rules.RACE,
 )
 """What stops a run and is neither a size that does not divide nor data that an `assume` or a type excludes."""
 
 
-def stop(algorithm: Algorithm) -> Stop | None:
-    """The first trial run that a fault stops, with all sizes the same where the algorithm takes that.
+def stop(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
+    """The first trial run that a fault stops, and its sizes, all the same where the algorithm takes that.
 
     Algorithms that take `int` data or indices are left out: which values of these they are meant for is not declared.
     """
-    if any(_is_open(each.type) for each in algorithm.node.parameters):
+    if any(_is_open(each.type) for each in algorithm.parameters):
         return None
-    work = algorithm.cost().without_io["work"]
     for size in SIZES:
-        sizes = {name: max(size, least) for name, least in algorithm.signature.at_least.items()}
+        sizes = {name: max(size, least) for name, least in module.signatures[algorithm].at_least.items()}
         if not _is_short(work, sizes):
             break
-        found = tried(*algorithm.executed, sizes)
+        found = tried(module, algorithm, sizes)
         if isinstance(found, Diagnostic) and found.rule in FAULTS and found.span is not None:
-            return Stop(found.rule.code, found.rule.title, found.message, Place.of(found.span), sizes)
+            return found, sizes
     return None
 
 
@@ -77,13 +72,16 @@ def _is_open(kind: s.Type) -> bool:
 def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
     """Whether a run is known to take little work; one of which that is unknown is tried at the least sizes."""
     try:
-        known = values_at(work, sizes)
+        if work.valued:
+            return whole_ends_at(work, sizes)[1] <= MAX_WORK
     except EvaluationError:
-        known = None
-    return max(sizes.values(), default=0) <= SIZES[1] if known is None else known.upper <= MAX_WORK
+        pass
+    return max(sizes.values(), default=0) <= SIZES[1]
 
 
 LARGEST, LONG = 32, 8
+COST_GRID = 8
+"""Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
 FAILURES = frozenset(
     (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
 )

@@ -1,0 +1,65 @@
+"""Modules, as Python sees them: of a file, of the standard library, of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from archline.api.algorithms import Algorithm
+from archline.api.claims import claims
+from archline.language import model, name_rules
+from archline.language.diagnostics import did_you_mean, error
+from archline.language.loader import load_path, load_target, load_text
+from archline.report.view import Contract
+
+
+class Module:
+    """The algorithms of a file or of a module of the standard library: `module["name"]`, `list(module)`."""
+
+    def __init__(self, module: model.Module) -> None:
+        self._module = module
+
+    @property
+    def module(self) -> model.Module:
+        """What the checker knows of it."""
+        return self._module
+
+    def __getitem__(self, name: str) -> Algorithm:
+        """The algorithm of a name. Raises ArchlineError for an unknown one."""
+        if name not in self._module.algorithms:
+            path = self._module.program.source.path
+            hint = did_you_mean(name, self) or "it defines " + ", ".join(list(self)[:12])
+            message = f"`{path}` has no algorithm `{name}`"
+            raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
+        return Algorithm(self._module, self._module.algorithms[name])
+
+    def claims(self) -> tuple[Contract, ...]:
+        """The verdicts on the claims of its file. Raises ArchlineError for machines and models that there are not."""
+        return claims(self._module)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._module.algorithms
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module.algorithms)
+
+    def __len__(self) -> int:
+        return len(self._module.algorithms)
+
+    def __repr__(self) -> str:
+        return f"<archline module {self._module.program.source.path}: {', '.join(self)}>"
+
+
+def load(target: str | Path) -> Module:
+    """The module of a path (`heat.algo`) or of the standard library (`dense.matmul`).
+
+    Raises ArchlineError for what cannot be read, parsed or checked.
+    """
+    if isinstance(target, Path):
+        return Module(load_path(target))
+    return Module(load_target(target.partition("::")[0])[0])
+
+
+def loads(text: str, name: str = "<text>") -> Module:
+    """The module of a program given as text. Raises ArchlineError."""
+    return Module(load_text(text, name))

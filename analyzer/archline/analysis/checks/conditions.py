@@ -383,16 +383,17 @@ class _Conditions(Follower[_Place]):
         inner.known = (*inner.known, *(each for each in values if not each.is_constant))
         return inner
 
-    def statement(self, statement: s.Stmt, block: _Place) -> None:
-        if isinstance(statement, s.Split):
-            # On a part of the grid P and the coordinates are others.
-            block = replace(block, extents=dict(block.extents), axes={})
-            for name in ("P", statement.axis, statement.group):
-                block.define(name, None)
-        super().statement(statement, block)
-        if isinstance(statement, s.Assume):
-            for fact in statement.facts:
-                block.learn(fact)
+    def split(self, split: s.Split, block: _Place) -> None:
+        # On a part of the grid P and the coordinates are others.
+        inner = replace(block, extents=dict(block.extents), axes={})
+        for name in ("P", split.axis, split.group):
+            inner.define(name, None)
+        super().split(split, inner)
+
+    def assume(self, assume: s.Assume, block: _Place) -> None:
+        super().assume(assume, block)
+        for fact in assume.facts:
+            block.learn(fact)
 
     def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: _Place) -> None:
         for body in bodies:

@@ -6,9 +6,9 @@ which iterations are followed and what becomes of a need is theirs to say.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from archline.expr.text import format_expression
 from archline.ir.places import shape_of
@@ -17,6 +17,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import Rule
 from archline.language.format_statements import format_type
 from archline.language.model import Kind, Module, is_buffer
+from archline.language.visitor import StatementVisitor
 
 B = TypeVar("B", bound="Environment")
 Told = Callable[[], tuple[str, str]]
@@ -38,7 +39,7 @@ class Environment:
         raise NotImplementedError
 
 
-class Follower(ABC, Generic[B]):
+class Follower(StatementVisitor[B, None]):
     """Follows statements in order. Values are such as can be added and subtracted, None where the data decides."""
 
     def __init__(self, module: Module) -> None:
@@ -106,52 +107,38 @@ class Follower(ABC, Generic[B]):
         for statement in body:
             self.statement(statement, block)
 
-    def statement(self, statement: s.Stmt, block: B) -> None:
-        """One statement, with all that it evaluates."""
-        match statement:
-            case s.Let(name=name, value=value) if self.module.is_view(value):
-                self.evaluate(value, block)
-                block.extents[name] = self.extents(value, block)
-            case s.Let(name=name, value=value):
-                block.define(name, self.value(value, block))
-            case s.Local():
-                self._local(statement, block)
-            case s.Assign(target=target, op=op, value=value):
-                self.evaluate(value, block)
-                if self.module.is_view(value):
-                    self.read(value, block)
-                if isinstance(target, s.Element):
-                    self._subscripts(target, block)
-                if op != "=":
-                    self.read(target, block)
-                self.write(target, block)
-                if self.module.is_view(target) and self.module.is_view(value):
-                    self._same(
-                        value, self.extents(value, block), self.extents(target, block), block, lambda: "its target"
-                    )
-            case s.While():
-                self.while_loop(statement, block)
-            case s.Loop():
-                self.loop(statement, block)
-            case s.If(branches=branches):
-                self._if(branches, block)
-            case s.Invoke(call=call, along=along):
-                self._call(call, block, along)
-            case s.Communicate() if statement in self.module.collectives:
-                collective = self.module.collectives[statement]
-                self._call(collective.invoke.call, block, collective.invoke.along)
-                self.forget(statement, block)
-            case s.Communication():
-                self._communication(statement, block)
-                self.forget(statement, block)
-            case s.Simple():
-                for each in s.evaluated(statement):
-                    self.evaluate(each, block)
-            case s.Split(parts=parts, body=body):
-                self.evaluate(parts, block)
-                self.perhaps((body,), block)
+    def let(self, let: s.Let, block: B) -> None:
+        if self.module.is_view(let.value):
+            self.evaluate(let.value, block)
+            block.extents[let.name] = self.extents(let.value, block)
+        else:
+            block.define(let.name, self.value(let.value, block))
 
-    def _local(self, local: s.Local, block: B) -> None:
+    def assign(self, assign: s.Assign, block: B) -> None:
+        target, value = assign.target, assign.value
+        self.evaluate(value, block)
+        if self.module.is_view(value):
+            self.read(value, block)
+        if isinstance(target, s.Element):
+            self._subscripts(target, block)
+        if assign.op != "=":
+            self.read(target, block)
+        self.write(target, block)
+        if self.module.is_view(target) and self.module.is_view(value):
+            self._same(value, self.extents(value, block), self.extents(target, block), block, lambda: "its target")
+
+    def invoke(self, invoke: s.Invoke, block: B) -> None:
+        self._call(invoke.call, block, invoke.along)
+
+    def simple(self, statement: s.SimpleStmt, block: B) -> None:
+        for each in s.evaluated(statement):
+            self.evaluate(each, block)
+
+    def split(self, split: s.Split, block: B) -> None:
+        self.evaluate(split.parts, block)
+        self.perhaps((split.body,), block)
+
+    def local(self, local: s.Local, block: B) -> None:
         known = self._where(local.when, block)
         if local.value is not None and known is not None:
             self.evaluate(local.value, known)
@@ -170,12 +157,10 @@ class Follower(ABC, Generic[B]):
         self.needs(rule, node, (value - least,), block, told)
 
     def while_loop(self, loop: s.While, block: B) -> None:
-        """A loop of which the data says whether it goes on: no iteration is certain."""
         self.evaluate(loop.condition, block)
         self.perhaps((loop.body,), block)
 
     def loop(self, loop: s.Loop, block: B) -> None:
-        """A counted loop."""
         for each in (loop.lo, loop.hi):
             self.evaluate(each, block)
         lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._step(loop.step, block)
@@ -190,7 +175,7 @@ class Follower(ABC, Generic[B]):
             self._least(rules.BAD_STEP, step, f"the step `{format_expression(step)}`", value, 1, block)
         return value
 
-    def _if(self, branches: tuple[s.Branch, ...], block: B) -> None:
+    def branches(self, branches: tuple[s.Branch, ...], block: B) -> None:
         around: B | None = self.inside(block)
         for place, branch in enumerate(branches):
             if around is None:
@@ -218,26 +203,32 @@ class Follower(ABC, Generic[B]):
                 break
         return found
 
-    def _communication(self, statement: s.Communication, block: B) -> None:
+    def transfer(self, transfer: s.Transfer, block: B) -> None:
+        self._side(transfer.when, (), (transfer.value, transfer.target), block)
+        self.forget(transfer, block)
+
+    def communicate(self, statement: s.Communicate, block: B) -> None:
         """Each side is evaluated where its guard holds; runs on grids tell what is set in the buffers."""
-        sides: list[tuple[s.Expr | None, tuple[s.Expr, ...], tuple[s.Expr | None, ...]]] = []
-        match statement:
-            case s.Transfer(target=target, value=value, when=when):
-                sides = [(when, (), (value, target))]
-            case s.Communicate(clauses=clauses):
-                buffers = {"to": statement.sent, "from": statement.received}
-                known = [each for each in clauses if each.keyword in buffers]
-                sides = [(each.when, each.values, (buffers[each.keyword],)) for each in known]
-            case _:
-                raise AssertionError(f"no communication that is known: {statement}")
-        for when, partner, parts in sides:
-            inner = self._where(when, block)
-            if inner is not None:
-                for each in partner:
-                    self.evaluate(each, inner)
-                for part in parts:
-                    if isinstance(part, s.Element):
-                        self._subscripts(part, inner)
+        collective = self.module.collectives.get(statement)
+        if collective is not None:
+            self.invoke(collective.invoke, block)
+        buffers = {} if collective is not None else {"to": statement.sent, "from": statement.received}
+        for each in statement.clauses:
+            if each.keyword in buffers:
+                self._side(each.when, each.values, (buffers[each.keyword],), block)
+        self.forget(statement, block)
+
+    def _side(
+        self, when: s.Expr | None, partner: tuple[s.Expr, ...], parts: tuple[s.Expr | None, ...], block: B
+    ) -> None:
+        """One side of a communication."""
+        inner = self._where(when, block)
+        if inner is not None:
+            for each in partner:
+                self.evaluate(each, inner)
+            for part in parts:
+                if isinstance(part, s.Element):
+                    self._subscripts(part, inner)
 
     def _where(self, when: s.Expr | None, block: B) -> B | None:
         """Where a guard certainly holds."""

@@ -224,27 +224,32 @@ class Runs(Follower[Locals]):
         self._now = statement
         self._reached.add(statement)
         super().statement(statement, block)
-        match statement:
-            case s.Let(name=name, value=value) if self.module.is_view(value):
-                view = self._view(value, block)
-                block.views.pop(name, None)
-                if view is not None:
-                    block.views[name] = view
-            case s.Local(name=name, type=kind, value=value):
-                if self._every and value is None:
-                    self._track(name, len(block.extents[name]), block)
-                if isinstance(kind, s.ScalarType):
-                    block.registers[name] = kind.element
-                    self._assign(name, value, block)
-            case s.Assign(target=s.Name(id=name) as target, op=op, value=value) if name in block.registers:
-                if op in ("min=", "max="):
-                    value = s.Call(op[:-1], (target, value), span=statement.span)
-                elif op != "=":
-                    value = s.Binary(op[:-1], target, value, span=statement.span)
-                self._assign(name, value, block)
-            case _:
-                # Others set no register, or are forgotten.
-                pass
+
+    def let(self, let: s.Let, block: Locals) -> None:
+        super().let(let, block)
+        if self.module.is_view(let.value):
+            view = self._view(let.value, block)
+            block.views.pop(let.name, None)
+            if view is not None:
+                block.views[let.name] = view
+
+    def local(self, local: s.Local, block: Locals) -> None:
+        super().local(local, block)
+        if self._every and local.value is None:
+            self._track(local.name, len(block.extents[local.name]), block)
+        if isinstance(local.type, s.ScalarType):
+            block.registers[local.name] = local.type.element
+            self._assign(local.name, local.value, block)
+
+    def assign(self, assign: s.Assign, block: Locals) -> None:
+        super().assign(assign, block)
+        target, op, value = assign.target, assign.op, assign.value
+        if isinstance(target, s.Name) and target.id in block.registers:
+            if op in ("min=", "max="):
+                value = s.Call(op[:-1], (target, value), span=assign.span)
+            elif op != "=":
+                value = s.Binary(op[:-1], target, value, span=assign.span)
+            self._assign(target.id, value, block)
 
     def _assign(self, name: str, value: s.Expr | None, block: Locals) -> None:
         """Give a register its value, where it is known."""

@@ -21,6 +21,7 @@ from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import called, component
 from archline.language.model import Module
+from archline.language.visitor import StatementVisitor
 from archline.records import record, replace
 
 
@@ -41,6 +42,8 @@ MAX_COMPARED = 6
 
 Spare = tuple[Known, ...]
 """How many words more than now were needed before: each of them."""
+ProgramPoint = tuple[Position, Spare]
+"""Where a processor is, and what it needed before."""
 
 
 @record
@@ -114,7 +117,7 @@ def _without_trips(some: Known, most: Known, spare: Spare, outside: Facts) -> Kn
     return Known(lower, some.upper if rounded else most.upper)
 
 
-class LocalMemory:
+class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
     """Follows a processor through its program, as `PathCosts` does."""
 
     def __init__(self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None) -> None:
@@ -155,7 +158,7 @@ class LocalMemory:
         peak = Peak()
         for statement in body:
             facts = place.facts
-            during = self._statement(statement, place, peak.spare(total, spare))
+            during = self.statement(statement, (place, peak.spare(total, spare)))
             if self._recurses(statement):
                 # As much is alive in a call as before it, though closed forms of recursion do not show it.
                 peak = peak.without(total)
@@ -169,26 +172,24 @@ class LocalMemory:
     def _recurses(self, statement: s.Stmt) -> bool:
         return any(component(self._module, each) for each in called(self._module, statement))
 
-    def _statement(self, statement: s.Stmt, place: Position, spare: Spare) -> Amount:
-        match statement:
-            case s.Loop():
-                return self._loop(statement, place, spare)
-            case s.While(body=body):
-                return up_to(self._block(body, place))
-            case s.If(branches=branches):
-                return self._if(branches, place, spare)
-            case s.Split():
-                try:
-                    return self._block(statement.body, in_split(statement, place))
-                except NotStaticError as problem:
-                    return Unknown(problem.reason, statement.span)
-            case s.Communicate() if statement in self._module.collectives:
-                invoke = self._module.collectives[statement].invoke
-                return self._calls(invoke, place, invoke.along)
-            case s.Invoke(along=along):
-                return self._calls(statement, place, along)
-            case s.Simple():
-                return self._calls(statement, place, ())
+    def while_loop(self, loop: s.While, at: ProgramPoint) -> Amount:
+        return up_to(self._block(loop.body, at[0]))
+
+    def split(self, split: s.Split, at: ProgramPoint) -> Amount:
+        try:
+            return self._block(split.body, in_split(split, at[0]))
+        except NotStaticError as problem:
+            return Unknown(problem.reason, split.span)
+
+    def communicate(self, statement: s.Communicate, at: ProgramPoint) -> Amount:
+        collective = self._module.collectives.get(statement)
+        return self.simple(statement, at) if collective is None else self.invoke(collective.invoke, at)
+
+    def invoke(self, invoke: s.Invoke, at: ProgramPoint) -> Amount:
+        return self._calls(invoke, at[0], invoke.along)
+
+    def simple(self, statement: s.SimpleStmt, at: ProgramPoint) -> Amount:
+        return self._calls(statement, at[0], ())
 
     def _calls(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:
         most: Amount = NOTHING
@@ -224,7 +225,8 @@ class LocalMemory:
             )
         return self._kernels[algorithm]
 
-    def _loop(self, loop: s.Loop, place: Position, spare: Spare) -> Amount:
+    def loop(self, loop: s.Loop, at: ProgramPoint) -> Amount:
+        place, spare = at
         try:
             iterations = iterations_of(loop, place)
         except NotStaticError:
@@ -238,8 +240,8 @@ class LocalMemory:
             most = _without_trips(some, most, spare, outside)
         return place.bounded(most, loop.span)
 
-    def _if(self, branches: tuple[s.Branch, ...], place: Position, spare: Spare) -> Amount:
-        first, *rest = branches
+    def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
+        (first, *rest), (place, spare) = branches, at
         if first.condition is None:
             return self._block(first.body, place, spare)
         facts = place.facts
@@ -248,11 +250,11 @@ class LocalMemory:
         taken = held.lower if held.exact else None
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if taken == ZERO:
-            return self._if(tuple(rest), place.knowing(opposite), spare) if rest else NOTHING
+            return self.branches(tuple(rest), (place.knowing(opposite), spare)) if rest else NOTHING
         arm = self._block(first.body, place.knowing(first.condition), spare)
         if taken == ONE:
             return arm
-        other = self._if(tuple(rest), place.knowing(opposite), spare) if rest else NOTHING
+        other = self.branches(tuple(rest), (place.knowing(opposite), spare)) if rest else NOTHING
         if taken is not None and not (place.ranged and not taken.names <= place.fixed):
             return weigh(taken, arm, other)
         # Which one is taken in an iteration, or by a processor, makes no difference to the peak of all of them.

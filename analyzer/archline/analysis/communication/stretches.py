@@ -8,7 +8,8 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, chosen
+from archline.analysis.metrics.statements import Outcome
+from archline.analysis.metrics.tally import FREE, chosen
 from archline.ir.ranges import IterationRange, static_range
 from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
@@ -29,10 +30,10 @@ class Stretches(Derivation):
     def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
         return iterations_of(loop, scope)
 
-    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def statement(self, statement: s.Stmt, scope: Scope) -> Outcome:
         if statement in self.free:
             return FREE, "", ()
-        tally, rule, steps = super()._statement(statement, scope)
+        tally, rule, steps = super().statement(statement, scope)
         if isinstance(statement, s.Local) and statement.when is not None:
             tally = chosen(self._holding(statement.when, scope), tally, FREE, scope.facts)
         return tally, rule, steps

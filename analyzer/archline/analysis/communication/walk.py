@@ -46,6 +46,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import called, component, declared_costs, reachable
 from archline.language.metrics import TEST
 from archline.language.model import Module
+from archline.language.visitor import StatementVisitor
 from archline.records import field, record, replace
 
 COMPUTED = ("flops", "work")
@@ -124,7 +125,7 @@ def _computed(tally: Tally) -> Spent:
     return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
-class ProcessorCosts:
+class ProcessorCosts(StatementVisitor[Position, Spent]):
     """Follows a processor through its program."""
 
     def __init__(
@@ -155,7 +156,7 @@ class ProcessorCosts:
                 total = total.then(self._stretch(statements, place))
             for each in statements:
                 if speaks:
-                    spent = self._statement(each, place)
+                    spent = self.statement(each, place)
                     total = total.then(spent if place.average is None else spent.map(_at_least))
                 place = place.behind(each)
         return total
@@ -214,31 +215,26 @@ class ProcessorCosts:
         target = self._module.targets.get(call)
         return target if isinstance(target, s.Algorithm) and target.grid else None
 
-    def _statement(self, statement: s.Stmt, place: Position) -> Spent:
-        match statement:
-            case s.Communicate(operation="exchange"):
-                self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
-                return self._with_step(Spent(share(self._module, statement, place, self._longest)), statement)
-            case s.Communicate(operation="send" | "receive"):
-                reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
-                return lost(reason, statement)
-            case s.Communicate():
-                collective = self._module.collectives[statement]
-                copied = statement.buffer if collective.into is not None else None
-                spent = self._call(collective.invoke, place, () if copied is None else (copied,))
-                return self._with_step(spent, statement, collective.invoke.call.function)
-            case s.Invoke():
-                return self._with_step(self._call(statement, place), statement, statement.call.function)
-            case s.Loop():
-                return self._loop(statement, place)
-            case s.If(branches=branches):
-                return self._if(branches, place)
-            case s.While():
-                return lost("the data decides how often this communicates", statement)
-            case s.Split():
-                return self._split(statement, place)
-            case s.Simple():
-                raise AssertionError("nothing is sent here")
+    def communicate(self, statement: s.Communicate, place: Position) -> Spent:
+        if statement in self._module.collectives:
+            collective = self._module.collectives[statement]
+            copied = statement.buffer if collective.into is not None else None
+            spent = self._call(collective.invoke, place, () if copied is None else (copied,))
+            return self._with_step(spent, statement, collective.invoke.call.function)
+        if statement.operation == "exchange":
+            self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
+            return self._with_step(Spent(share(self._module, statement, place, self._longest)), statement)
+        reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
+        return lost(reason, statement)
+
+    def invoke(self, invoke: s.Invoke, place: Position) -> Spent:
+        return self._with_step(self._call(invoke, place), invoke, invoke.call.function)
+
+    def while_loop(self, loop: s.While, place: Position) -> Spent:
+        return lost("the data decides how often this communicates", loop)
+
+    def simple(self, statement: s.SimpleStmt, place: Position) -> Spent:
+        raise AssertionError("nothing is sent here")
 
     def _call(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
         """A call: its arguments, and what else is evaluated before it; then what it does."""
@@ -277,7 +273,7 @@ class ProcessorCosts:
         self._uneven = self._uneven or uneven
         return spent
 
-    def _split(self, split: s.Split, place: Position) -> Spent:
+    def split(self, split: s.Split, place: Position) -> Spent:
         try:
             inside = in_split(split, place)
         except NotStaticError as problem:
@@ -287,7 +283,7 @@ class ProcessorCosts:
         # The axes of the grid are others there, and stages name them.
         return self._most(parts, split, place).then(replace(body, stages=()))
 
-    def _loop(self, loop: s.Loop, place: Position) -> Spent:
+    def loop(self, loop: s.Loop, place: Position) -> Spent:
         try:
             iterations = self._range(loop, place)
         except NotStaticError as problem:
@@ -303,7 +299,7 @@ class ProcessorCosts:
         if not mean and place.counts_guards and (long or unsummed or not all(summable(end, inside) for end in ends)):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
-            rough = other._loop(loop, replace(place, counts_guards=False))
+            rough = other.loop(loop, replace(place, counts_guards=False))
             spent = spent.within(rough, place.facts)
             bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), Known)}
             spent = replace(spent, amounts={**spent.amounts, **bettered})
@@ -328,7 +324,7 @@ class ProcessorCosts:
             raise NotStaticError("they are not the same on all processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.facts.maximum(-least, most), _done={})
 
-    def _if(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> Spent:
+    def branches(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> Spent:
         first, *rest = branches
         if first.condition is None:
             return self._block(first.body, place)
@@ -340,7 +336,7 @@ class ProcessorCosts:
         if taken.lower == ONE:
             return cost.then(self._block(first.body, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
-        other = self._if(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
+        other = self.branches(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
         if taken.upper == ZERO:
             return cost.then(other)
         arm = self._block(first.body, place.knowing(first.condition))

@@ -10,8 +10,8 @@ from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.cases import BodyCase, DecisionPath, UndecidedError, every_case
-from archline.analysis.metrics.statements import Statements
-from archline.analysis.metrics.tally import DerivationStep, Tally
+from archline.analysis.metrics.statements import Outcome, Result, Statements
+from archline.analysis.metrics.tally import Tally
 from archline.expr.tree import substituted
 from archline.ir.amounts import Amount, Known, Unknown
 from archline.ir.conditions import MAYBE, knowing
@@ -79,7 +79,7 @@ class Bodies(Statements):
         return BodyCase(way, facts, closed, steps, tuple(self._data))
 
     # What differs from other algorithms
-    def algorithm(self, algorithm: s.Algorithm) -> tuple[Tally, tuple[DerivationStep, ...]]:
+    def algorithm(self, algorithm: s.Algorithm) -> Result:
         if algorithm not in self._circle:
             return self._outer.algorithm(algorithm)
         self._loops += 1
@@ -115,7 +115,7 @@ class Bodies(Statements):
 
         return value.map_atoms(name)
 
-    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> tuple[Tally, tuple[DerivationStep, ...]]:
+    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
         declared_before = dict(self._unsettled)
         try:
             return super().block(body, scope)
@@ -176,24 +176,24 @@ class Bodies(Statements):
                     facts = facts.with_nonnegative(value - least[name])
         return scope.with_facts(facts)
 
-    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def loop(self, loop: s.Loop, scope: Scope) -> Outcome:
         self._loops += 1
         try:
-            return super()._loop(loop, scope)
+            return super().loop(loop, scope)
         finally:
             self._loops -= 1
 
-    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         self._loops += 1
         try:
-            return super()._while(loop, scope)
+            return super().while_loop(loop, scope)
         finally:
             self._loops -= 1
 
-    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         first, *rest = branches
         if self._loops or first.condition is None:
-            return super()._if(branches, scope)
+            return super().branches(branches, scope)
         taken = self._holding(first.condition, scope)
         if not taken.exact:
             return self._by_data_branch(branches, scope)
@@ -228,14 +228,12 @@ class Bodies(Statements):
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
         return knowing(scope, condition)
 
-    def _by_data_branch(
-        self, branches: tuple[s.Branch, ...], scope: Scope
-    ) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""
         outer = self._older
         self._older = frozenset(self._facts.bounds)
         try:
-            return super()._if(branches, scope)
+            return super().branches(branches, scope)
         finally:
             self._older = outer
 

@@ -40,8 +40,11 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
+from archline.language.visitor import StatementVisitor
 
 Result = tuple[Tally, tuple[DerivationStep, ...]]
+Outcome = tuple[Tally, str, tuple[DerivationStep, ...]]
+"""What a statement costs, the rule that says so, and the steps inside it."""
 
 
 MAX_ROUGH_PRODUCTS = 40_000
@@ -66,7 +69,7 @@ class Solver(Protocol):
         """The same, with bounds in one expression instead of bounds by regimes."""
 
 
-class Statements:
+class Statements(StatementVisitor[Scope, Outcome]):
     """Derives the costs of algorithms of a module; each algorithm once. Those that solve recursion say how."""
 
     def __init__(self, module: Module, coarse: bool, model: CostModel = STANDARD) -> None:
@@ -171,7 +174,7 @@ class Statements:
         steps: list[DerivationStep] = []
         holds_array = False
         for number, statement in enumerate(body, 1):
-            tally, rule, children = self._statement(statement, scope)
+            tally, rule, children = self.statement(statement, scope)
             tally = self.model.statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
                 tally = without_settled(tally, scope)
@@ -190,42 +193,39 @@ class Statements:
         """What is known behind a statement, which others of its block follow."""
         return behind(statement, scope)
 
-    def _statement(self, statement: s.Stmt, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
-        match statement:
-            case s.Let(value=value):
-                return evaluation(value, scope, self), "let", ()
-            case s.Local():
-                return self._stored(statement, scope), "operators of the right side", ()
-            case s.Assign():
-                cost = self._stored(statement, scope).then(update(statement, scope, self.model), scope.facts)
-                return cost, "operators", ()
-            case s.Invoke(call=call, spawned=spawned):
-                return self._invoke(call, spawned, scope)
-            case s.Sync():
-                return self.model.sync, "sync", ()
-            case s.Costs(amounts=amounts):
-                return (
-                    declared_amounts(amounts, scope, f"costs at line {statement.span.line}", self.model),
-                    "declared",
-                    (),
-                )
-            case s.Loop():
-                return self._loop(statement, scope)
-            case s.While():
-                return self._while(statement, scope)
-            case s.If(branches=branches):
-                return self._if(branches, scope)
-            case s.Transfer():
-                return FREE, "", ()
-            case s.Communication() | s.Split():
-                return unknown("nothing is sent on one processor", statement.span), "", ()
-            case s.Simple():
-                return evaluations(s.evaluated(statement), scope, self), "operators", ()
+    def let(self, let: s.Let, scope: Scope) -> Outcome:
+        return evaluation(let.value, scope, self), "let", ()
 
-    def _invoke(self, call: s.Call, spawned: bool, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def local(self, local: s.Local, scope: Scope) -> Outcome:
+        return self._stored(local, scope), "operators of the right side", ()
+
+    def assign(self, assign: s.Assign, scope: Scope) -> Outcome:
+        return self._stored(assign, scope).then(update(assign, scope, self.model), scope.facts), "operators", ()
+
+    def sync(self, sync: s.Sync, scope: Scope) -> Outcome:
+        return self.model.sync, "sync", ()
+
+    def costs(self, costs: s.Costs, scope: Scope) -> Outcome:
+        source = f"costs at line {costs.span.line}"
+        return declared_amounts(costs.amounts, scope, source, self.model), "declared", ()
+
+    def transfer(self, transfer: s.Transfer, scope: Scope) -> Outcome:
+        return FREE, "", ()
+
+    def communicate(self, statement: s.Communicate, scope: Scope) -> Outcome:
+        return unknown("nothing is sent on one processor", statement.span), "", ()
+
+    def split(self, split: s.Split, scope: Scope) -> Outcome:
+        return unknown("nothing is sent on one processor", split.span), "", ()
+
+    def simple(self, statement: s.SimpleStmt, scope: Scope) -> Outcome:
+        return evaluations(s.evaluated(statement), scope, self), "operators", ()
+
+    def invoke(self, invoke: s.Invoke, scope: Scope) -> Outcome:
+        call = invoke.call
         cost = evaluation(call, scope, self)
-        rule = f"{'spawn' if spawned else 'call'}: 1 + {call.function}"
-        if not spawned:
+        rule = f"{'spawn' if invoke.spawned else 'call'}: 1 + {call.function}"
+        if not invoke.spawned:
             return cost, rule, ()
         # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
         arguments = evaluations(call.arguments, scope, self)
@@ -250,7 +250,7 @@ class Statements:
         return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
-    def _loop(self, loop: s.Loop, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def loop(self, loop: s.Loop, scope: Scope) -> Outcome:
         bounds = FREE
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
@@ -393,7 +393,7 @@ class Statements:
             return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
         return repeated(each, trips), children
 
-    def _while(self, loop: s.While, scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         test = self._test(loop.condition, scope)
         body, children = self.block(loop.body, scope)
         try:
@@ -409,7 +409,7 @@ class Statements:
         )
 
     # Branches
-    def _if(self, branches: tuple[s.Branch, ...], scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
+    def branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         first, *rest = branches
         if first.condition is None:
             tally, children = self.block(first.body, scope)
@@ -439,8 +439,8 @@ class Statements:
     def _test(self, condition: s.Expr, scope: Scope) -> Tally:
         return self.model.event(TEST).then(evaluation(condition, scope, self), scope.facts)
 
-    def _rest(self, rest: list[s.Branch], scope: Scope) -> tuple[Tally, str, tuple[DerivationStep, ...]]:
-        return self._if(tuple(rest), scope) if rest else (FREE, "", ())
+    def _rest(self, rest: list[s.Branch], scope: Scope) -> Outcome:
+        return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
 
 
 def _span_rule(statement: s.Stmt) -> str | None:

@@ -32,6 +32,7 @@ from archline.language.checking.points import (
 )
 from archline.language.model import Agreement, Kind, Need, Signature
 from archline.language.substitution import processors_of
+from archline.language.visitor import StatementVisitor
 from archline.records import record
 
 MAX_NODES = 200
@@ -117,7 +118,7 @@ class _Guard:
 
 
 @dataclass(eq=False)
-class _Pass:
+class _Pass(StatementVisitor[None, None]):
     """One algorithm on a grid: the visible names by kind, and the path to the current statement.
 
     `splits` has the axes of the groups of splits around, `along` the axes along which messages go.
@@ -171,39 +172,38 @@ class _Pass:
 
     def _block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
-            self._statement(statement)
+            self.statement(statement, None)
 
-    def _statement(self, statement: s.Stmt) -> None:
-        match statement:
-            case s.Let(name=name, value=value):
-                self._name(name, value)
-            case s.Loop():
-                self._loop(statement)
-            case s.While(body=body):
-                with self._inside():
-                    self._under(_Guard(None, data=True), Opaque())
-                    self._block(body)
-            case s.If(branches=branches):
-                self._if(branches)
-            case s.Split():
-                self._split(statement)
-            case s.Assume(facts=facts):
-                self.path += [Opaque() if self._of_data(fact) else Requirement(fact) for fact in facts]
-            case s.Communicate():
-                self._communicate(statement)
-            case s.Transfer(direction="output", target=target, when=when):
-                places = target.subscripts if isinstance(target, s.Element) else ()
-                ends = (end for each in places if isinstance(each, s.Slice) for end in (each.lo, each.hi, each.step))
-                if self._by_data(when, *ends, *(each for each in places if not isinstance(each, s.Slice))):
-                    self.output = self.output or statement.span
-            case s.Invoke(call=call, along=along):
-                self._call(statement.span, call, along, None)
-            case s.Simple(calls=calls):
-                for call in calls:
-                    self._call(call.span, call, (), None)
-                # A register that is set once is as good as a `let`.
-                if isinstance(statement, s.Local) and statement.is_integer and statement.name not in self._changed:
-                    self._name(statement.name, statement.value)
+    def let(self, let: s.Let, place: None = None) -> None:
+        self._name(let.name, let.value)
+
+    def while_loop(self, loop: s.While, place: None = None) -> None:
+        with self._inside():
+            self._under(_Guard(None, data=True), Opaque())
+            self._block(loop.body)
+
+    def assume(self, assume: s.Assume, place: None = None) -> None:
+        self.path += [Opaque() if self._of_data(fact) else Requirement(fact) for fact in assume.facts]
+
+    def transfer(self, transfer: s.Transfer, place: None = None) -> None:
+        if transfer.direction == "output":
+            places = transfer.target.subscripts if isinstance(transfer.target, s.Element) else ()
+            ends = (end for each in places if isinstance(each, s.Slice) for end in (each.lo, each.hi, each.step))
+            if self._by_data(transfer.when, *ends, *(each for each in places if not isinstance(each, s.Slice))):
+                self.output = self.output or transfer.span
+
+    def invoke(self, invoke: s.Invoke, place: None = None) -> None:
+        self._call(invoke.span, invoke.call, invoke.along, None)
+
+    def simple(self, statement: s.SimpleStmt, place: None = None) -> None:
+        for call in statement.calls:
+            self._call(call.span, call, (), None)
+
+    def local(self, local: s.Local, place: None = None) -> None:
+        self.simple(local)
+        # A register that is set once is as good as a `let`.
+        if local.is_integer and local.name not in self._changed:
+            self._name(local.name, local.value)
 
     def _name(self, name: str, value: s.Expr | None) -> None:
         """Let a name stand for a value that the sizes and coordinates decide."""
@@ -211,7 +211,7 @@ class _Pass:
             self.names[name] = self._inlined(value)
             self.path.append(LetDefinition(name, value))
 
-    def _loop(self, loop: s.Loop) -> None:
+    def loop(self, loop: s.Loop, place: None = None) -> None:
         step = s.Integer(1, span=loop.span) if loop.step is None else loop.step
         bounds = (loop.lo, loop.hi, step)
         with self._inside():
@@ -222,7 +222,7 @@ class _Pass:
                 self._under(guard, BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
             self._block(loop.body)
 
-    def _if(self, branches: tuple[s.Branch, ...]) -> None:
+    def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:
         with self._inside():
             for branch in branches:
                 others = tuple(each for other in branches if other is not branch for each in other.body)
@@ -242,7 +242,7 @@ class _Pass:
             guard = _Guard((self._inlined(condition), truth), others=others)
             self._under(guard, Requirement(condition, truth))
 
-    def _split(self, split: s.Split) -> None:
+    def split(self, split: s.Split, place: None = None) -> None:
         """In its block the axis and P mean something else; what they meant outside is not followed."""
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
         with self._inside():
@@ -254,7 +254,7 @@ class _Pass:
             del self.splits[split.group]
 
     # Communication
-    def _communicate(self, statement: s.Communicate) -> None:
+    def communicate(self, statement: s.Communicate, place: None = None) -> None:
         facts = self.program.facts
         if statement in facts.collectives:
             invoke = facts.collectives[statement].invoke

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate, holds
 from archline.language import syntax as s
@@ -57,7 +57,7 @@ def run(target: str, given: Example, compiled: bool = False) -> al.Run:
     return ran
 
 
-def counted(counts: Counts, metric: str) -> int:
+def counted(counts: RunCounts, metric: str) -> int:
     """A metric of a run."""
     found: Any = counts.communication[metric] if metric in COMMUNICATION else getattr(counts, metric)
     return int(found)

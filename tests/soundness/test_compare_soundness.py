@@ -24,7 +24,7 @@ from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.data import generate
-from archline.execution.results import Cache, Counts
+from archline.execution.results import Cache, RunCounts
 from archline.execution.run import execute
 from archline.expr.intervals import Interval
 from effort import drawn
@@ -183,7 +183,7 @@ def _runs(target: str, sizes: tuple[tuple[str, int], ...], line: int, order: str
 
 def runs(
     target: str, sizes: tuple[tuple[str, int], ...], line: int, family: Family, number: int
-) -> Iterator[tuple[Counts, CompactTrace]]:
+) -> Iterator[tuple[RunCounts, CompactTrace]]:
     """The counts and the trace of runs on random data, and in the orders that matter."""
     kinds = [("", 0), ("", 1), *((order, 0) for order in family.orders)]
     if not family.sizes:

@@ -10,7 +10,7 @@ import pytest
 import archline as al
 from archline.api.caches import Settings
 from archline.api.running import Processors, run
-from archline.execution.cache import Static, WorkStealing
+from archline.execution.cache import StaticSchedule, WorkStealing
 from archline.execution.results import Cache
 from cli_support import cli
 
@@ -32,8 +32,8 @@ def test_what_is_touched_is_fetched_by_some_processor() -> None:
     assert cost.io_on(4).at(**sizes)[0] == 6 * 3 + 3 + 2
 
 
-@pytest.mark.parametrize("schedule", [Static(), WorkStealing(0), WorkStealing(1), WorkStealing(2)])
-def test_simulated_processors_beside_the_bounds(schedule: Static | WorkStealing) -> None:
+@pytest.mark.parametrize("schedule", [StaticSchedule(), WorkStealing(0), WorkStealing(1), WorkStealing(2)])
+def test_simulated_processors_beside_the_bounds(schedule: StaticSchedule | WorkStealing) -> None:
     """P times the bound of one in serial order; of work stealing's bound the constant is below 1 here."""
     algorithm = al.load("dense.matmul")["matmul_parallel"]
     sizes, cache = {"n": 12, "m": 10, "p": 8}, Cache(64, 4)
@@ -44,7 +44,7 @@ def test_simulated_processors_beside_the_bounds(schedule: Static | WorkStealing)
     at = {**sizes, "Z": cache.Z, "L": cache.L}
     assert found.private is not None
     fetched = sum(each.io for each in found.private.caches)
-    if isinstance(schedule, Static):
+    if isinstance(schedule, StaticSchedule):
         assert fetched <= cost.io_on(4).at(**at)[1]
     else:
         span = cost.span.at(**sizes)

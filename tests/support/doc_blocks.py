@@ -19,7 +19,7 @@ from archline.algebra.evaluate.exact import evaluate as derived_at
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
 from archline.execution.data import generate
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.expr.values import evaluate as value_at
 from archline.language import syntax
@@ -115,7 +115,7 @@ def points(subject: Algorithm) -> list[Point]:
     return found[:: max(1, len(found) // MOST)]
 
 
-def executed(subject: Algorithm, point: Point) -> Counts:
+def executed(subject: Algorithm, point: Point) -> RunCounts:
     """What a plain execution at a point counts."""
     return execute(subject.module, subject.node, point.arguments, compiled=False).counts
 

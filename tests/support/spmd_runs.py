@@ -8,7 +8,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.execution.data import generate
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
@@ -22,7 +22,7 @@ def costs_of(text: str) -> Costs:
     return derive(module, list(module.algorithms.values())[-1])
 
 
-def counted(counts: Counts, metric: str) -> int:
+def counted(counts: RunCounts, metric: str) -> int:
     """A metric of a run."""
     return counts.communication[metric] if metric in counts.communication else getattr(counts, metric)
 

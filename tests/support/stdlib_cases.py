@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_target
@@ -326,7 +326,7 @@ class Ran:
     """What a run left in the outputs (and returned, under `RETURNED`), its counts, and its sizes."""
 
     results: Results
-    counts: Counts
+    counts: RunCounts
     sizes: Mapping[str, int]
 
 

@@ -14,7 +14,7 @@ import archline as al
 from archline.energy.machines import machine, parameter
 from archline.energy.models import model
 from archline.energy.optimise.enclosures import Comparisons
-from archline.energy.optimise.problem import Optimum
+from archline.energy.optimise.problem import EnergyOptimum
 from effort import all_of, drawn, long
 from energy_support import refusal
 
@@ -109,7 +109,7 @@ def problem(source: random.Random) -> tuple[str, dict[str, Any], dict[str, float
     return kind, at, quantities, {"box": box, "asked": asked}
 
 
-def value(at: Values, found: Optimum) -> tuple[float, float]:
+def value(at: Values, found: EnergyOptimum) -> tuple[float, float]:
     return float(found.at["P"]), float(found.at["M"])
 
 

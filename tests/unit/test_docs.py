@@ -16,7 +16,7 @@ from archline.api.caches import Settings
 from archline.api.modules import load
 from archline.api.running import Processors, run
 from archline.cli.main import COMMANDS
-from archline.execution.cache import Static
+from archline.execution.cache import StaticSchedule
 from archline.execution.results import Cache
 from archline.language.loader import load_text
 from archline.language.metrics import METRICS
@@ -177,7 +177,7 @@ def test_local_arrays_on_private_stacks_break_lemma_2_1(rounds: int) -> None:
     settings = Settings(compiled=False)
     serial = run(last(block.text), {"rounds": rounds}, one_line, settings)
     assert serial.counts.io == 1
-    settings = Settings(processors=Processors(2, Static(), "static"), compiled=False)
+    settings = Settings(processors=Processors(2, StaticSchedule(), "static"), compiled=False)
     private = run(last(block.text), {"rounds": rounds}, one_line, settings).private
     assert private is not None
     assert [each.io for each in private.caches] == [1, 2 * rounds]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import archline as al
 from archline.energy.formulas import FormulaBounds, bounds_of, check_units, elasticities, names_in, value_of
 from archline.energy.machines import machine
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.energy.targets import is_formula, read_target
 from archline.energy.units import dimension
@@ -293,7 +293,7 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
     amounts: dict[str, Any] = {"work": max(one, other), "span": min(one, other), "io": io, "flops": one}
     amounts |= {"traffic": io, "words": other, "messages": io, "memory": one, "P": 3}
     estimate = chosen(on, amounts)
-    found = Applied(chosen, on, amounts.keys()).elasticities(estimate)
+    found = ModelOnMachine(chosen, on, amounts.keys()).elasticities(estimate)
     energy = exact(estimate.energy)
     names = {each for term in chosen.energy for each in names_in(chosen.formula(term))} & on.quantities.keys()
     for parameter in names:
@@ -311,7 +311,7 @@ def test_elasticities_of_ice_sum_to_1(on: Any, one: Fraction, other: Fraction, i
     """The energy is of the first degree in the four energies; each share is that of its term."""
     amounts = {"work": max(one, other), "span": min(one, other), "io": io}
     estimate = model("ice")(on, amounts)
-    found = Applied(model("ice"), on, amounts.keys()).elasticities(estimate)
+    found = ModelOnMachine(model("ice"), on, amounts.keys()).elasticities(estimate)
     assert math.isclose(sum(found.values()), 1, rel_tol=1e-9)
     assert math.isclose(found["eps_op"], exact(estimate.terms["computation"]) / exact(estimate.energy), rel_tol=1e-9)
     assert math.isclose(found["eps_io"], exact(estimate.terms["memory"]) / exact(estimate.energy), rel_tol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.execution.cache import Event, Static, WorkStealing, lru, optimal, private_caches
+from archline.execution.cache import StaticSchedule, TraceEvent, WorkStealing, lru, optimal, private_caches
 from archline.execution.cache.strands import structure
 from archline.execution.results import Cache
 from effort import drawn
@@ -261,13 +261,35 @@ def test_events(compiled: bool) -> None:
     text = STRANDS.replace("spawn leaf(x[2*i..2*i + 1])", "spawn leaf(x[6 + i..7 + i])")
     result = run(text, {"x": np.ones(9)}, events=True, line=2, compiled=compiled)
     assert result.events is not None
-    leaf = [Event.ALLOCATE, Event.RELEASE]
-    both = [Event.CALL, Event.SPAWN, *leaf, Event.SPAWN_END, *leaf, Event.SYNC, Event.SYNC, Event.RETURN]
-    iteration = [Event.ITERATION, Event.ALLOCATE, Event.SPAWN, *leaf, Event.SPAWN_END, *both, Event.SYNC]
-    expected = [Event.PARALLEL, *3 * [*iteration, Event.RELEASE, Event.SYNC], Event.PARALLEL_END, *both]
-    assert [Event(kind) for kind in result.events.kinds] == expected
+    leaf = [TraceEvent.ALLOCATE, TraceEvent.RELEASE]
+    both = [
+        TraceEvent.CALL,
+        TraceEvent.SPAWN,
+        *leaf,
+        TraceEvent.SPAWN_END,
+        *leaf,
+        TraceEvent.SYNC,
+        TraceEvent.SYNC,
+        TraceEvent.RETURN,
+    ]
+    iteration = [
+        TraceEvent.ITERATION,
+        TraceEvent.ALLOCATE,
+        TraceEvent.SPAWN,
+        *leaf,
+        TraceEvent.SPAWN_END,
+        *both,
+        TraceEvent.SYNC,
+    ]
+    expected = [
+        TraceEvent.PARALLEL,
+        *3 * [*iteration, TraceEvent.RELEASE, TraceEvent.SYNC],
+        TraceEvent.PARALLEL_END,
+        *both,
+    ]
+    assert [TraceEvent(kind) for kind in result.events.kinds] == expected
     log = structure(result.events, result.counts.accesses)
-    values = [value for kind, value in zip(log.kinds, log.values, strict=True) if kind is Event.ALLOCATE]
+    values = [value for kind, value in zip(log.kinds, log.values, strict=True) if kind is TraceEvent.ALLOCATE]
     assert values == 3 * [1, 2, 2, 2] + [2, 2]
     assert result.events.stack_base == 5
     assert log.positions[0] == 0
@@ -279,7 +301,7 @@ def test_events_feed_private_caches() -> None:
     result = run(text, {"x": np.ones(9)}, events=True, cache=Cache(8, 2))
     assert result.trace is not None
     assert result.events is not None
-    for schedule in (Static(), WorkStealing(1)):
+    for schedule in (StaticSchedule(), WorkStealing(1)):
         found = private_caches(result.trace.lines, result.events, schedule, 1, 4, writes=result.trace.writes)
         assert found.io == result.counts.io
 

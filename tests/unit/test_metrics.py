@@ -17,13 +17,13 @@ from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.modules import loads
 from archline.api.running import run_at
 from archline.api.settings import unplaced
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.ir.amounts import UNIT, Unknown
 from archline.ir.max_plus import serial
 from archline.language import metrics
 from archline.language.loader import load_target, load_text
-from archline.language.metrics import METRICS, Composition, Derived, Metric
+from archline.language.metrics import METRICS, Composition, Derived, MetricDefinition
 from cli_support import ROOT, cli
 from effort import long
 from programs import program_from_seed
@@ -33,24 +33,24 @@ FLOP_KINDS = ("additions", "multiplications", "divisions")
 PAGE = ROOT / "CONTRIBUTING.md"
 
 
-def documented() -> Metric:
+def documented() -> MetricDefinition:
     """The metric of the worked example."""
     block = re.search(r"```python in=\S+\n(Metric\(\n.*?\n\))\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     found = eval(block[1], vars(metrics))
-    assert isinstance(found, Metric)
+    assert isinstance(found, MetricDefinition)
     return found
 
 
 @pytest.fixture
-def branches(monkeypatch: pytest.MonkeyPatch) -> Metric:
+def branches(monkeypatch: pytest.MonkeyPatch) -> MetricDefinition:
     """The worked example in the registry."""
     metric = documented()
     monkeypatch.setitem(METRICS, metric.name, metric)
     return metric
 
 
-def test_the_worked_example_by_hand(branches: Metric) -> None:
+def test_the_worked_example_by_hand(branches: MetricDefinition) -> None:
     text = """algorithm main(x: inout real[n]):
     for i in 0..n:
         if i > 2:
@@ -64,7 +64,7 @@ def test_the_worked_example_by_hand(branches: Metric) -> None:
     assert [ends_at(cost, {"n": n}) for n in (1, 3, 4, 10)] == [(1, 1), (3, 3), (5, 5), (17, 17)]
 
 
-def test_the_worked_example_in_a_recursion(branches: Metric) -> None:
+def test_the_worked_example_in_a_recursion(branches: MetricDefinition) -> None:
     text = """algorithm main(x: inout real[n]):
     if n > 1:
         main(x[0..n//2])
@@ -76,7 +76,7 @@ def test_the_worked_example_in_a_recursion(branches: Metric) -> None:
     assert [ends_at(cost, {"n": n}) for n in (1, 2, 7, 64)] == [(m, m) for m in (1, 3, 13, 127)]
 
 
-def _holds(costs: Costs, metric: Metric, counts: Counts, sizes: dict[str, int]) -> bool:
+def _holds(costs: Costs, metric: MetricDefinition, counts: RunCounts, sizes: dict[str, int]) -> bool:
     lower, upper = ends_at(costs[metric.name], sizes)
     return lower <= counts.counted(metric) <= upper
 
@@ -86,7 +86,7 @@ def _holds(costs: Costs, metric: Metric, counts: Counts, sizes: dict[str, int]) 
     ["branches", "comparisons", "other_flops", *(pytest.param(each, marks=long) for each in ("calls", *FLOP_KINDS))],
 )
 @pytest.mark.parametrize("first", range(0, 60, 20))
-def test_what_runs_count_lies_in_what_is_derived(name: str, first: int, branches: Metric) -> None:
+def test_what_runs_count_lies_in_what_is_derived(name: str, first: int, branches: MetricDefinition) -> None:
     metric, exact = METRICS[name], 0
     for number in range(first, first + 20):
         program = program_from_seed(number)
@@ -127,7 +127,7 @@ def test_steps_and_flops_are_the_work() -> None:
         assert by_kind == run.counts.flops
 
 
-PATH = Metric(
+PATH = MetricDefinition(
     "flop_path", "flop", "flops of the critical path", Derived.ON_REQUEST, Composition.MAX_PLUS,
     lambda event: event.real, at_most="flops",
 )  # fmt: skip

@@ -22,7 +22,7 @@ from archline.api.subjects import AlgorithmSubject, subject
 from archline.energy.machines import machine, parameter
 from archline.energy.model import Estimate
 from archline.energy.models import model
-from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice
+from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice
 from archline.energy.optimise.problem import Variable
 from archline.expr.values import holds
 from archline.language.parser import parse_facts
@@ -294,7 +294,7 @@ def test_facts_give_the_range_of_what_has_none() -> None:
         for g in range(1, 61) for c in range(1, 61) for d in range(9)
         if 60 % g == 0 and g % c == 0 and 4**d * c <= 60
     }  # fmt: skip
-    with pytest.raises(UnboundedError):
+    with pytest.raises(UnlimitedSizeError):
         lattice({"n": 60}, [Variable("h", "h", True)], facts, {})
     with pytest.raises(TooManyError):
         lattice({}, [Variable("h", "h", True, Fraction(1), Fraction(2 * 10**6))], (), {})

@@ -14,7 +14,7 @@ import pytest
 import archline as al
 from archline.expr.values import evaluate
 from archline.language.parser import parse_expression
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict
 from archline.papers.forms import value_at
 from archline.papers.page import entry
 from archline.papers.recipes import INPUTS, derive
@@ -34,13 +34,13 @@ SLOW = ("growth", "run")
 
 
 @cache
-def findings(name: str) -> list[Finding]:
+def findings(name: str) -> list[RowVerdict]:
     rows = read_paper(name, INPUTS).rows
     kept = [row for row in rows if EFFORT != "quick" or row.kind not in SLOW]
     return [each for row in some(kept, 9) for each in some(derived(row), 8)]
 
 
-def found(name: str, verdict: str) -> list[Finding]:
+def found(name: str, verdict: str) -> list[RowVerdict]:
     return [each for each in findings(name) if each.verdict == verdict]
 
 
@@ -138,7 +138,7 @@ def test_what_is_asked_for_and_is_not_there() -> None:
     assert "places are Table I, Table II" in cli("papers", "scaling", "--place", "Table of contents").err
 
 
-def at_place(name: str, place: str) -> dict[str, Finding]:
+def at_place(name: str, place: str) -> dict[str, RowVerdict]:
     """The findings of a place by subject."""
     return {each.row.subject: each for each in al.papers(name, place=place).rows}
 

@@ -25,7 +25,7 @@ from archline.energy.formulas import names_in
 from archline.energy.growth import of_formula
 from archline.energy.machines import machine as machine_of
 from archline.energy.machines import without_variant
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
 from archline.energy.optimise.constraints import UNITS
@@ -261,7 +261,7 @@ class ClaimOfCosts:
             asked = cost.function if len(every) == 1 else "energy_delay"
             usual = usual_model([machine], at_sizes=self._of_machine, asked=asked)
             model = model_for(setting.subject, given, usual).on(machine)
-            applied = Applied(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
+            applied = ModelOnMachine(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
             applied.require()
             formula = applied.quantity(cost.function)
         except ArchlineError as problem:

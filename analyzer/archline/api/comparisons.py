@@ -46,7 +46,7 @@ from archline.compare.verdicts import (
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_terms
 from archline.energy.machines import Machine, Provenance, Quantity, machine_with
-from archline.energy.model import Applied, Estimate, Model
+from archline.energy.model import Estimate, Model, ModelOnMachine
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
@@ -243,7 +243,7 @@ def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: 
 
 def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
     """Why energies cannot be compared, though times can; empty where they can, or where neither can."""
-    lacks = (Applied(model.on(each), each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
+    lacks = (ModelOnMachine(model.on(each), each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
@@ -261,7 +261,7 @@ def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> 
     """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
     model = model.on(_ANY)
-    on = Applied(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
+    on = ModelOnMachine(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
@@ -280,7 +280,7 @@ def _ratios(
     if model.at_most:
         return ratios
     equal = {name for name, each in ratios.items() if each == "1"}
-    terms = {name: Applied(model, _ANY, frozenset(chosen.metrics)).formula(name) for name in model.energy}
+    terms = {name: ModelOnMachine(model, _ANY, frozenset(chosen.metrics)).formula(name) for name in model.energy}
     same = {name for name, term in terms.items() if names_in(term) & METRICS.keys() <= {*equal, "Z", "L"}}
     both = (*(f"energy.{name}" for name in same), *(("energy",) if same == terms.keys() else ()))
     return {**ratios, **dict.fromkeys(both, "1")}

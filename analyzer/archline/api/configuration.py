@@ -189,6 +189,6 @@ def _texts(key: str, value: object) -> tuple[str, ...] | None:
 def _place(source: Source, key: str) -> Span | None:
     """Where the value of a key of the table stands."""
     # Most files are right, and need no places.
-    from archline.language.toml import Places
+    from archline.language.toml import TomlPositions
 
-    return Places(source).span(("tool", "archline", key))
+    return TomlPositions(source).span(("tool", "archline", key))

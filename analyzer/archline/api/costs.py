@@ -28,7 +28,7 @@ from archline.claims.optimality import Attained, attained
 from archline.claims.printed_growth import printed_growth
 from archline.claims.published import Published, published
 from archline.claims.verdict import Verdict
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.ir.declarations import declared
 from archline.language import model
@@ -364,7 +364,9 @@ class CostReport(Shown):
             view = replace(view, replicated=self._communication.replicated, communication=self._lower_bounds(at))
         return view if processors is None else replace(view, schedules=self._schedules(processors))
 
-    def counted_against(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
+    def counted_against(
+        self, at: Mapping[str, Number], counts: RunCounts, replicated: bool
+    ) -> CommunicationView | None:
         """The lower bounds for the memory of a run, compared with its counts; None where there are none."""
         if self._communication is None or counts.words is None:
             return None

@@ -30,11 +30,11 @@ from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
 from archline.energy.levels import Level, by_level
 from archline.energy.machines import GIVEN, Machine, machine_with, parameter
-from archline.energy.model import Applied, Estimate, Model, check_amounts
+from archline.energy.model import Estimate, Model, ModelOnMachine, check_amounts
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
-from archline.energy.results import CacheUsed, Ends, EnergyResult, Symbolic, SymbolicMetric
+from archline.energy.results import CacheUsed, Ends, EnergyResult, SymbolicEnergy, SymbolicMetric
 from archline.energy.rules import PARAMETER
 from archline.energy.units import amount_text, format_si
 from archline.expr import build as b
@@ -233,7 +233,7 @@ def energies(
     return found
 
 
-def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[Applied, Machine]:
+def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[ModelOnMachine, Machine]:
     """A model on a machine for a subject; processors set what the model has for them. Raises ArchlineError."""
     metrics = {*chosen.metrics, "Z", "L"}
     if settings.procs is not None and settings.runs:
@@ -243,7 +243,7 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.held
-    found = Applied(model, machine, frozenset(metrics))
+    found = ModelOnMachine(model, machine, frozenset(metrics))
     found.require()
     # Notes hold the memory of a processor against its limit.
     read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
@@ -300,7 +300,7 @@ def numeric(
     amounts = basis.amounts()
     check_amounts(amounts)
     # Of what is known now: sizes may give P, which no formula holds.
-    on = Applied(model, machine, amounts.keys())
+    on = ModelOnMachine(model, machine, amounts.keys())
     estimate = on.estimate(amounts)
     floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
@@ -310,7 +310,7 @@ def numeric(
     )  # fmt: skip
 
 
-def _rests_on(on: Applied, basis: Basis) -> str:
+def _rests_on(on: ModelOnMachine, basis: Basis) -> str:
     """Where the numbers are from, and what is assumed of words, if they depend on it."""
     of_machine = basis.cache is not None and basis.cache.of_machine
     assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
@@ -334,7 +334,7 @@ def _processors(value: object) -> int:
     return value
 
 
-def _notes(on: Applied, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
+def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
     """What to know of an answer: a cache that is not the machine's, a power above its limit."""
     limit, needed = on.machine.values.get("memory_max"), estimate.amounts.get("memory")
     if limit is not None and needed is not None and needed.lower > limit and "memory" in on.metrics:
@@ -356,7 +356,7 @@ def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Setti
     return settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
 
 
-def _coarser(on: Applied) -> frozenset[str]:
+def _coarser(on: ModelOnMachine) -> frozenset[str]:
     return frozenset().union(*(names_in(parsed(text)) & METRICS.keys() for text in on.model.coarser.values()))
 
 
@@ -382,7 +382,7 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     if model.at_most:
         terms = {name: replace(each, lower="0") for name, each in terms.items()}
     whole = on.complete(model.expanded(model.expression))
-    shown = Symbolic(
+    shown = SymbolicEnergy(
         tuple(each for each in metrics if each.name not in ("Z", "L")),
         _with_units(whole, machine),
         None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
@@ -397,11 +397,11 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     )  # fmt: skip
 
 
-def _lacks(on: Applied, name: str) -> bool:
+def _lacks(on: ModelOnMachine, name: str) -> bool:
     return bool((names_in(on.formula(name)) & QUANTITIES.keys()) - on.machine.values.keys())
 
 
-def _growths(on: Applied, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
+def _growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     found = of_terms(on, growths)
     texts = {name: stated(each, chosen) or "unknown" for name, each in found.items()}

@@ -16,7 +16,7 @@ from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.machines import Machine, parameter
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE
@@ -46,7 +46,7 @@ def upper_at(
     metrics = frozenset({*subject.metrics, "Z", "L"})
     machine = result.machine
     given = {name: parameter(name, "1") for name in parameters if name not in machine.quantities}
-    on = Applied(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
+    on = ModelOnMachine(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
     formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
     formulas = {name: following(each, machine, parameters) for name, each in formulas.items()}

@@ -32,12 +32,12 @@ from archline.api.sweeps import variables
 from archline.energy import rules as energy_rules
 from archline.energy.formulas import names_in, value_of
 from archline.energy.machines import Machine, machine_with, parameter
-from archline.energy.model import Applied, Model, check_amounts
+from archline.energy.model import Model, ModelOnMachine, check_amounts
 from archline.energy.models import model as model_of
 from archline.energy.models import usual_model
 from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
 from archline.energy.optimise.constraints import UNITS, Reading
-from archline.energy.optimise.lattice import LIMIT, TooManyError, UnboundedError, lattice, size
+from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, lattice, size
 from archline.energy.optimise.points import Candidates, ExactValues, minimal, values_at
 from archline.energy.optimise.problem import (
     AMOUNT,
@@ -47,9 +47,9 @@ from archline.energy.optimise.problem import (
     LATTICE,
     OPTIMAL,
     Constraint,
+    EnergyOptimum,
+    EnergyProblem,
     Optimisation,
-    Optimum,
-    Problem,
     Variable,
 )
 from archline.energy.quantities import METRICS
@@ -84,7 +84,7 @@ class Optimised:
     answer: Optimisation
 
     @property
-    def found(self) -> Optimum:
+    def found(self) -> EnergyOptimum:
         """The optimum."""
         return self.answer.found
 
@@ -191,7 +191,7 @@ class _Task:
         more = {name: parameter(name, "1") for name in self.moved if name not in machine.quantities}
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
-        self.on: Applied = on
+        self.on: ModelOnMachine = on
         refuse_levels(on.model, "an optimisation")
         self.held: frozenset[str] = frozenset()
         """The metrics that the problem is about, which no model need take."""
@@ -235,14 +235,14 @@ class _Task:
         cache = settings.cache
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
 
-    def _found(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
+    def _found(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         """The optimum, over real numbers where no size of an algorithm varies."""
         whole = [each for each in self.variables if each.integer]
         if len(whole) == len(self.variables) or (whole and isinstance(self.chosen, AlgorithmSubject)):
             return self._over_points(problem, more)
         return self._over_reals(problem)
 
-    def _attainable(self, problem: Problem, conflict: Sequence[str], more: Sequence[s.Fact]) -> Iterator[str]:
+    def _attainable(self, problem: EnergyProblem, conflict: Sequence[str], more: Sequence[s.Fact]) -> Iterator[str]:
         """For each constraint of a conflict, the best bound that is attainable under the others."""
         places = [index for index, each in enumerate(problem.constraints) if each.text in conflict]
         for index in places:
@@ -256,7 +256,9 @@ class _Task:
                     number = format_si(Fraction(best), unit) if unit else f"{best:.12g}"
                     yield f"{each.bounded} {'>=' if least else '<='} {number}"
 
-    def _problem(self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool) -> Problem:
+    def _problem(
+        self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool
+    ) -> EnergyProblem:
         formulas = {"objective": objective}
         for index, each in enumerate(constraints):
             formulas |= {f"left {index}": each.left, f"right {index}": each.right}
@@ -265,23 +267,23 @@ class _Task:
         formulas = {name: following(each, self.machine, self.moved) for name, each in formulas.items()}
         bounds = in_names(self.chosen, formulas)
         variables = self.variables
-        return Problem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
+        return EnergyProblem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
 
     # Sizes
-    def _over_points(self, problem: Problem, more: Sequence[s.Fact]) -> Optimum:
+    def _over_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         facts = [*self._facts(), *(self._in_sizes(fact) for fact in more)]
         whole = tuple(each for each in self.variables if each.integer)
         fixed, least = self._fixed(), self._least()
         plain = isinstance(self.chosen, FormulaSubject) and all(isinstance(each, s.Binary) for each in more)
         try:
             start = lattice(fixed, whole, facts, least, wide=True)
-        except UnboundedError as unbounded:
+        except UnlimitedSizeError as unbounded:
             if plain:
                 return self._over_reals(problem)
             hint = f"give it a range: --over {unbounded}=1..64"
             raise error(energy_rules.UNBOUNDED, f"no fact limits `{unbounded}`", hint=hint) from None
         if not size(start):
-            return Optimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
+            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
         if not any(" " in name for name in start):
             found = self._candidates(problem, start)
             if found is None:
@@ -300,12 +302,12 @@ class _Task:
         if search.best < np.inf:
             return search.optimum()
         if not search.exhausted:
-            return Optimum(BRACKETED, BRANCHING, points=search.count)
+            return EnergyOptimum(BRACKETED, BRANCHING, points=search.count)
         left = minimal(every, lambda kept: not (tried := searched(kept)).exhausted or tried.best < np.inf)
         conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
-        return Optimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
+        return EnergyOptimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
 
-    def _space(self, problem: Problem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
+    def _space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
         """The boxes of what varies."""
         cache = self.settings.cache
         held: dict[str, tuple[Any, Any]] = {name: (float(each), float(each)) for name, each in self.at.items()}
@@ -334,12 +336,12 @@ class _Task:
                 found[name] = boxes.number(float(self.machine.values[name]))
         return found
 
-    def _held(self, problem: Problem) -> frozenset[str]:
+    def _held(self, problem: EnergyProblem) -> frozenset[str]:
         """The names of formulas that need numbers."""
         ends = (end for each in problem.bounds.values() for end in (each.lower, each.upper))
         return frozenset().union(*map(names_in, ends))
 
-    def _sharp(self, problem: Problem) -> bool:
+    def _sharp(self, problem: EnergyProblem) -> bool:
         """Whether the derived bounds of all costs are their values at sizes."""
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
@@ -348,7 +350,7 @@ class _Task:
         costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
         return all(cost.ends is None and not cost.alternatives for cost in costs)
 
-    def _candidates(self, problem: Problem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
+    def _candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
         """The problem at points; None where costs have no values at any of them."""
         if self.real:
             space = self._space(problem, (), {})
@@ -391,7 +393,7 @@ class _Task:
             free = [each if each in kept else replace(each, low=None, high=None) for each in self.variables]
             try:
                 found = lattice(fixed, free, [each for each in facts if each in kept], least)
-            except (UnboundedError, TooManyError):
+            except (UnlimitedSizeError, TooManyError):
                 return True
             return len(next(iter(found.values()))) > 0
 
@@ -399,7 +401,7 @@ class _Task:
         return tuple(each.text if isinstance(each, Variable) else format_fact(each) for each in left)
 
     def _columns(
-        self, problem: Problem, points: Mapping[str, NDArray[Any]]
+        self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
         """The points at which all names of the problem have numbers, these numbers, and whether they are exact."""
         held, sharp, length = self._held(problem), self._sharp(problem), size(points)
@@ -434,7 +436,7 @@ class _Task:
         kept = {name: each[~missing] if np.ndim(each) else each for name, each in values.items()}
         return {name: each[~missing] for name, each in points.items()}, kept, sharp
 
-    def _exact(self, point: Mapping[str, float], problem: Problem | None = None) -> ExactValues | None:
+    def _exact(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
         """What is known at a point, of a problem at its best real variables; None where the algorithm has no run."""
         if problem is not None and self.real:
             from archline.energy.optimise.reals import solve
@@ -459,7 +461,7 @@ class _Task:
                 own = self.chosen.target.amounts({**words, **at})
                 amounts = {name: Interval.of(each) for name, each in words.items()} | own
                 check_amounts(amounts)
-                estimate = Applied(self.model, machine, amounts.keys()).estimate(amounts)
+                estimate = ModelOnMachine(self.model, machine, amounts.keys()).estimate(amounts)
             else:
                 result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings, self.held)
                 assert result.estimate is not None
@@ -473,7 +475,7 @@ class _Task:
         constants |= {f"{HALVINGS}{name}": Interval.of(values[name]) for name in self.halved if name in values}
         return ExactValues({**constants, **estimate.amounts, **sizes}, estimate)
 
-    def _over_reals(self, problem: Problem) -> Optimum:
+    def _over_reals(self, problem: EnergyProblem) -> EnergyOptimum:
         """Over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
         from archline.energy.optimise.reals import solve
 

@@ -15,14 +15,14 @@ from archline.api.costs import CostReport
 from archline.api.settings import Given, broken_facts
 from archline.energy.formulas import parsed, value_of
 from archline.energy.machines import Machine
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.execution.cache import (
     Chunked,
     Policy,
     PrivateCaches,
     Schedule,
-    Static,
+    StaticSchedule,
     WorkStealing,
     lru,
     optimal,
@@ -31,7 +31,7 @@ from archline.execution.cache import (
 from archline.execution.data import bind_matrix, generate
 from archline.execution.matrix_market import read_matrix
 from archline.execution.paths import METRICS
-from archline.execution.results import Cache, Counts
+from archline.execution.results import Cache, RunCounts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
@@ -78,12 +78,12 @@ class Run(Shown):
     data: str
     matrix: MatrixView | None
     private: PrivateCaches | None
-    levels: Mapping[str, tuple[Cache, Counts]]
+    levels: Mapping[str, tuple[Cache, RunCounts]]
     """What each level of the machine's caches counts, by itself."""
     _report: CostReport | None = field(repr=False)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> RunCounts:
         """Flops, work, span, accesses, io, writebacks, memory; io is None without a cache."""
         return self.execution.counts
 
@@ -313,7 +313,7 @@ def run(
         private = _private(execution, processors, cache)
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
-    counted: dict[str, tuple[Cache, Counts]] = {}
+    counted: dict[str, tuple[Cache, RunCounts]] = {}
     traces = {_line(cache): execution.trace}
     for name, each in levels:
         if each.L not in traces:
@@ -331,7 +331,7 @@ def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
     if not algorithm.grid:
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
         raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
-    on = Applied(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
+    on = ModelOnMachine(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
     on.quantity("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
     prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
@@ -360,7 +360,7 @@ def read_schedule(text: str, count: int, seed: int) -> Processors:
         raise error(rules.WRONG_SCHEDULE, f"`{text}`: behind the colon stands a whole number")
     match kind:
         case "static" if not separator:
-            return Processors(count, Static(), "static")
+            return Processors(count, StaticSchedule(), "static")
         case "chunked" if separator and int(number) >= 1:
             return Processors(count, Chunked(int(number)), f"chunked ({number} iterations)")
         case "stealing":

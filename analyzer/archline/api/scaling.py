@@ -22,7 +22,7 @@ from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in
 from archline.energy.growth import both_ends, of_formula
 from archline.energy.machines import Machine, machine_with
-from archline.energy.model import Applied, Model
+from archline.energy.model import Model, ModelOnMachine
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
@@ -144,7 +144,7 @@ def _steps(
 
 def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]) -> dict[str, tuple[str, str]]:
     """How P times each term of the time grows, and whether that is free of what is varied."""
-    on = Applied(model, machine, frozenset(chosen.metrics))
+    on = ModelOnMachine(model, machine, frozenset(chosen.metrics))
     zero = [name for name, value in machine.values.items() if value == 0]
     found: dict[str, tuple[str, str]] = {}
     known: dict[str, Growth] = {}
@@ -171,7 +171,7 @@ def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemor
     if not isinstance(chosen, AlgorithmSubject) or not chosen.on_grid or model.inputs != model_of("linear").inputs:
         return None
     algorithm = chosen.algorithm
-    on, best = Applied(model, machine, frozenset(chosen.metrics)), None
+    on, best = ModelOnMachine(model, machine, frozenset(chosen.metrics)), None
     for facts in _general(algorithm.node):
         try:
             found = _of_costs(algorithm, facts, on)
@@ -196,7 +196,7 @@ def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
         yield (*first, *(b.binary(">=", each.value, least) for each, least in zip(divided, twice, strict=True)))
 
 
-def _of_costs(algorithm: Algorithm, facts: tuple[s.Fact, ...], on: Applied) -> FixedMemory:
+def _of_costs(algorithm: Algorithm, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
     module, node = with_where(algorithm.module, algorithm.node, facts)
     costs, known = derive(module, node), declared(module, node).facts
     every = facts_in_sizes(node)

@@ -17,7 +17,7 @@ from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Names, Number, Point, checked_point
-from archline.energy.model import Applied, Model
+from archline.energy.model import Model, ModelOnMachine
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
@@ -440,7 +440,7 @@ KEPT = ("memory", "node_memory", "P", "nodes")
 """Amounts that are those of the algorithm."""
 
 
-def energy_floor(report: CostReport, on: Applied, amounts: Mapping[str, Interval], at: Mapping[str, Number]) -> (
+def energy_floor(report: CostReport, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]) -> (
     EnergyFloor | None
 ):  # fmt: skip
     """The least energy, for the memory that an algorithm on a grid has at sizes; None where no bounds are known."""

@@ -123,7 +123,7 @@ class Sizes:
     def all(self) -> tuple[Point, ...] | None:
         """All sizes that satisfy the facts, small ones first; None where they are not known to be few."""
         # Most sizes have no end, and need no arrays.
-        from archline.energy.optimise.lattice import TooManyError, UnboundedError, lattice, size
+        from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice, size
         from archline.energy.optimise.problem import Variable
 
         ends = [(name, bounds.least, bounds.most) for name, bounds in self._bounds.items()]
@@ -135,7 +135,7 @@ class Sizes:
         ]
         try:
             found = lattice({}, variables, self.facts, {name: low for name, low, _ in ends if low is not None})
-        except (TooManyError, UnboundedError):
+        except (TooManyError, UnlimitedSizeError):
             return None
         if size(found) > MAX_SIZES:
             return None

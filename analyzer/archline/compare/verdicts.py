@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from archline.energy.model import Applied, Estimate
+from archline.energy.model import Estimate, ModelOnMachine
 from archline.expr.intervals import Interval
 from archline.records import field, record, replace
 
@@ -141,7 +141,7 @@ def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: I
 
 def _coarse(estimate: Estimate, by: str) -> Interval | None:
     """The quantity by the model's coarser reading."""
-    energy = Applied(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
+    energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
     return None if energy is None else replace(estimate, energy=energy).by(by)
 
 

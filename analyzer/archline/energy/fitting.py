@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from archline.energy import rules
-from archline.energy.quantities import QUANTITIES, Definition
+from archline.energy.quantities import QUANTITIES, QuantityDefinition
 from archline.language.diagnostics import ArchlineError, counted, error
 from archline.records import record
 
@@ -88,7 +88,7 @@ class Fit:
     rates: Mapping[str, float]
 
 
-def definition(name: str) -> Definition:
+def definition(name: str) -> QuantityDefinition:
     """What a parameter or a rate stands for, in whatever precision."""
     return QUANTITIES[name.partition("@")[0]]
 

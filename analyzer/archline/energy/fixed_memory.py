@@ -13,7 +13,7 @@ from operator import mul
 
 from archline.algebra.reals import NOTHING, OutOfReachError
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO, total
 from archline.expr.text import format_expression
@@ -91,7 +91,7 @@ class Subject:
     more: tuple[str, ...]
 
 
-def at_fixed_memory(subject: Subject, on: Applied) -> FixedMemory:
+def at_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
     """The energy of an algorithm on a machine where M is the memory of a processor, in P."""
     try:
         values = _solved(subject)
@@ -111,7 +111,7 @@ def at_fixed_memory(subject: Subject, on: Applied) -> FixedMemory:
 
 
 def _decided(
-    subject: Subject, on: Applied, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
+    subject: Subject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
     whole = _ends(on, on.complete(on.model.expanded(on.model.expression)), bounds)
@@ -214,7 +214,7 @@ def _limit(fact: s.Fact) -> tuple[bool, Shape] | None:
 
 
 # Growth
-def _ends(on: Applied, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
+def _ends(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
     """Bounds of a formula in P and M, with 1 for the quantities of the machine, 0 for those that are 0."""
     quantities = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     nothing = {name: ZERO for name, value in on.machine.values.items() if value == 0}
@@ -247,7 +247,7 @@ def _short(expr: s.Expr, domain: Domain) -> str | None:
 
 
 def _beyond(
-    end: Shape, on: Applied, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
+    end: Shape, on: ModelOnMachine, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[Beyond]:
     """The terms of the energy that are known to grow with P where M is as large as the sizes allow."""
     values = {MEMORY: end.tree()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO
 from archline.expr.tree import substituted
@@ -83,7 +83,7 @@ def _sums(growths: list[Growth]) -> list[s.Expr]:
     ]
 
 
-def of_terms(applied: Applied, metrics: Mapping[str, Growth]) -> dict[str, Growth]:
+def of_terms(applied: ModelOnMachine, metrics: Mapping[str, Growth]) -> dict[str, Growth]:
     """The growth of the energy's terms and of the energy on a machine."""
     zero = [name for name, value in applied.machine.values.items() if value == 0]
     names = list(applied.model.energy)

@@ -32,7 +32,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, closest, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.language.source import read_source
-from archline.language.toml import Places, parsed
+from archline.language.toml import TomlPositions, parsed
 from archline.resources import resource
 
 _NUMERAL = re.compile(NUMERAL)
@@ -60,7 +60,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
         hint = "name a file of TOML text, such as `server.toml`"
         raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown, hint=hint)
     source = read_source(path)
-    reader = _Reader(source, Places(source))
+    reader = _Reader(source, TomlPositions(source))
     data = parsed(source, rules.NOT_TOML, 'values are in quotes, as in `value = "9.7"`: see `archline explain AL452`')
     base = _extended(reader, data, (*above, path.resolve()))
     result = reader.machine(path.stem, collection, data, variant, base)
@@ -109,7 +109,7 @@ class _Reader:
     """Turns parsed TOML into a machine and keeps all that is wrong with it."""
 
     source: Source
-    places: Places
+    places: TomlPositions
     findings: list[Diagnostic] = field(default_factory=list)
 
     def machine(

@@ -203,9 +203,9 @@ class Model:
         """The quantities that the model cannot do without, and that the machine neither has nor allows to convert."""
         return self.applied(machine).missing
 
-    def applied(self, machine: Machine) -> Applied:
+    def applied(self, machine: Machine) -> ModelOnMachine:
         """The model on a machine, for algorithms of which all is known that may be derived."""
-        return Applied(self.on(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L"))
+        return ModelOnMachine(self.on(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L"))
 
     def __call__(self, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]) -> Estimate:
         """The model's answer for amounts (metric to number or interval).
@@ -217,7 +217,7 @@ class Model:
         except ValueError as problem:
             raise error(rules.WRONG_AMOUNT, str(problem)) from None
         check_amounts(amounts)
-        return Applied(self.on(machine), machine, amounts.keys()).estimate(amounts)
+        return ModelOnMachine(self.on(machine), machine, amounts.keys()).estimate(amounts)
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:
@@ -238,7 +238,7 @@ def check_amounts(amounts: Mapping[str, Interval]) -> None:
 
 
 @record
-class Applied:
+class ModelOnMachine:
     """A model on a machine, for algorithms of which these metrics are known."""
 
     model: Model
@@ -319,7 +319,7 @@ class Applied:
 
         given = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
-        others = (Applied(each, self.machine, self.metrics) for each in models())
+        others = (ModelOnMachine(each, self.machine, self.metrics) for each in models())
         fed = [each.model.name for each in others if not (each.missing or each._missing_metrics)]
         models_ = f", or --model {' or '.join(fed)}, which it can feed" if fed else ""
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}{models_}")

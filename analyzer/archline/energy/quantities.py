@@ -12,7 +12,7 @@ from archline.records import record
 
 
 @record(slots=True)
-class Definition:
+class QuantityDefinition:
     """What a name stands for, and its base unit; `value` is set for constants alone."""
 
     name: str
@@ -26,8 +26,8 @@ class Definition:
         return dimension(self.unit)
 
 
-def _registry(*rows: tuple[str, str, str]) -> Mapping[str, Definition]:
-    return MappingProxyType({name: Definition(name, unit, meaning) for name, unit, meaning in rows})
+def _registry(*rows: tuple[str, str, str]) -> Mapping[str, QuantityDefinition]:
+    return MappingProxyType({name: QuantityDefinition(name, unit, meaning) for name, unit, meaning in rows})
 
 
 LEVELS = ("L1", "L2", "L3", "L4")
@@ -124,7 +124,7 @@ METRICS = _registry(
 
 CONSTANTS = MappingProxyType(
     {
-        name: Definition(name, unit, meaning, Fraction(1))
+        name: QuantityDefinition(name, unit, meaning, Fraction(1))
         for name, unit, meaning in (
             ("flop_per_op", "flop/op", "a flop is an operation"),
             ("message_per_line", "message/line", "a cache line is moved by one message"),
@@ -135,5 +135,5 @@ CONSTANTS = MappingProxyType(
     }
 )
 
-NAMES: Mapping[str, Definition] = MappingProxyType({**QUANTITIES, **METRICS, **CONSTANTS})
+NAMES: Mapping[str, QuantityDefinition] = MappingProxyType({**QUANTITIES, **METRICS, **CONSTANTS})
 """Every name that a formula may hold."""

@@ -65,7 +65,7 @@ class SymbolicMetric:
 
 
 @record
-class Symbolic:
+class SymbolicEnergy:
     """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
 
     All of it holds where the facts `when` do, beside those of the algorithm, the `assumptions`.
@@ -108,7 +108,7 @@ class EnergyResult:
     cache: CacheUsed | None
     data: str
     estimate: Estimate | None = None
-    symbolic: Symbolic | None = None
+    symbolic: SymbolicEnergy | None = None
     elasticities: Mapping[str, float] = field(default_factory=dict)
     processors: int | None = None
     converted: Mapping[str, str] = field(default_factory=dict)

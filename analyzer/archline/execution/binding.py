@@ -20,7 +20,7 @@ from archline.records import record
 
 
 @record(eq=False)
-class Bound:
+class BoundArguments:
     """Arguments ready to be run on.
 
     On a grid the arrays of `local` parameters have a first axis of P, and `placements` say where each processor has
@@ -46,7 +46,7 @@ class Bound:
 
 def bind(
     module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str], line: int
-) -> Bound:
+) -> BoundArguments:
     """Check arguments, and lay their arrays out in memory. Raises ArchlineError (AL512, AL513, AL520 to AL524)."""
     _check_names(module, algorithm, arguments, symbols)
     scalars: dict[str, int | float | str] = {}
@@ -81,7 +81,7 @@ def bind(
             words += placed.words
     given = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
     local = frozenset(each.name for each in algorithm.parameters if each.local)
-    return Bound(scalars, arrays, facts, given, placements, words, own_words, local)
+    return BoundArguments(scalars, arrays, facts, given, placements, words, own_words, local)
 
 
 def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from archline.execution.codegen.writer import EXTERN, READS, WORK, WRITES
 from archline.execution.launch import Finished
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.execution.slots import MEM_DECLARED, PEAK, SPAN
 from archline.language.metrics import CALL, DECLARED, METRICS, SET_APART, STEPS
 
@@ -31,7 +31,7 @@ _WITHIN_WORK = tuple(name for name, each in METRICS.items() if "work" in each.wi
 _NO_FLOPS = frozenset((WORK, READS, WRITES, *(each.kind for each in STEPS)))
 
 
-def counts_of(finished: Finished) -> Counts:
+def counts_of(finished: Finished) -> RunCounts:
     """What a run that reached its end cost."""
     state, program = finished.memory.state, finished.program
     totals: Counter[str] = Counter()
@@ -60,7 +60,7 @@ def counts_of(finished: Finished) -> Counts:
             elif metric in declared:
                 declared[metric] += calls * amount
     kinds = {kind: total for kind, total in sorted(totals.items()) if total}
-    return Counts(
+    return RunCounts(
         flops=sum(kinds.values()),
         flops_by_kind=kinds,
         work=work,

@@ -22,8 +22,8 @@ from archline.execution.grid import Processor, ProcessorGroup
 from archline.execution.launch import (
     PLAIN_STEPS,
     Finished,
-    Plan,
     Result,
+    RunPlan,
     bound_sizes,
     deep_recursion,
     entry_arguments,
@@ -33,7 +33,7 @@ from archline.execution.launch import (
 from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, stored
 from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.progress import in_large_stack
-from archline.execution.results import Counts, Run
+from archline.execution.results import Run, RunCounts
 from archline.execution.simulated import Locations, Running, Stop, simulate
 from archline.execution.slots import PEAK, SITE_FULL
 from archline.execution.traced_paths import PathPiece, TracedPath, pieces
@@ -52,7 +52,7 @@ START_WORDS = 1 << 16
 class OnProcessor:
     """What one processor did: its counts, its path, what it returned, and the arrays of its own that are written."""
 
-    counts: Counts
+    counts: RunCounts
     path: CriticalPath
     value: Any
     outputs: Mapping[str, NDArray[Any]]
@@ -98,10 +98,10 @@ class Prepared:
 
 
 def launch_on_grid(
-    plan: Plan,
+    plan: RunPlan,
     shape: tuple[int, ...],
     compiled: bool | None,
-    attempt: Callable[[Plan, Room | None, int | None], Run | Room | None],
+    attempt: Callable[[RunPlan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
 ) -> Run:
     """As `launched`: the fuel is what each processor may do as plain Python at first."""
@@ -109,10 +109,10 @@ def launch_on_grid(
     return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
 
-def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None], Run | Room | None]:
+def simulated(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
     """Attempts on simulated processors."""
 
-    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
+    def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
         stops = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
@@ -127,7 +127,7 @@ def simulated(shape: tuple[int, ...]) -> Callable[[Plan, Room | None, int | None
     return attempt
 
 
-def ended(plan: Plan, running: Running) -> OnProcessor:
+def ended(plan: RunPlan, running: Running) -> OnProcessor:
     """What a processor did that has ended."""
     own = [each.name for each in plan.algorithm.parameters if each.local and each.mode != "in"]
     outputs = {name: stored(plan.bound, name, running.memory) for name in own}
@@ -136,7 +136,7 @@ def ended(plan: Plan, running: Running) -> OnProcessor:
 
 
 def result_on_grid(
-    plan: Plan,
+    plan: RunPlan,
     ready: Prepared,
     processors: Sequence[OnProcessor],
     replicated: bool,
@@ -156,7 +156,7 @@ def result_on_grid(
         if each.mode != "in"
     }
     return Run(
-        Counts(
+        RunCounts(
             flops=path["flops"],
             flops_by_kind={},
             work=path["work"],
@@ -185,7 +185,7 @@ def result_on_grid(
     )
 
 
-def _node_memory(nodes: Sequence[int], counts: Sequence[Counts]) -> int:
+def _node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
     """The most words that the processors of a node had, each at its time."""
     amounts: Counter[int] = Counter()
     for node, each in zip(nodes, counts, strict=True):
@@ -202,7 +202,9 @@ def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
     return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
 
 
-def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]) -> Prepared:
+def prepare(
+    plan: RunPlan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]
+) -> Prepared:
     """Processors of these ranks with their memories. Raises ArchlineError (AL519) where those do not fit."""
     links = Links(_nodes(plan.algorithm, shape), _largest(plan))
     prices = _prices(plan, links)
@@ -232,7 +234,7 @@ def prepare(plan: Plan, shape: tuple[int, ...], room: Room | None, fuel: int | N
     return Prepared(shared, written, readers, tuple(running), links, places)
 
 
-def _prices(plan: Plan, links: Links) -> Prices:
+def _prices(plan: RunPlan, links: Links) -> Prices:
     """The price of each metric on a critical path; the cores of a node share its link to other nodes."""
     if not plan.prices:
         return FREE
@@ -245,7 +247,7 @@ def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(at) for at in np.unravel_index(rank, shape))
 
 
-def _memory(plan: Plan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
+def _memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
     if room is None:
         return plain_memory(plan.algorithm, plan.bound, built.program, fuel, rank)
     words = plan.bound.words if rank is None else max(room.words, 2 * plan.bound.own_words)
@@ -268,7 +270,7 @@ def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     return room.larger(tasks=False) if full and room is not None else None
 
 
-def _largest(plan: Plan) -> int | None:
+def _largest(plan: RunPlan) -> int | None:
     given = plan.bound.symbols.get("K")
     return None if given is None else int(given)
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from archline.execution import run_rules as rules
-from archline.execution.binding import Bound
+from archline.execution.binding import BoundArguments
 from archline.execution.cache import streamed
 from archline.execution.codegen.program import Generated
 from archline.execution.codegen.writer import Options
@@ -53,12 +53,12 @@ MAX_DECLARED = 2**40 - 1
 
 
 @record(slots=True)
-class Plan:
+class RunPlan:
     """What a run is to do."""
 
     module: Module
     algorithm: s.Algorithm
-    bound: Bound
+    bound: BoundArguments
     line: int
     cache: Cache | None
     options: Options
@@ -80,10 +80,10 @@ class Finished:
     compile_seconds: float
 
 
-def launch(plan: Plan, compiled: bool | None) -> Finished:
+def launch(plan: RunPlan, compiled: bool | None) -> Finished:
     """Run to the end, or raise ArchlineError."""
 
-    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Finished | Room | None:
+    def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Finished | Room | None:
         return _try_plain(plan, fuel) if room is None else _try_compiled(plan, room)
 
     fuel = PLAIN_STEPS if plan.bound.words <= PLAIN_WORDS else None
@@ -91,9 +91,9 @@ def launch(plan: Plan, compiled: bool | None) -> Finished:
 
 
 def launched(
-    plan: Plan,
+    plan: RunPlan,
     compiled: bool | None,
-    attempt: Callable[[Plan, Room | None, int | None], Result | Room | None],
+    attempt: Callable[[RunPlan, Room | None, int | None], Result | Room | None],
     room: Room,
     fuel: int | None,
     steps: int | None = None,
@@ -136,7 +136,7 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-def _try_plain(plan: Plan, fuel: int | None) -> Finished | None:
+def _try_plain(plan: RunPlan, fuel: int | None) -> Finished | None:
     """Run as plain Python; None where the fuel did not suffice."""
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
@@ -162,7 +162,7 @@ def _too_large(words: int) -> Exception:
     return error(rules.NO_MEMORY, message)
 
 
-def _try_compiled(plan: Plan, room: Room) -> Finished | Room | None:
+def _try_compiled(plan: RunPlan, room: Room) -> Finished | Room | None:
     """Run compiled. More room where that was too little; None where integers left the range of compiled code."""
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
@@ -217,7 +217,7 @@ def _check_trace(memory: Memory) -> None:
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes, or run without a cache")
 
 
-def entry_arguments(plan: Plan) -> tuple[tuple[str, ...], list[Any]]:
+def entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
     """The forms of the entry's arrays, and what its function is called with."""
     forms: list[str] = []
     values: list[Any] = []
@@ -236,14 +236,14 @@ def entry_arguments(plan: Plan) -> tuple[tuple[str, ...], list[Any]]:
     return tuple(forms), values
 
 
-def _call_arguments(plan: Plan, memory: Memory, values: list[Any]) -> tuple[Any, ...]:
+def _call_arguments(plan: RunPlan, memory: Memory, values: list[Any]) -> tuple[Any, ...]:
     alive = sum(placement.elements for placement in plan.bound.placements.values())
     memory.state[PEAK] = alive
     task = [0] if plan.options.races else []
     return (memory.arrays, plan.bound.words, alive, *task, *values)
 
 
-def bound_sizes(plan: Plan) -> dict[str, int]:
+def bound_sizes(plan: RunPlan) -> dict[str, int]:
     """The sizes and indices of the run, by name."""
     signature = plan.module.signatures[plan.algorithm]
     sizes: dict[str, int] = {}
@@ -263,7 +263,7 @@ def bound_sizes(plan: Plan) -> dict[str, int]:
     return sizes
 
 
-def fill_state(plan: Plan, built: Engine, memory: Memory) -> dict[str, int]:
+def fill_state(plan: RunPlan, built: Engine, memory: Memory) -> dict[str, int]:
     """Set the line, the symbols that declared costs use, and what each extern adds to the span.
 
     Returns the declared flops of each extern, and its other counted metrics under `extern metric`.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.binding import Bound
+from archline.execution.binding import BoundArguments
 from archline.execution.codegen.program import Generated
 from archline.execution.placement import load_words, store_words
 from archline.execution.races import SERIAL
@@ -67,7 +67,7 @@ class Room:
 
 
 def plain_memory(
-    algorithm: s.Algorithm, bound: Bound, program: Generated, fuel: int | None, rank: int | None = None
+    algorithm: s.Algorithm, bound: BoundArguments, program: Generated, fuel: int | None, rank: int | None = None
 ) -> Memory:
     """Lists, which grow as the run needs more; `None` is an unset word. With a rank, the memory of that processor."""
     free = available_bytes()
@@ -85,7 +85,7 @@ def plain_memory(
 
 
 def compiled_memory(
-    algorithm: s.Algorithm, bound: Bound, program: Generated, room: Room, rank: int | None = None
+    algorithm: s.Algorithm, bound: BoundArguments, program: Generated, room: Room, rank: int | None = None
 ) -> Memory:
     """Numpy arrays of fixed length. Pages that are never touched take no memory. With a rank, that processor's."""
     free = available_bytes()
@@ -119,7 +119,7 @@ def refuse(needed: int, free: int) -> None:
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes")
 
 
-def _load(algorithm: s.Algorithm, bound: Bound, reals: Any, ints: Any, rank: int | None) -> None:
+def _load(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, rank: int | None) -> None:
     arrays = bound.loaded(rank)
     for parameter in algorithm.parameters:
         array = arrays.get(parameter.name)
@@ -133,7 +133,7 @@ def _load(algorithm: s.Algorithm, bound: Bound, reals: Any, ints: Any, rank: int
             ints[placement.base : placement.base + placement.words] = UNSET_REAL if real else NO_INT
 
 
-def stored(bound: Bound, name: str, memory: Memory) -> NDArray[Any]:
+def stored(bound: BoundArguments, name: str, memory: Memory) -> NDArray[Any]:
     """The array of a parameter after a run."""
     real = bound.arrays[name].dtype == np.float64
     return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)

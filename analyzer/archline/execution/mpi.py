@@ -23,7 +23,7 @@ from archline.execution import run_rules as rules
 from archline.execution.distributed import OnProcessor, Prepared, ended, in_stack, prepare, restart, result_on_grid
 from archline.execution.failures import report
 from archline.execution.grid import Step, Tag, Words, fetched, put
-from archline.execution.launch import Plan
+from archline.execution.launch import RunPlan
 from archline.execution.memory import Room
 from archline.execution.results import Run
 from archline.execution.simulated import Letter, Origin, Running, Stop, begin, deadlock, end, lost, stop_of
@@ -216,7 +216,7 @@ class Ended:
     seconds: float
 
 
-def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[Plan, Room | None, int | None], Run | Room | None]:
+def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
     """Attempts on the ranks of MPI, of which this process is one; all return the result that rank 0 makes.
 
     After `timeout` seconds of waiting a rank calls the others to see whether all wait. Raises ArchlineError (AL536,
@@ -228,7 +228,7 @@ def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[Plan, Room | N
         message = f"the grid has {counted(count, 'processor')}, and MPI {counted(here.size, 'rank')}"
         raise error(rules.RANKS, message, hint=f"start it by `mpiexec -n {count}`")
 
-    def attempt(plan: Plan, room: Room | None, fuel: int | None) -> Run | Room | None:
+    def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         here.begin_attempt()
         ready: Prepared | None = None
         outcome: Ended | Stop
@@ -250,7 +250,7 @@ def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[Plan, Room | N
     return attempt
 
 
-def _run(ready: Prepared, here: Mail, plan: Plan, timeout: float) -> Ended | Stop:
+def _run(ready: Prepared, here: Mail, plan: RunPlan, timeout: float) -> Ended | Stop:
     """Run the processor of this rank until it ends or stops. Raises _MetError where the ranks meet before."""
     running = ready.running[0]
     started = time.perf_counter()
@@ -311,7 +311,7 @@ def _failure(statuses: Sequence[Status], ready: Prepared | None, room: Room | No
     raise lost(*min(unused), ready.places)
 
 
-def _result(outcome: Ended, ready: Prepared, plan: Plan, here: Mail) -> Run:
+def _result(outcome: Ended, ready: Prepared, plan: RunPlan, here: Mail) -> Run:
     """What rank 0 makes of all that ended."""
     ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
@@ -329,7 +329,7 @@ def _result(outcome: Ended, ready: Prepared, plan: Plan, here: Mail) -> Run:
     return result
 
 
-def _merged(ranks: Sequence[Ended], ready: Prepared, plan: Plan) -> Run:
+def _merged(ranks: Sequence[Ended], ready: Prepared, plan: RunPlan) -> Run:
     """The run as one: the global arrays with what each rank wrote. Raises ArchlineError (AL535) for elements twice."""
     written = np.zeros(plan.bound.words, np.bool_)
     reads = np.zeros(plan.bound.words, np.int64)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.language.metrics import WORD, Composition, Event, Metric
+from archline.language.metrics import WORD, Composition, Event, MetricDefinition
 from archline.records import field, record, replace
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Cache:
 
 
 @record(slots=True)
-class Counts:
+class RunCounts:
     """What one run cost, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
@@ -69,7 +69,7 @@ class Counts:
     total: Mapping[str, int] = field(default_factory=dict)
     time: tuple[Fraction, Fraction] | None = None
 
-    def with_cache(self, io: int, writebacks: int, line: int) -> Counts:
+    def with_cache(self, io: int, writebacks: int, line: int) -> RunCounts:
         """With what a cache did, in lines of so many words."""
         return replace(self, io=io, writebacks=writebacks, bytes=(io + writebacks) * line * WORD)
 
@@ -93,7 +93,7 @@ class Counts:
         """Messages within a node along the critical path."""
         return self.communication.get("node_messages")
 
-    def counted(self, metric: Metric) -> int:
+    def counted(self, metric: MetricDefinition) -> int:
         """A metric of the registry that is a sum over events, without what is declared of it alone."""
         assert metric.counts is not None
         assert metric.composition is Composition.SUM
@@ -121,7 +121,7 @@ class Run:
     the metric that was asked for.
     """
 
-    counts: Counts
+    counts: RunCounts
     outputs: Mapping[str, NDArray[Any]]
     value: int | float | None
     sizes: Mapping[str, int]

@@ -19,7 +19,7 @@ from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
 from archline.execution.data import generate
 from archline.execution.distributed import grid_shape, launch_on_grid, simulated
-from archline.execution.launch import Finished, Plan, bound_sizes, launch
+from archline.execution.launch import Finished, RunPlan, bound_sizes, launch
 from archline.execution.memory import stored
 from archline.execution.mpi import on_ranks
 from archline.execution.mpiexec import run_on_ranks, started_rank
@@ -80,7 +80,7 @@ def execute(
     streams = cache is not None and cache.policy == "lru" and not (trace or events)
     options = Options(False, tracing, racing, events, streamed.operator(line) if streams else "")
     _check_path(algorithm, engine, path)
-    plan = Plan(module, algorithm, bound, line, cache, options, progress, prices, path)
+    plan = RunPlan(module, algorithm, bound, line, cache, options, progress, prices, path)
     if not algorithm.grid:
         return _result(plan, launch(plan, compiled), trace)
     if tracing:
@@ -135,7 +135,7 @@ def _check_path(algorithm: s.Algorithm, engine: str, path: str | None) -> None:
         raise error(rules.ENGINE, message, hint="its costs are the same as on ranks of MPI: leave out `engine`")
 
 
-def _check_local(plan: Plan, processors: int) -> None:
+def _check_local(plan: RunPlan, processors: int) -> None:
     for parameter in plan.algorithm.parameters:
         if parameter.local and len(plan.bound.arrays[parameter.name]) != processors:
             parts = len(plan.bound.arrays[parameter.name])
@@ -157,7 +157,7 @@ def _check_cache(cache: Cache | None, line: int) -> int:
     return int(cache.L)
 
 
-def _result(plan: Plan, finished: Finished, keep_trace: bool) -> Run:
+def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
     streams = finished.program.options.streams
     traced = _trace(finished, plan.line) if plan.options.trace and not streams else None
     written = [each for each in plan.algorithm.parameters if each.mode != "in"]
@@ -197,7 +197,7 @@ def _trace(finished: Finished, line: int) -> Trace:
     return Trace(packed // (2 * line), writes)
 
 
-def _events(finished: Finished, plan: Plan) -> StrandLog:
+def _events(finished: Finished, plan: RunPlan) -> StrandLog:
     log = finished.memory.arrays[MEM_EVENTS]
     if not isinstance(log, list):
         log = log[: 3 * int(finished.memory.state[EVENTS])]

@@ -17,7 +17,7 @@ _Clause = TypeVar("_Clause", s.Fact, s.Expr)
 
 
 @record
-class Group:
+class Bracketed:
     """Bracketed entries of a header, between which it may break: text up to the bracket, entries, places."""
 
     opening: str
@@ -26,7 +26,7 @@ class Group:
 
 
 @record
-class Unit:
+class LogicalLine:
     """One logical line: its depth, its text, and what it is to the lines around it.
 
     Headers of algorithms and externs have `groups`, their text being what follows the last group. `opens`
@@ -35,47 +35,47 @@ class Unit:
 
     level: int
     text: str
-    groups: tuple[Group, ...] = ()
+    groups: tuple[Bracketed, ...] = ()
     opens: bool = False
     continues: bool = False
     key: str | None = None
 
 
-def units(item: s.Item) -> Iterator[Unit]:
+def units(item: s.Item) -> Iterator[LogicalLine]:
     """The logical lines of an item, in order."""
     match item:
         case s.Use(path=path):
-            yield Unit(0, f"use {'.'.join(path)}", key="use")
+            yield LogicalLine(0, f"use {'.'.join(path)}", key="use")
         case s.Extern():
             yield _extern(item)
         case s.Claim():
-            yield Unit(0, format_claim(item), key="claim")
+            yield LogicalLine(0, format_claim(item), key="claim")
         case s.Algorithm():
             yield _header(item)
             if item.doc is not None:
-                yield Unit(1, f'"{item.doc}"')
+                yield LogicalLine(1, f'"{item.doc}"')
             yield from _contracts(item)
             yield from _block(item.body)
 
 
-def _extern(item: s.Extern) -> Unit:
+def _extern(item: s.Extern) -> LogicalLine:
     result = f" -> {item.result}" if item.result is not None else ""
     group = _group(f"extern {item.name}(", item.parameters)
-    return Unit(0, f"){result} costs {_amounts(item.costs)}", (group,), key="extern")
+    return LogicalLine(0, f"){result} costs {_amounts(item.costs)}", (group,), key="extern")
 
 
-def _header(item: s.Algorithm) -> Unit:
+def _header(item: s.Algorithm) -> LogicalLine:
     result = f" -> {item.result}" if item.result is not None else ""
     groups = [_group(f"algorithm {item.name}(", item.parameters)]
     if item.grid:
         groups.append(_group(f"){result} on grid(", item.grid))
         result = ""
-    return Unit(0, f"){result}:", tuple(groups), opens=True, key="algorithm")
+    return LogicalLine(0, f"){result}:", tuple(groups), opens=True, key="algorithm")
 
 
-def _group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Group:
+def _group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Bracketed:
     texts = tuple(format_parameter(each) if isinstance(each, s.Parameter) else _axis(each) for each in entries)
-    return Group(opening, texts, tuple((each.span.line, each.span.column) for each in entries))
+    return Bracketed(opening, texts, tuple((each.span.line, each.span.column) for each in entries))
 
 
 def format_parameter(parameter: s.Parameter) -> str:
@@ -90,7 +90,7 @@ def _axis(axis: s.Axis) -> str:
     return f"{axis.name}: {format_expression(axis.extent)}{within}"
 
 
-def _contracts(item: s.Algorithm) -> Iterator[Unit]:
+def _contracts(item: s.Algorithm) -> Iterator[LogicalLine]:
     """The contract's lines in the order of the source, which the tree keeps only in the spans."""
     found: list[tuple[tuple[int, int], str]] = []
     found.extend((_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where"))
@@ -99,7 +99,7 @@ def _contracts(item: s.Algorithm) -> Iterator[Unit]:
         (_start(exprs[0]), f"decreases {format_list(exprs)}") for exprs in _clauses(item.decreases, "decreases")
     )
     for _, text in sorted(found):
-        yield Unit(1, text)
+        yield LogicalLine(1, text)
 
 
 def _start(node: s.Node) -> tuple[int, int]:
@@ -154,7 +154,7 @@ def _amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
     return ", ".join(f"{format_expression(amount)} {metric}" for amount, metric in amounts)
 
 
-def _block(body: Sequence[s.Stmt]) -> Iterator[Unit]:
+def _block(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
     # A stack of its own: blocks may nest deeper than Python likes to recurse.
     stack: list[tuple[s.Stmt | s.Branch, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
     while stack:
@@ -165,7 +165,7 @@ def _block(body: Sequence[s.Stmt]) -> Iterator[Unit]:
             continue
         inner = node.body if isinstance(node, s.Loop | s.While | s.Split | s.Branch) else ()
         text = _branch(node, later) if isinstance(node, s.Branch) else _statement(node)
-        yield Unit(level, text, opens=bool(inner), continues=later)
+        yield LogicalLine(level, text, opens=bool(inner), continues=later)
         stack.extend((statement, level + 1, False) for statement in reversed(inner))
 
 

@@ -54,7 +54,7 @@ DECLARED = "declared"
 
 
 @record(slots=True)
-class Metric:
+class MetricDefinition:
     """What is known of a metric.
 
     `composition` and `counts` (the events that are 1 each) are given where a walk over the statements derives it,
@@ -103,99 +103,99 @@ def _of_kinds(event: Event, name: str) -> bool:
     return event.real and event.kind in _KINDS[name]
 
 
-def _registry(*metrics: Metric) -> Mapping[str, Metric]:
+def _registry(*metrics: MetricDefinition) -> Mapping[str, MetricDefinition]:
     return {each.name: each for each in metrics}
 
 
 METRICS = _registry(
-    Metric(
+    MetricDefinition(
         "flops", "flop", "operations on reals; on one processor, where there are several",
         Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span", "other_flops"), at_most="work",
         letter="F",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
-    Metric(
+    MetricDefinition(
         "work", "op", "flops, iterations, tests and calls",
         Derived.ALWAYS, Composition.SUM, _anything, letter="W",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
-    Metric(
+    MetricDefinition(
         "span", "op", "the critical path of the work",
         Derived.ALWAYS, Composition.MAX_PLUS, _anything, at_most="work", letter="S",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
-    Metric(
+    MetricDefinition(
         "comparisons", "op", "comparisons of reals",
         Derived.ON_REQUEST, Composition.SUM, lambda event: event == Event("compare", real=True),
         within=("flops", "work", "span"), at_most="flops", letter="C",
     ),
     *(
-        Metric(
+        MetricDefinition(
             name, "flop", f"{name} of reals" + ", and subtractions" * (name == "additions"),
             Derived.ON_REQUEST, Composition.SUM, partial(_of_kinds, name=name),
             within=("flops", "work", "span"), at_most="flops", letter=name[0].upper(), taken=True,
         )
         for name in _KINDS
     ),
-    Metric(
+    MetricDefinition(
         "other_flops", "flop", "flops that are no addition, subtraction, multiplication or division",
         Derived.ON_REQUEST, Composition.SUM,
         lambda event: event.real and not any(_of_kinds(event, name) for name in _KINDS),
         within=("flops", "work", "span"), at_most="flops", letter="O", taken=True,
     ),
-    Metric(
+    MetricDefinition(
         "calls", "call", "calls of algorithms",
         Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, at_most="work", letter="K",
     ),
-    Metric(
+    MetricDefinition(
         "accesses", "word", "elements of arrays read and written",
         Derived.ON_REQUEST, Composition.SUM, letter="A", executed=True, taken=True,
     ),
-    Metric(
+    MetricDefinition(
         "io", "line", "cache misses: lines moved between slow and fast memory",
         Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True, of_cache=True,
     ),
-    Metric(
+    MetricDefinition(
         "writebacks", "line", "lines written back to slow memory by a replacement with the fewest misses",
         Derived.ON_REQUEST, executed=True, of_cache=True,
     ),
-    Metric(
+    MetricDefinition(
         "bytes", "B", "bytes fetched and written back, in words of 8 B, by a replacement that moves the fewest",
         Derived.ON_REQUEST, executed=True, taken=True, of_cache=True,
     ),
-    Metric("traffic", "B", "bytes moved between slow and fast memory", taken=True),
-    Metric(
+    MetricDefinition("traffic", "B", "bytes moved between slow and fast memory", taken=True),
+    MetricDefinition(
         "words", "word", "words moved between nodes along the critical path",
         declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
-    Metric(
+    MetricDefinition(
         "messages", "message", "messages between nodes along the critical path",
         declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
-    Metric(
+    MetricDefinition(
         "memory", "word", "words of memory used on one processor",
         declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
-    Metric(
+    MetricDefinition(
         "node_words", "word", "words moved between processors of a node",
         declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
-    Metric(
+    MetricDefinition(
         "node_messages", "message", "messages between processors of a node",
         declared=True, claimed=True, executed=True, taken=True, whole=True, on_grid=True,
     ),
-    Metric(
+    MetricDefinition(
         "node_memory", "word", "words of memory used on one node",
         declared=True, claimed=True, executed=True, taken=True,
     ),
-    Metric("energy", "J", "energy", claimed=True),
-    Metric("time", "s", "time", claimed=True),
-    Metric("power", "W", "average power: energy over time", claimed=True),
-    Metric("energy_delay", "J*s", "energy times time", claimed=True),
+    MetricDefinition("energy", "J", "energy", claimed=True),
+    MetricDefinition("time", "s", "time", claimed=True),
+    MetricDefinition("power", "W", "average power: energy over time", claimed=True),
+    MetricDefinition("energy_delay", "J*s", "energy times time", claimed=True),
 )  # fmt: skip
 
 
-def names(choice: Callable[[Metric], bool]) -> tuple[str, ...]:
+def names(choice: Callable[[MetricDefinition], bool]) -> tuple[str, ...]:
     """The names of the metrics of some choice, in order."""
     return tuple(name for name, each in METRICS.items() if choice(each))
 

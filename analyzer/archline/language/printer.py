@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.format_statements import Group, Unit, units
+from archline.language.format_statements import Bracketed, LogicalLine, units
 from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]
@@ -64,7 +64,7 @@ class _Layout:
         self._separate = False
         self._opened = True
 
-    def run(self, entries: Sequence[tuple[_Line, Unit]]) -> str:
+    def run(self, entries: Sequence[tuple[_Line, LogicalLine]]) -> str:
         indents: list[int] = []
         kind: str | None = None
         for line, unit in entries:
@@ -106,7 +106,7 @@ class _Layout:
         self._at = last
         self._opened = False
 
-    def _unit(self, line: _Line, unit: Unit) -> None:
+    def _unit(self, line: _Line, unit: LogicalLine) -> None:
         inside = self._before(line.last)
         text = unit.text
         if unit.groups:
@@ -121,7 +121,7 @@ class _Layout:
         self._opened = unit.opens
 
 
-def _header(unit: Unit, comments: Sequence[s.Comment]) -> str:
+def _header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
     """A header on one line if it fits; else its entries fill lines below the opening bracket."""
     flat = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
     if len(flat) <= WIDTH and not comments:
@@ -140,7 +140,7 @@ def _header(unit: Unit, comments: Sequence[s.Comment]) -> str:
     return "\n".join(lines)
 
 
-def _fill(lines: list[str], group: Group, comments: Sequence[s.Comment], follower: int) -> None:
+def _fill(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], follower: int) -> None:
     lines[-1] += group.opening
     margin = len(lines[-1])
     waiting = list(comments)

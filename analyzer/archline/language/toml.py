@@ -16,7 +16,7 @@ _TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]")
 _KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 
 
-class Places:
+class TomlPositions:
     """The lines of tables and keys, by their path.
 
     A key of an inline table stands where that table does, a table without a line of its own where its first part does.

@@ -16,7 +16,16 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, compared, holds, shown_relation
+from archline.papers.findings import (
+    DIFFERS,
+    EQUAL,
+    UNDECIDED,
+    RowVerdict,
+    SeparatingPoint,
+    compared,
+    holds,
+    shown_relation,
+)
 from archline.papers.rows import PrintedRow, both_sides
 from archline.records import replace
 
@@ -25,7 +34,7 @@ INSIDE = Fraction(1, 1000)
 """How far on either side of a root an inequality is tried."""
 
 
-def model(row: PrintedRow) -> Finding:
+def model(row: PrintedRow) -> RowVerdict:
     """A formula of a model with the paper's F, W, S and M put in, against the printed form."""
     try:
         chosen = model_of(row.text("model"))
@@ -44,7 +53,7 @@ def model(row: PrintedRow) -> Finding:
     return compared(row, derived, (f"{row.text('of')} of model `{chosen.name}`: {shown_relation(asked)}", *_set(row)))
 
 
-def limit(row: PrintedRow) -> Finding:
+def limit(row: PrintedRow) -> RowVerdict:
     """Another row, or a form, with some of its names set; or, with `names`, the product of the names that it has."""
     import sympy
 
@@ -77,7 +86,7 @@ def _listed(row: PrintedRow, names: list[str]) -> str:
     return ", ".join([*said, *(f"lacks {name}" for name in names if name not in counts)])
 
 
-def optimum(row: PrintedRow) -> Finding:
+def optimum(row: PrintedRow) -> RowVerdict:
     """Where a form is least or greatest (`value`: what it is there), or the root of a constraint."""
     over, goal, asked = row.text("over"), None, row.formula("equation") if row.has("equation") else None
     symbol = forms.form(parse_expression(over, "over"))
@@ -98,12 +107,12 @@ def optimum(row: PrintedRow) -> Finding:
     steps += [f"a root: {over} = {format_expression(each)}" for each in roots]
     chosen, point = _extreme(row, roots, row.text("root", "largest"))
     if chosen is None:
-        return Finding(row, UNDECIDED, "", "no root of the equation was found", steps)
+        return RowVerdict(row, UNDECIDED, "", "no root of the equation was found", steps)
     if goal is not None:
         root = forms.form(chosen)
         curved = forms.value_at(forms.read(forms.text(goal.diff(symbol, 2).subs(symbol, root))), point)
         if curved is None or (curved.lower <= 0 if extremal == "minimise" else curved.upper >= 0):
-            return Finding(row, UNDECIDED, "", "the stationary point is not seen to be an extremum", steps)
+            return RowVerdict(row, UNDECIDED, "", "the stationary point is not seen to be an extremum", steps)
         if row.inputs.get("value"):
             return compared(row, forms.read(forms.text(goal.subs(symbol, root))), steps)
     sided = isinstance(asked, s.Binary) and asked.op != "=="
@@ -114,7 +123,7 @@ def optimum(row: PrintedRow) -> Finding:
     return _sided(row, found, asked, chosen, point) if sided and isinstance(asked, s.Binary) else found
 
 
-def _coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[str]) -> Finding:
+def _coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[str]) -> RowVerdict:
     """The coefficient of a power in the equation as a polynomial whose leading coefficient is the one that is given."""
     import sympy
 
@@ -126,7 +135,9 @@ def _coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[str]) 
     return compared(row, forms.read(forms.text(found)), steps)
 
 
-def _sided(row: PrintedRow, found: Finding, asked: s.Binary, root: s.Expr, point: Mapping[str, Fraction]) -> Finding:
+def _sided(
+    row: PrintedRow, found: RowVerdict, asked: s.Binary, root: s.Expr, point: Mapping[str, Fraction]
+) -> RowVerdict:
     """Whether the values below a root or those above it satisfy an inequality, against the printed relation."""
     over, middle = row.text("over"), forms.value_at(root, point)
     assert middle is not None
@@ -138,7 +149,7 @@ def _sided(row: PrintedRow, found: Finding, asked: s.Binary, root: s.Expr, point
     derived = f"{over} {side} {found.derived}"
     if isinstance(row.relation, s.Binary) and row.relation.op == side:
         return replace(found, derived=derived)
-    witness = found.witness or Witness(asked.left, asked.right, inside, relations=(("", asked),))
+    witness = found.witness or SeparatingPoint(asked.left, asked.right, inside, relations=(("", asked),))
     return replace(found, verdict=DIFFERS, derived=derived, reason=f"the relation is {side}", witness=witness)
 
 

@@ -22,7 +22,7 @@ EQUAL, DIFFERS, UNDECIDED = "equal", "differs", "undecided"
 
 
 @record
-class Witness:
+class SeparatingPoint:
     """Numbers at which the printed form and the derived one are apart by more than `apart`; where they are the sides
     of relations, or their differences, those relations with what each is called.
     """
@@ -67,7 +67,7 @@ class Witness:
 
 
 @record
-class Finding:
+class RowVerdict:
     """The verdict on a row, `equal`, `differs` or `undecided`, what is derived, why, and how."""
 
     row: PrintedRow
@@ -76,7 +76,7 @@ class Finding:
     reason: str = ""
     steps: Sequence[str] = ()
     within_rounding: bool = False
-    witness: Witness | None = None
+    witness: SeparatingPoint | None = None
 
 
 def short(value: Fraction, digits: int = 4) -> str:
@@ -92,7 +92,7 @@ def told_apart(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]
     return ["undefined" if each is None else short(each.middle, digits) for each in found]
 
 
-def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> Finding:
+def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> RowVerdict:
     """The printed form, or that of a `sided` relation, against a derived one, for all values of their names."""
     relation, printed = row.relation, row.expr
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
@@ -107,17 +107,17 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
         said, *parts = forms.difference(origin, form)
         shown = min(shown, forms.text(forms.multiplied_out(form)), key=len)
         printed, derived = (forms.read(forms.text(each)) for each in parts)
-        witness = Witness(printed, derived, point)
-        return Finding(row, DIFFERS, shown, said or str(witness), steps, witness=witness)
+        witness = SeparatingPoint(printed, derived, point)
+        return RowVerdict(row, DIFFERS, shown, said or str(witness), steps, witness=witness)
     if forms.vanishes(origin - form):
-        return Finding(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
+        return RowVerdict(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
     points = forms.points(names_in(printed) | names_in(derived), row.numbers)
     if not any(forms.value_at(printed, at) and forms.value_at(derived, at) for at in points):
-        return Finding(row, UNDECIDED, shown, "no point was met at which both have a value", steps)
-    return Finding(row, UNDECIDED, shown, "equal where tried, and their difference was not seen to be 0", steps)
+        return RowVerdict(row, UNDECIDED, shown, "no point was met at which both have a value", steps)
+    return RowVerdict(row, UNDECIDED, shown, "equal where tried, and their difference was not seen to be 0", steps)
 
 
-def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> Finding:
+def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
     """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.wrong(rules.ROW_FORM, "an inequality follows, and none is printed", "printed")
@@ -130,18 +130,18 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
         derived = s.Binary(f"<{derived.op[1:]}", smaller, larger, span=derived.span)
     shown = shown_relation(both_sides(derived, lambda each: forms.read(forms.text(forms.form(each)))))
     if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
-        return Finding(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
+        return RowVerdict(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
     left, right = (s.Binary("-", *_ordered(each), span=each.span) for each in (printed, derived))
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {holds(printed, point), holds(derived, point)} == {True, False}:
-            witness = Witness(left, right, point, relations=(("printed", printed), ("derived", derived)))
+            witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
             if positive:
                 side = "left" if same is (printed.op[0] == "<") else "right"
                 ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))
                 reason = f"the {side} side is {ratio} times what follows"
-            return Finding(row, DIFFERS, shown, reason, steps, witness=witness)
-    return Finding(row, UNDECIDED, shown, "no point that tells them apart was met", steps)
+            return RowVerdict(row, DIFFERS, shown, reason, steps, witness=witness)
+    return RowVerdict(row, UNDECIDED, shown, "no point that tells them apart was met", steps)
 
 
 def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from archline.energy.formulas import fold, names_in, value_of
-from archline.energy.optimise.closed_forms import Symbolic
+from archline.energy.optimise.closed_forms import SympyDomain
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten
 from archline.language import syntax as s
@@ -38,7 +38,7 @@ class _Symbols(dict[str, Any]):
         return self[name]
 
 
-class Forms(Symbolic):
+class Forms(SympyDomain):
     """The number domain of forms: exact for all values of positive names, max and min included."""
 
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from archline.language.diagnostics import counted
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict
 from archline.papers.rows import Paper
 
 INTRODUCTION = """# What the papers print, and what follows
@@ -22,7 +22,7 @@ TALLIED = {DIFFERS: "do not hold", "rounded": "more within rounding", UNDECIDED:
 OF_ONE = {DIFFERS: "does not hold", EQUAL: "holds"}
 
 
-def page(papers: Sequence[Paper], found: Sequence[Finding]) -> str:
+def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
     """The page of these papers, with the findings on their rows."""
     parts = [
         INTRODUCTION,
@@ -31,7 +31,7 @@ def page(papers: Sequence[Paper], found: Sequence[Finding]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _paper(paper: Paper, found: Sequence[Finding]) -> Iterator[str]:
+def _paper(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
     wrong, equal, left = ([e for e in found if e.verdict == verdict] for verdict in (DIFFERS, EQUAL, UNDECIDED))
     rounded = [each for each in wrong if each.within_rounding]
     yield from (f"## {paper.title}", "")
@@ -62,19 +62,19 @@ def _paper(paper: Paper, found: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def tally(found: Sequence[Finding]) -> str:
+def tally(found: Sequence[RowVerdict]) -> str:
     """How many rows do not hold, those within rounding by themselves, are undecided, and hold."""
     kinds = Counter("rounded" if each.within_rounding else each.verdict for each in found)
     said = [f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])]
     return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(said))))
 
 
-def about(found: Finding) -> str:
+def about(found: RowVerdict) -> str:
     """The place of a row and what it is about."""
     return ", ".join(filter(None, (f"**{found.row.place}**", found.row.subject)))
 
 
-def entry(found: Finding) -> Iterator[str]:
+def entry(found: RowVerdict) -> Iterator[str]:
     """What a reader wants beside a form that does not hold: the print, what follows, why, and numbers that show it."""
     row = found.row
     facts = ", ".join(map(code, row.listed("where")))
@@ -94,7 +94,7 @@ def entry(found: Finding) -> Iterator[str]:
     yield ""
 
 
-def _defined(found: Finding) -> str:
+def _defined(found: RowVerdict) -> str:
     """What the names mean that the paper gives to parts of the form."""
     row = found.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
@@ -102,7 +102,7 @@ def _defined(found: Finding) -> str:
     return f", where {', '.join(named)}" if named else ""
 
 
-def _held(found: Sequence[Finding]) -> Iterator[str]:
+def _held(found: Sequence[RowVerdict]) -> Iterator[str]:
     """What holds, a line a place."""
     for place, rows in groupby(found, key=lambda each: each.row.place):
         said = dict.fromkeys(each.row.subject or code(each.row.printed) for each in rows)

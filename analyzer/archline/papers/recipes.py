@@ -7,12 +7,12 @@ from types import MappingProxyType
 
 from archline.language.diagnostics import ArchlineError
 from archline.papers import equations, tables, words
-from archline.papers.findings import Finding
+from archline.papers.findings import RowVerdict
 from archline.papers.rows import PrintedRow
 
 _OPTIMUM = ("minimise", "maximise", "equation", "root", "value", "coefficient", "leading")
 _OF_TABLES = ("inputs", "machines", "without", "by_machine")
-_RECIPES: dict[str, tuple[Callable[[PrintedRow], Finding], tuple[str, ...], tuple[str, ...]]] = {
+_RECIPES: dict[str, tuple[Callable[[PrintedRow], RowVerdict], tuple[str, ...], tuple[str, ...]]] = {
     "model": (equations.model, ("printed", "model", "of"), ("with",)),
     "limit": (equations.limit, ("printed",), ("of", "with", "names", "without")),
     "optimum": (equations.optimum, ("printed", "over"), _OPTIMUM),
@@ -28,7 +28,7 @@ INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType
 )
 
 
-def derive(row: PrintedRow) -> Finding:
+def derive(row: PrintedRow) -> RowVerdict:
     """What the recipe of a row finds. Raises ArchlineError for what it cannot read, with the place in the file."""
     try:
         return _RECIPES[row.kind][0](row)

@@ -8,7 +8,7 @@ from typing import Any
 
 from archline.language.diagnostics import did_you_mean, error
 from archline.papers import rules
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict
 from archline.papers.page import page, tally
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
@@ -30,7 +30,7 @@ class Rederived:
     """The papers that were asked for, with a finding for each row, those that do not hold first."""
 
     papers: tuple[Paper, ...]
-    rows: tuple[Finding, ...]
+    rows: tuple[RowVerdict, ...]
     whole: bool = False
     place: str | None = None
 
@@ -81,7 +81,7 @@ def _within(asked: str, place: str) -> bool:
     return place == asked or place.startswith(f"{asked}.")
 
 
-def derived(row: PrintedRow) -> list[Finding]:
+def derived(row: PrintedRow) -> list[RowVerdict]:
     """The findings of a row: one, or one for each cell of its column, which names the others that differ."""
     found = [derive(each) for each in column(row)]
     wrong = [
@@ -92,7 +92,7 @@ def derived(row: PrintedRow) -> list[Finding]:
     return [replace(each, reason=each.reason + said) if each.verdict == DIFFERS else each for each in found]
 
 
-def row_document(found: Finding, place: str) -> dict[str, Any]:
+def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
     """A row at one of its places as JSON has it."""
     row = found.row
     own = {key: getattr(row, key) for key in ("subject", "kind", "quote", "printed")}
@@ -137,7 +137,7 @@ def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 3]}..."
 
 
-def _equal_places(rows: Sequence[Finding]) -> Iterator[str]:
+def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
     """The places of rows that hold, with how many of them do where others of that place do not."""
     counts = Counter((place, each.verdict == EQUAL) for each in rows for place in each.row.places)
     for place in dict.fromkeys(place for place, equal in counts if equal):
@@ -145,7 +145,7 @@ def _equal_places(rows: Sequence[Finding]) -> Iterator[str]:
         yield f"{place} ({holding} of {holding + others})" if others else place
 
 
-def _row(found: Finding, width: int, explain: bool, whole: bool) -> Iterator[str]:
+def _row(found: RowVerdict, width: int, explain: bool, whole: bool) -> Iterator[str]:
     row = found.row
     reason = f"{'within rounding: ' if found.within_rounding else ''}{found.reason or row.printed}"
     room, subject = width - 4, row.subject

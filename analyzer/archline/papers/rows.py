@@ -18,7 +18,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import read_source
-from archline.language.toml import Places, parsed
+from archline.language.toml import TomlPositions, parsed
 from archline.papers import rules
 from archline.papers.amounts import Printed, read_amount
 from archline.papers.forms import names_within
@@ -211,7 +211,7 @@ class Paper:
     name: str
     title: str
     citation: str
-    places: Places
+    places: TomlPositions
     numbers: Mapping[str, Fraction] = field(default_factory=dict)
     rows: list[PrintedRow] = field(default_factory=list)
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         raise error(rules.UNKNOWN_PAPER, f"there is no paper `{name}`", hint=hint)
     source = read_source(path)
     data = parsed(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
-    paper = Paper(path.stem, "", "", Places(source))
+    paper = Paper(path.stem, "", "", TomlPositions(source))
     head = PrintedRow(paper, "", "", "", data, ())
     for key in set(data) - {*KEYS}:
         raise head.wrong(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")

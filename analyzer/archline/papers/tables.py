@@ -17,7 +17,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.papers import forms, rules
 from archline.papers.amounts import Printed, parsed_unit
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, Finding, Witness, short
+from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict, SeparatingPoint, short
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
@@ -28,7 +28,7 @@ FEW = 5
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
-def cell(row: PrintedRow) -> Finding:
+def cell(row: PrintedRow) -> RowVerdict:
     """A number of a table from others of it, by the rule of its column; digits decide."""
     rule, printed = row.formula("rule"), row.amount
     known = inputs(row, names_in(rule))
@@ -39,14 +39,14 @@ def cell(row: PrintedRow) -> Finding:
     named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
     steps = (f"{format_expression(rule)} with {named}", f"before they were rounded these allow {low} .. {high}")
     if printed.shows(exact):
-        return Finding(row, EQUAL, derived, "", steps)
+        return RowVerdict(row, EQUAL, derived, "", steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
     values = {name: each.value for name, each in known.items()}
-    witness = Witness(forms.read(str(printed.value)), rule, values, printed.half)
+    witness = SeparatingPoint(forms.read(str(printed.value)), rule, values, printed.half)
     times = f"{short(printed.value / exact)} times that" if exact else "not 0"
     times = next((said for said, value in _slips(row, rule, known) if printed.shows(value)), times)
     reason = f"{derived} follows; the print is {times} ({row.text('rule')})"
-    return Finding(row, DIFFERS, derived, reason, steps, within, witness)
+    return RowVerdict(row, DIFFERS, derived, reason, steps, within, witness)
 
 
 def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
@@ -116,7 +116,7 @@ def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed
         raise row.wrong(rules.ROW_FORMULA, f"it has no value: {problem}", "rule") from None
 
 
-def units(row: PrintedRow) -> Finding:
+def units(row: PrintedRow) -> RowVerdict:
     """A printed unit against the dimension of a formula."""
     rule = row.formula("rule")
     unit = parsed_unit(row.printed)
@@ -128,9 +128,9 @@ def units(row: PrintedRow) -> Finding:
         raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
     said = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
-        return Finding(row, EQUAL, row.printed, "", (said,))
-    witness = Witness(_scaled(row, unit.dimension), _scaled(row, needed), {})
-    return Finding(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
+        return RowVerdict(row, EQUAL, row.printed, "", (said,))
+    witness = SeparatingPoint(_scaled(row, unit.dimension), _scaled(row, needed), {})
+    return RowVerdict(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
 
 
 def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
@@ -138,7 +138,7 @@ def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
     return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
 
 
-def crossing(row: PrintedRow) -> Finding:
+def crossing(row: PrintedRow) -> RowVerdict:
     """Where two printed curves meet; digits decide."""
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
     known = inputs(row, names_in(left) | names_in(right), over)
@@ -150,13 +150,15 @@ def crossing(row: PrintedRow) -> Finding:
     low, high = row.ends("between")
     start, said = above(low), f"{format_expression(left)} == {format_expression(right)}"
     if above(high) == start:
-        return Finding(row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,))
+        return RowVerdict(
+            row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,)
+        )
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if above(middle) == start else (low, middle)
     derived, steps = printed.like(low), (said, f"they meet at {over} = {short(low)}")
     if printed.shows(low):
-        return Finding(row, EQUAL, derived, "", steps)
+        return RowVerdict(row, EQUAL, derived, "", steps)
     at = {**{name: each.value for name, each in known.items()}, over: printed.value}
-    witness = Witness(left, right, at, relations=(("", s.Binary("==", left, right, span=left.span)),))
-    return Finding(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)
+    witness = SeparatingPoint(left, right, at, relations=(("", s.Binary("==", left, right, span=left.span)),))
+    return RowVerdict(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)

@@ -24,7 +24,17 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, INEQUALITIES, SIGNS, UNDECIDED, Finding, Witness, holds, told_apart
+from archline.papers.findings import (
+    DIFFERS,
+    EQUAL,
+    INEQUALITIES,
+    SIGNS,
+    UNDECIDED,
+    RowVerdict,
+    SeparatingPoint,
+    holds,
+    told_apart,
+)
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
@@ -36,7 +46,7 @@ Case = tuple[str, Mapping[str, Fraction]]
 _BOUNDS = re.compile(r"(?:Theta\((.*?)\)|O\((.*?)\), Omega\((.*?)\)) against ")
 
 
-def claim(row: PrintedRow) -> Finding:
+def claim(row: PrintedRow) -> RowVerdict:
     """A relation for every, for some or for no case, of a table or a machine; or for all values of its symbols."""
     if row.has("machines") or row.has("cases"):
         return _over_cases(row, _cases(row))
@@ -62,7 +72,7 @@ def _relation(row: PrintedRow) -> s.Binary:
     raise row.wrong(rules.ROW_FORM, "a claim is a relation `LEFT <= RIGHT`", "printed")
 
 
-def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
+def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> RowVerdict:
     """Decided in each case."""
     relation = _relation(row)
     sides = (relation.left, relation.right)
@@ -82,7 +92,7 @@ def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> Finding:
     return _decided(row, relation, right, holding, failing, steps)
 
 
-def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> Finding:
+def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
     """By a counterexample, or by the signs of the terms of the difference."""
     relation = _relation(row)
     names = sorted(frozenset[str]().union(*(names_in(each.left) | names_in(each.right) for each in (relation, *facts))))
@@ -116,19 +126,19 @@ def _decided(
     failing: list[Case],
     steps: list[str],
     proof: str = "",
-) -> Finding:
+) -> RowVerdict:
     """What is claimed against the quantifier that is right; None: it is not known."""
     asked, said = row.quantifier, format_fact(relation)
     if asked == right or (asked == "some" and holding):
-        return Finding(row, EQUAL, f"{asked}: {said}", "", steps)
+        return RowVerdict(row, EQUAL, f"{asked}: {said}", "", steps)
     against = {"every": failing, "no": holding, "some": failing if right == "no" else []}[asked]
     if not against:
-        return Finding(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
-    witness = Witness(relation.left, relation.right, against[0][1], relations=(("", relation),))
+        return RowVerdict(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
+    witness = SeparatingPoint(relation.left, relation.right, against[0][1], relations=(("", relation),))
     first, *others = (case for case, _ in against)
     more = f", and for {_those(others, len(holding))}" if others else ""
     reason = f"{witness.sides} for {first}{more}" if first else proof or str(witness)
-    return Finding(row, DIFFERS, f"{right or 'some'}: {said}", reason, steps, witness=witness)
+    return RowVerdict(row, DIFFERS, f"{right or 'some'}: {said}", reason, steps, witness=witness)
 
 
 def _those(others: Sequence[str], holding: int) -> str:
@@ -206,7 +216,7 @@ def _by_powers(left: Any, right: Any) -> int | None:
     return int(found.pop()) if found in ({1}, {-1}) else None
 
 
-def growth(row: PrintedRow) -> Finding:
+def growth(row: PrintedRow) -> RowVerdict:
     """A printed order of growth against the derived cost of an algorithm, or against another form."""
     import archline
 
@@ -238,16 +248,16 @@ def growth(row: PrintedRow) -> Finding:
             free = _without_definitions(where, least, printed)
             outcome = "fails" if archline.order(least, printed, free, relation).holds is False else outcome
     if outcome == "holds":
-        return Finding(row, EQUAL, printed, "", steps)
+        return RowVerdict(row, EQUAL, printed, "", steps)
     if outcome == "fails" and order is None:
         # What is refuted has no single order, which could be printed instead.
-        return Finding(row, DIFFERS, "", "; ".join(steps), steps)
+        return RowVerdict(row, DIFFERS, "", "; ".join(steps), steps)
     if outcome != "fails" or order is None:
-        return Finding(row, UNDECIDED, "", "; ".join(steps), steps)
+        return RowVerdict(row, UNDECIDED, "", "; ".join(steps), steps)
     witness = _apart(row.expr, order, where)
     said = f"{relation}({forms.text(forms.form(row.expr))})"
     reason = f"{about} is not {said}" if least in (None, order) else f"{about} is Omega({least}), which is not {said}"
-    return Finding(row, DIFFERS, order, reason, steps, witness=witness)
+    return RowVerdict(row, DIFFERS, order, reason, steps, witness=witness)
 
 
 def _without_definitions(where: str, *sides: str) -> str:
@@ -259,7 +269,7 @@ def _without_definitions(where: str, *sides: str) -> str:
     return ", ".join(format_fact(each) for each in facts if not any(name in free for name, _ in defined_sizes([each])))
 
 
-def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
+def _apart(printed: s.Expr, order: str, where: str) -> SeparatingPoint | None:
     """A size of a family along which the printed order and the derived one grow apart."""
     import archline
 
@@ -271,7 +281,7 @@ def _apart(printed: s.Expr, order: str, where: str) -> Witness | None:
         except EvaluationError:  # They are too large to be written out.
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
-        witness = Witness(printed, forms.read(order), at)
+        witness = SeparatingPoint(printed, forms.read(order), at)
         if witness.holds():
             return witness
     return None
@@ -283,7 +293,7 @@ def _derived(module: str) -> ClaimedAlgorithms:
     return ClaimedAlgorithms(load_target(module)[0])
 
 
-def run(row: PrintedRow) -> Finding:
+def run(row: PrintedRow) -> RowVerdict:
     """A relation over executed counts, `NAME_work`, `NAME_io` and so on, of the runs that the row names.
 
     Their algorithms are of the standard library, or of the row's own `program`; sizes that a run does not give are

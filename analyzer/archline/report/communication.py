@@ -13,7 +13,7 @@ from archline.claims.communication_bounds import CommunicationBounds, Ends, Lowe
 from archline.claims.communication_nearness import Nearness, nearness
 from archline.claims.communication_problems import PROBLEM, SolvedProblem, named_problem, problem_of
 from archline.compare.trials import COST_GRID, replicated_input
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.growth.normal_form import multiplied_out, sum_text
@@ -312,7 +312,7 @@ class Communication:
         """The lower bounds, compared with derived costs; None where the problem is not known."""
         return None if self.bounds is None else communication_view(self.module, costs, self.bounds, self.replicated, at)
 
-    def counted(self, at: Mapping[str, Number], counts: Counts, replicated: bool) -> CommunicationView | None:
+    def counted(self, at: Mapping[str, Number], counts: RunCounts, replicated: bool) -> CommunicationView | None:
         """The lower bounds for the memory of a run, compared with its counts."""
         if self.bounds is None:
             return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, Number, Optimisation, Optimum, Span
+from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, EnergyOptimum, Number, Optimisation, Span
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
 from archline.report import json
@@ -32,7 +32,7 @@ def text(answer: Optimisation, width: int) -> str:
     return page(width, [title, *limits], *blocks)
 
 
-def _none(found: Optimum) -> str:
+def _none(found: EnergyOptimum) -> str:
     if found.status == BRACKETED:
         return "no feasible point is found, and not proved that there is none"
     if not found.conflict:
@@ -71,7 +71,7 @@ def _count(amount: Interval) -> str:
     return " .. ".join(ends)
 
 
-def _proved(found: Optimum) -> str:
+def _proved(found: EnergyOptimum) -> str:
     if found.status == BRACKETED:
         assert found.bound is not None
         return f"not below {found.bound:.6g}: a gap of {found.gap:.2g}"

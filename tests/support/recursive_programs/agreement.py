@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Cost, Costs, Regime
-from archline.execution.results import Counts
+from archline.execution.results import RunCounts
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language.parser import parse_expression
@@ -15,7 +15,7 @@ from archline.language.parser import parse_expression
 Sizes = Mapping[str, int]
 
 
-def executed(counts: Counts) -> dict[str, int]:
+def executed(counts: RunCounts) -> dict[str, int]:
     """The counts by metric, flops by kind too."""
     return {metric: getattr(counts, metric) for metric in ("flops", "work", "span")} | {
         f"flops.{kind}": count for kind, count in counts.flops_by_kind.items()

@@ -12,7 +12,17 @@ from archline.ir.amounts import UNIT, Amount, exactly
 from archline.ir.max_plus import SYNC, serial
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.metrics import CALL, DECLARED, FORK, ITERATION, METRICS, Composition, Derived, Event, Metric
+from archline.language.metrics import (
+    CALL,
+    DECLARED,
+    FORK,
+    ITERATION,
+    METRICS,
+    Composition,
+    Derived,
+    Event,
+    MetricDefinition,
+)
 
 
 class CostModel:
@@ -24,7 +34,7 @@ class CostModel:
     upper_only = False
     """Whether lower bounds are of use only where they are exact."""
 
-    def __init__(self, asked: Iterable[Metric], auxiliary: Iterable[Metric] = ()) -> None:
+    def __init__(self, asked: Iterable[MetricDefinition], auxiliary: Iterable[MetricDefinition] = ()) -> None:
         """`auxiliary`: metrics that the derivation itself needs."""
         chosen = tuple(asked)
         self.asked = tuple(each.name for each in chosen)
@@ -41,7 +51,7 @@ class CostModel:
         counting = [name for name, each in self._metrics.items() if each.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
 
-    def metric(self, name: str) -> Metric:
+    def metric(self, name: str) -> MetricDefinition:
         """The metric of a name, or the one that it is a kind of."""
         return self._metrics[name.partition(".")[0]]
 

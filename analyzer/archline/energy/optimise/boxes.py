@@ -16,7 +16,7 @@ from archline.analysis.cost import Cost
 from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
 from archline.energy.optimise.points import CLOSE, Candidates
-from archline.energy.optimise.problem import NEAR, Optimum, Problem, Variable
+from archline.energy.optimise.problem import NEAR, EnergyOptimum, EnergyProblem, Variable
 from archline.expr.fold import ARITHMETIC
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -54,13 +54,13 @@ class Space:
     named: Callable[[Boxes], Mapping[str, OverBoxes]]
     sharp: bool
 
-    def bounds(self, problem: Problem, rows: Points) -> tuple[Array, Any]:
+    def bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         """What the objective is at least in each box, and which constraints some point of it may satisfy."""
         starts = range(0, size(rows), CHUNK)
         parts = [self._bounds(problem, _some(rows, slice(start, start + CHUNK))) for start in starts]
         return np.concatenate([low for low, _ in parts]), np.concatenate([fits for _, fits in parts], axis=1)
 
-    def _bounds(self, problem: Problem, rows: Points) -> tuple[Array, Any]:
+    def _bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         wide = [each.name for each in self.variables if each.name + FROM in rows]
         wide += [name for name, (low, high) in self.held.items() if low != high]
         boxes = self._boxes(rows, wide)
@@ -176,8 +176,8 @@ class BoxSearch:
     """The best points of boxes: the most promising boxes are halved again and again, small ones evaluated."""
 
     space: Space
-    problem: Problem
-    at: Callable[[Problem, Points], Candidates | None]
+    problem: EnergyProblem
+    at: Callable[[EnergyProblem, Points], Candidates | None]
     best: float = np.inf
     least: float = np.inf
     count: int = 0
@@ -212,7 +212,7 @@ class BoxSearch:
         self.exhausted = not size(rows)
         self.least = min(self.least, self.best, bounds.min(initial=np.inf))
 
-    def optimum(self) -> Optimum:
+    def optimum(self) -> EnergyOptimum:
         """The best of the points found."""
         found = self.at(self.problem, self._near()[0])
         assert found is not None

@@ -15,7 +15,7 @@ import numpy as np
 
 from archline.algebra.effort import late
 from archline.energy.optimise.enclosures import Comparisons, Pair, Vector, least
-from archline.energy.optimise.local import TIGHT, Local, optimum
+from archline.energy.optimise.local import TIGHT, LocalOptimum, optimum
 from archline.energy.optimise.signomials import ONE, Sum, parts, plus
 from archline.records import record
 
@@ -36,7 +36,7 @@ Boxes = tuple[Vector, Vector, Vector]
 
 
 @record(eq=False)
-class Model:
+class SignomialProgram:
     """A sum, not below 0, to minimise over a box of logarithms, with the first of each pair of sums at most the second.
 
     `sums` have numbers after those of the variables; to the objective a `constant` is added; `whole` variables are
@@ -76,8 +76,8 @@ class Model:
 class Branching:
     """The `best` point, its `value`, a `bound` on all (infinite if no point is feasible), and the number of `boxes`."""
 
-    def __init__(self, model: Model) -> None:
-        self.best: Local | None = None
+    def __init__(self, model: SignomialProgram) -> None:
+        self.best: LocalOptimum | None = None
         self.value = self.bound = inf
         self.boxes = 0
         self._model, self._level = model, TOP
@@ -132,7 +132,7 @@ class Branching:
             if (low <= first).all() and (last <= high).all():
                 self._climbed(np.clip(found.y, first, last), first, last)
 
-    def _climbed(self, y: Vector, low: Vector, high: Vector) -> Local:
+    def _climbed(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
         """A local optimum: that of comparisons with its own value, which is the best one where parts are below 0."""
         model, value, known = self._model, *self._model.value(y)
         for _ in range(LEVELS):

@@ -18,7 +18,7 @@ MOST_OPERATIONS, MOST_DEGREE = 150, 3
 """Larger formulas are not tried; polynomials up to this degree have roots in radicals."""
 
 
-class Symbolic:
+class SympyDomain:
     """A number domain of expressions; a max or a min is the argument that it is at a point."""
 
     def __init__(self, names: Mapping[str, Any], point: Mapping[Any, float], rational: Callable[..., Any]) -> None:
@@ -58,7 +58,7 @@ def closed_forms(
     names: dict[str, Any] = {name: sympy.Symbol(name.removeprefix(SIZE)) for name in held - plain}
     point = {symbol: values[name] for name, symbol in names.items()}
     names |= {name: sympy.Integer(name in CONSTANTS) for name in plain}
-    domain, left = Symbolic(names, point, sympy.Rational), [names[name] for name in unknown]
+    domain, left = SympyDomain(names, point, sympy.Rational), [names[name] for name in unknown]
     try:
         goal = fold(objective, domain)
         equations = [fold(one, domain) - fold(other, domain) for one, other in active]

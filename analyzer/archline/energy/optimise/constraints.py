@@ -9,7 +9,7 @@ from fractions import Fraction
 from archline.energy import rules
 from archline.energy.formulas import check_units, names_in, parsed, same_units, unknown_name
 from archline.energy.hints import respelt
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.optimise.problem import Constraint
 from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE
@@ -35,7 +35,7 @@ _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\
 class Reading:
     """How names are read: sizes first, then what is minimised, letters of the model, metrics and quantities."""
 
-    on: Applied
+    on: ModelOnMachine
     sizes: tuple[str, ...]
 
     def formula(self, expr: s.Expr) -> s.Expr:

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 Points = Mapping[str, NDArray[Any]]
 
 
-class UnboundedError(Exception):
+class UnlimitedSizeError(Exception):
     """A variable has no range, and no fact limits it."""
 
 
@@ -77,7 +77,7 @@ def lattice(
                 break
             except TooManyError:
                 continue
-            except UnboundedError:
+            except UnlimitedSizeError:
                 if chosen is pairs[0][0]:
                     raise
         else:
@@ -177,7 +177,7 @@ def _ranged(points: Points, variable: Variable, sources: Sequence[_Source], leas
     names, rows = _rows(points, variable, sources)
     ranges = [_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
     if any(high is None for _, high in ranges):
-        raise UnboundedError(variable.name)
+        raise UnlimitedSizeError(variable.name)
     ends = np.array(ranges, np.int64).reshape(len(rows), 2)
     return {**points, variable.name + FROM: ends[:, 0], variable.name + TO: ends[:, 1]}
 
@@ -217,7 +217,7 @@ def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, 
     if found is not None:
         return found[(found >= low) & (found <= (LARGEST if high is None else high))]
     if high is None:
-        raise UnboundedError(variable.name)
+        raise UnlimitedSizeError(variable.name)
     if high - low >= LIMIT:
         raise TooManyError
     return np.arange(low, high + 1, dtype=np.int64)

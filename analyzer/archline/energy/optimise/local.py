@@ -22,7 +22,7 @@ Functions = Callable[[Vector], Derivatives]
 
 
 @record(eq=False)
-class Local:
+class LocalOptimum:
     """A point; the weights of all functions there (1 of what is least), and the slopes of their weighted sum.
 
     At an optimum slopes are 0, but at ends of the box; `error` is by how much that fails.
@@ -37,7 +37,7 @@ class Local:
     derivatives: Derivatives
 
 
-def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
+def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """The local optimum that is found from a point; not `feasible` where none is.
 
     Then it is the point whose largest constraint is least, with the weights of that.
@@ -63,7 +63,7 @@ def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local
     return min(found, again, key=lambda each: (not each.feasible, each.value))
 
 
-def _polished(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
+def _polished(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """The point that descent reaches, refined by Newton steps as long as these reduce the optimality error."""
     best = _judged(functions, _descended(functions, y, low, high), low, high)
     for _ in range(NEWTON_STEPS):
@@ -96,7 +96,7 @@ def _descended(functions: Functions, y: Vector, low: Vector, high: Vector) -> Ve
     return np.asarray(np.clip(np.nan_to_num(found.x), low, high))
 
 
-def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local:
+def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     y = np.where(y - low <= TIGHT, low, np.where(high - y <= TIGHT, high, y))
     values, gradients, seconds = functions(y)
     active = [index for index, each in enumerate(values) if index and each >= -ACTIVE]
@@ -107,7 +107,7 @@ def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local
     slopes = weights @ gradients
     error = np.abs([*slopes[_inside(y, slopes, low, high)], *(weights * values)[1:]]).max(initial=0.0)
     feasible = bool((values[1:] <= TIGHT).all())
-    return Local(y, float(values[0]), feasible, weights, slopes, float(error), (values, gradients, seconds))
+    return LocalOptimum(y, float(values[0]), feasible, weights, slopes, float(error), (values, gradients, seconds))
 
 
 def _inside(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
@@ -115,7 +115,7 @@ def _inside(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArray[np.
     return ~(((y <= low) & (slopes >= 0)) | ((y >= high) & (slopes <= 0)))
 
 
-def _newton(found: Local, low: Vector, high: Vector) -> Vector:
+def _newton(found: LocalOptimum, low: Vector, high: Vector) -> Vector:
     """The point after a step to where gradients cancel and the constraints with multipliers are 0."""
     values, gradients, seconds = found.derivatives
     inside = _inside(found.y, found.slopes, low, high)

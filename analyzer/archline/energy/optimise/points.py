@@ -20,9 +20,9 @@ from archline.energy.optimise.problem import (
     LATTICE,
     NEAR,
     OPTIMAL,
+    EnergyOptimum,
+    EnergyProblem,
     Number,
-    Optimum,
-    Problem,
     Span,
     Variable,
 )
@@ -50,10 +50,10 @@ class ExactValues:
 
     values: Mapping[str, Interval]
     estimate: Estimate
-    real: Optimum | None = None
+    real: EnergyOptimum | None = None
 
 
-Exact = Callable[[Mapping[str, int], Problem], "ExactValues | None"]
+Exact = Callable[[Mapping[str, int], EnergyProblem], "ExactValues | None"]
 """What is known of a problem at a point; None where the algorithm has no run there, or no real variables suit."""
 
 
@@ -64,7 +64,7 @@ class _Value:
     known: ExactValues
 
 
-def values_at(problem: Problem, columns: Mapping[str, Any], length: int, sharp: bool) -> tuple[Array, Marks]:
+def values_at(problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool) -> tuple[Array, Marks]:
     """The objective at points, or what it is at least, and a row for each constraint that tells where it may hold."""
     objective, sides = problem.necessary(sharp)
     formulas = {"objective": objective}
@@ -84,7 +84,13 @@ class Candidates:
     """
 
     def __init__(
-        self, problem: Problem, points: Mapping[str, NDArray[Any]], key: Array, fit: Marks, sharp: bool, exact: Exact
+        self,
+        problem: EnergyProblem,
+        points: Mapping[str, NDArray[Any]],
+        key: Array,
+        fit: Marks,
+        sharp: bool,
+        exact: Exact,
     ) -> None:
         self._problem, self.points, self._sharp, self._exact = problem, points, sharp, exact
         self.key, self._fit = np.where(np.isnan(key), np.inf, key), fit
@@ -145,7 +151,7 @@ class Candidates:
         places = np.flatnonzero(marks & (self.key < np.inf))
         yield from (int(each) for each in places[np.argsort(self.key[places], kind="stable")])
 
-    def best(self, outside: float = np.inf) -> Optimum:
+    def best(self, outside: float = np.inf) -> EnergyOptimum:
         """The best point: the first in the order of bounds whose exact value is no larger than the next bound.
 
         No point that is not among these is below what is `outside`.
@@ -169,8 +175,8 @@ class Candidates:
             bound = None
         if best is None:
             if tried == MOST_EXACT or outside < np.inf:
-                return Optimum(BRACKETED, LATTICE, points=self._length)
-            return Optimum(INFEASIBLE, LATTICE, conflict=self._conflict(), points=self._length)
+                return EnergyOptimum(BRACKETED, LATTICE, points=self._length)
+            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._conflict(), points=self._length)
         value, real = self._number(best), best.known.real
         least = value if bound is None or bound >= value - CLOSE * abs(value) else bound
         least = min(least, outside)
@@ -180,7 +186,7 @@ class Candidates:
             least, gap = min(least, value - real.gap * abs(value)), max(gap, real.gap)
         near = self._near(value)
         whole = [each for each in self._problem.variables if each.name in self.points]
-        optimum = Optimum(
+        optimum = EnergyOptimum(
             OPTIMAL if gap <= (CLOSE if real is None and outside == np.inf else ROUNDED) else BRACKETED,
             LATTICE if outside == np.inf else BRANCHING,
             value=float(best.ends.upper),

@@ -54,7 +54,7 @@ class Constraint:
 
 
 @record
-class Problem:
+class EnergyProblem:
     """A formula to minimise, in a unit, over variables under constraints.
 
     `bounds` are those on the `objective`, on both sides of each constraint ("left 0", "right 0") and on amounts that
@@ -79,7 +79,7 @@ class Problem:
             return objective.upper, [(left.upper, right.lower) for left, right in sides]
         return objective.lower, [(left.lower, right.upper) for left, right in sides]
 
-    def under(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> Problem:
+    def under(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> EnergyProblem:
         """The problem with some of the constraints, and with another objective."""
         others = {name: each for name, each in self.bounds.items() if not name.startswith(("left ", "right "))}
         bounds = {**others, "objective": objective or self.bounds["objective"]}
@@ -87,7 +87,7 @@ class Problem:
             bounds |= {f"{side} {place}": self.bounds[f"{side} {index}"] for side in ("left", "right")}
         return replace(self, constraints=tuple(self.constraints[index] for index in kept), bounds=bounds)
 
-    def attaining(self, index: int, kept: Sequence[int]) -> Problem:
+    def attaining(self, index: int, kept: Sequence[int]) -> EnergyProblem:
         """What finds the best that the bounded side of a constraint attains: the least, or the inverse of the most."""
         each, least = self.constraints[index], not names_in(self.constraints[index].right)
         if least:
@@ -110,7 +110,7 @@ class Problem:
 
 
 @record
-class Optimum:
+class EnergyOptimum:
     """The answer to a problem.
 
     `value` and `lower` are both ends of the objective at the optimum; no feasible point is below `bound`, and `gap` is
@@ -146,7 +146,7 @@ class Optimisation:
     machine: str
     model: str
     fixed: Mapping[str, int | Fraction] = field(hash=False)
-    problem: Problem
-    found: Optimum
+    problem: EnergyProblem
+    found: EnergyOptimum
     assumptions: tuple[str, ...] = ()
     cache: CacheUsed | None = None

@@ -10,12 +10,12 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.formulas import fold
 from archline.energy.optimise import problem as p
-from archline.energy.optimise.branch import FAR, LEAST, Branching, Model
+from archline.energy.optimise.branch import FAR, LEAST, Branching, SignomialProgram
 from archline.energy.optimise.closed_forms import closed_forms
 from archline.energy.optimise.enclosures import Pair, Vector
-from archline.energy.optimise.local import TIGHT, Local, optimum
+from archline.energy.optimise.local import TIGHT, LocalOptimum, optimum
 from archline.energy.optimise.points import minimal
-from archline.energy.optimise.signomials import ONE, Reader, Sum, cases, parts, plus
+from archline.energy.optimise.signomials import ONE, SignomialDomain, Sum, cases, parts, plus
 from archline.language.diagnostics import error
 
 CLOSE = 1e-6
@@ -24,7 +24,7 @@ HELD = 1e-7
 INNER = "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
 
 
-def solve(problem: p.Problem, values: Mapping[str, float]) -> p.Optimum:
+def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOptimum:
     """The optimum over real variables; names that do not vary have values. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
     models = list(_models(problem, values, every))
@@ -35,20 +35,20 @@ def solve(problem: p.Problem, values: Mapping[str, float]) -> p.Optimum:
     place = min(range(len(models)), key=lambda index: found[index].value)
     best, value = found[place].best, found[place].value
     if best is None and bound < inf:
-        return p.Optimum(p.BRACKETED, method, points=boxes)
+        return p.EnergyOptimum(p.BRACKETED, method, points=boxes)
     if best is None:
 
         def feasible(kept: Sequence[int]) -> bool:
             return any(Branching(each).bound < inf for each in _models(problem, values, kept))
 
         texts = [problem.constraints[index].text for index in minimal(every, feasible)]
-        return p.Optimum(p.INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
+        return p.EnergyOptimum(p.INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
     gap = (value - bound) / value if value > bound else 0.0
     closed = gap <= CLOSE
     answer = _Answer(problem, models[place], best, closed=closed)
     answer.require_ends()
     at, variables = answer.variables()
-    return p.Optimum(
+    return p.EnergyOptimum(
         p.OPTIMAL if closed else p.BRACKETED,
         method,
         value=value,
@@ -65,13 +65,13 @@ def solve(problem: p.Problem, values: Mapping[str, float]) -> p.Optimum:
     )
 
 
-def _models(problem: p.Problem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[Model]:
+def _models(problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[SignomialProgram]:
     """The models of which the best is the optimum: one for each choice of the argument that a max or a min is."""
     whole = [index for index, each in enumerate(problem.variables) if each.integer]
     low, high = (np.array(each) for each in zip(*map(_logs, problem.variables), strict=True))
     low[whole] = np.log(np.ceil(np.exp(np.maximum(low[whole], 0)) * (1 - TIGHT)))
 
-    def read(reader: Reader) -> list[Sum]:
+    def read(reader: SignomialDomain) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
         sides += [({}, fold(each.lower, reader)) for name, each in problem.bounds.items() if name.startswith(p.AMOUNT)]
         return [fold(problem.end(problem.bounds["objective"]), reader), *(plus(*each, -1) for each in sides)]
@@ -89,7 +89,7 @@ def _models(problem: p.Problem, values: Mapping[str, float], kept: Sequence[int]
             constant -= 1.0
         pairs = tuple((every[index][0], every[index][1] or LEAST) for index in filled)
         origins = tuple(kept[index] if index < len(kept) else -1 for index in filled)
-        yield Model(varies or least, constant, tuple(reader.sums), pairs, origins, low, high, whole)
+        yield SignomialProgram(varies or least, constant, tuple(reader.sums), pairs, origins, low, high, whole)
 
 
 def _range(variable: p.Variable) -> tuple[float | None, float | None]:
@@ -106,7 +106,7 @@ def _logs(variable: p.Variable) -> tuple[float, float]:
 class _Answer:
     """A solution in the problem's terms."""
 
-    def __init__(self, problem: p.Problem, model: Model, best: Local, *, closed: bool) -> None:
+    def __init__(self, problem: p.EnergyProblem, model: SignomialProgram, best: LocalOptimum, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
         held = zip([model.level(1.0), *model.pairs], best.weights, strict=True)
         used = {index for pair, weight in held if weight > HELD for each in pair for key in each for index, _ in key}
@@ -143,7 +143,7 @@ class _Answer:
         at = {each.name: self._number(index, y[index]) for index, each in enumerate(self.problem.variables)}
         return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
-    def ranges(self, value: float, cases: Iterable[tuple[Model, Branching]]) -> dict[str, p.Span]:
+    def ranges(self, value: float, cases: Iterable[tuple[SignomialProgram, Branching]]) -> dict[str, p.Span]:
         """The range of each variable among points within a share of the optimum, whichever argument a max or min is."""
         most, spans = value * (1 + p.NEAR), [[y] for y in self.best.y]
         for model, found in cases:
@@ -187,7 +187,9 @@ class _Answer:
                 yield f"{each.name} <= {high:.12g}"
 
 
-def _span(model: Model, index: int, y: Vector, low: Vector, high: Vector, *more: Pair) -> tuple[float, float]:
+def _span(
+    model: SignomialProgram, index: int, y: Vector, low: Vector, high: Vector, *more: Pair
+) -> tuple[float, float]:
     """The least and the largest logarithm of a variable at points that one search connects with a feasible one."""
     ends = [y[index]]
     for sign in (1.0, -1.0):

@@ -56,7 +56,7 @@ def constant(terms: Sum) -> float | None:
     return terms.get((), 0.0) if terms.keys() <= {()} else None
 
 
-class Reader:
+class SignomialDomain:
     """A number domain of formulas in which some names vary; others have values.
 
     `sums` are those that are raised to powers, numbered on from the variables. A max or a min is the argument that
@@ -143,13 +143,13 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 
 
 def cases(
-    variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[Reader], T]
-) -> Iterator[tuple[Reader, T]]:
+    variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[SignomialDomain], T]
+) -> Iterator[tuple[SignomialDomain, T]]:
     """What is read, for each choice of the argument that a max or a min is."""
     waiting: list[Mapping[Choice, int]] = [{}]
     while waiting:
         chosen = waiting.pop()
-        reader = Reader(variables, values, chosen)
+        reader = SignomialDomain(variables, values, chosen)
         found = read(reader)
         if reader.undecided is None:
             yield reader, found

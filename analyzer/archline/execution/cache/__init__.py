@@ -3,22 +3,22 @@
 from archline.execution.cache.distances import StackDistances, stack_distances
 from archline.execution.cache.private import Policy, PrivateCaches, Schedule, private_caches
 from archline.execution.cache.replacement import CacheResult, lru, optimal
-from archline.execution.cache.schedules import Chunked, Static
+from archline.execution.cache.schedules import Chunked, StaticSchedule
 from archline.execution.cache.stealing import WorkStealing
-from archline.execution.cache.strands import Event, StrandLog
+from archline.execution.cache.strands import StrandLog, TraceEvent
 from archline.execution.cache.trace import CompactTrace, compact
 
 __all__ = [
     "CacheResult",
     "Chunked",
     "CompactTrace",
-    "Event",
     "Policy",
     "PrivateCaches",
     "Schedule",
     "StackDistances",
-    "Static",
+    "StaticSchedule",
     "StrandLog",
+    "TraceEvent",
     "WorkStealing",
     "compact",
     "lru",

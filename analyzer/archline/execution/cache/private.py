@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution.cache.replacement import CacheResult, lru, optimal
-from archline.execution.cache.schedules import Chunked, Static, deal
+from archline.execution.cache.schedules import Chunked, StaticSchedule, deal
 from archline.execution.cache.stealing import WorkStealing, steal
-from archline.execution.cache.strands import Assignment, Event, StrandLog, structure
+from archline.execution.cache.strands import Assignment, StrandLog, TraceEvent, structure
 from archline.execution.cache.trace import Lines, Writes, check_trace
 from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
 from archline.records import record
 
-Schedule: TypeAlias = Static | Chunked | WorkStealing
+Schedule: TypeAlias = StaticSchedule | Chunked | WorkStealing
 Policy: TypeAlias = Literal["optimal", "lru"]
 Element = TypeVar("Element", bound=np.generic)
 
@@ -71,7 +71,7 @@ def private_caches(
     match schedule:
         case WorkStealing():
             assignment = steal(schedule, shape, processors)
-        case Static() | Chunked():
+        case StaticSchedule() | Chunked():
             assignment = deal(schedule, shape, processors)
     placed = _place(lines, log, assignment, processors) if shape.allocations else lines
     flags = None if writes is None else writes.view(np.uint8)
@@ -94,8 +94,8 @@ def _place(lines: Lines, log: StrandLog, assignment: Assignment, processors: int
     The stacks are interleaved above the base, depth d of processor q at base + d*P + q, so none can meet
     another.
     """
-    allocates = log.kinds == Event.ALLOCATE
-    moves = (allocates | (log.kinds == Event.RELEASE)) & (log.values > 0)
+    allocates = log.kinds == TraceEvent.ALLOCATE
+    moves = (allocates | (log.kinds == TraceEvent.RELEASE)) & (log.values > 0)
     sizes = np.where(allocates, log.values, -log.values)[moves]
     bounds = np.append(log.positions[moves], len(lines))
     place = np.array(assignment.starts, np.int64) * processors + np.array(assignment.owners, np.int64)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from archline.execution.cache.strands import Assignment, Event, Stacks, Structure, add_range
+from archline.execution.cache.strands import Assignment, Stacks, Structure, TraceEvent, add_range
 from archline.records import record
 
 
 @record(slots=True)
-class Static:
+class StaticSchedule:
     """Each outermost parallel loop in one contiguous block of iterations a processor.
 
     Iteration k of t goes to processor k*P // t. Nested parallel loops and spawned calls run, serially, on the
@@ -29,7 +29,7 @@ class Chunked:
             raise ValueError(f"a chunk holds at least one iteration, not {self.size}")
 
 
-def deal(schedule: Static | Chunked, structure: Structure, processors: int) -> Assignment:
+def deal(schedule: StaticSchedule | Chunked, structure: Structure, processors: int) -> Assignment:
     """Assign the accesses and local arrays of an execution to `processors` processors."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
     stacks = Stacks(processors, structure.allocations)
@@ -42,30 +42,30 @@ def deal(schedule: Static | Chunked, structure: Structure, processors: int) -> A
         add_range(ranges[processor], position, structure.positions[event])
         position = structure.positions[event]
         match kind:
-            case Event.PARALLEL:
+            case TraceEvent.PARALLEL:
                 nesting += 1
                 if nesting == 1:
                     trips = structure.values[event]
                     iteration = 0
-            case Event.ITERATION if nesting == 1:
+            case TraceEvent.ITERATION if nesting == 1:
                 processor = _processor(schedule, iteration, trips, processors)
                 iteration += 1
-            case Event.PARALLEL_END:
+            case TraceEvent.PARALLEL_END:
                 nesting -= 1
                 if nesting == 0:
                     processor = 0
-            case Event.ALLOCATE:
+            case TraceEvent.ALLOCATE:
                 stacks.allocate(processor, structure.allocation[event], structure.values[event])
-            case Event.RELEASE:
+            case TraceEvent.RELEASE:
                 stacks.release(structure.allocation[event])
             case _:
                 pass
     return Assignment(ranges, stacks.owners, stacks.starts)
 
 
-def _processor(schedule: Static | Chunked, iteration: int, trips: int, processors: int) -> int:
+def _processor(schedule: StaticSchedule | Chunked, iteration: int, trips: int, processors: int) -> int:
     match schedule:
-        case Static():
+        case StaticSchedule():
             return iteration * processors // trips
         case Chunked(size):
             return iteration // size % processors

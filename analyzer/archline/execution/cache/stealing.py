@@ -20,7 +20,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
-from archline.execution.cache.strands import Assignment, Event, Stacks, Structure, add_range
+from archline.execution.cache.strands import Assignment, Stacks, Structure, TraceEvent, add_range
 from archline.records import record
 
 
@@ -68,7 +68,7 @@ class _Task:
     high: int = 0
 
 
-_WITHIN_STRAND = frozenset({Event.CALL, Event.RETURN, Event.ALLOCATE, Event.RELEASE})
+_WITHIN_STRAND = frozenset({TraceEvent.CALL, TraceEvent.RETURN, TraceEvent.ALLOCATE, TraceEvent.RELEASE})
 
 
 def steal(schedule: WorkStealing, structure: Structure, processors: int) -> Assignment:
@@ -128,21 +128,23 @@ class _Simulation:
         frame, event = task.frame, task.event
         structure = self._structure
         match structure.kinds[event]:
-            case Event.SPAWN:
+            case TraceEvent.SPAWN:
                 continuation = self._at(frame, structure.partner[event] + 1)
                 return self._fork(worker, continuation, self._at(_Frame(_Kind.SPAWNED, frame), event + 1))
-            case Event.PARALLEL:
+            case TraceEvent.PARALLEL:
                 return self._pass_range(worker, task)
-            case Event.CALL:
+            case TraceEvent.CALL:
                 return self._at(_Frame(_Kind.CALLED, frame), event + 1)
-            case Event.SYNC if not self._waits(task):
+            case TraceEvent.SYNC if not self._waits(task):
                 return self._at(frame, event + 1)
-            case Event.SPAWN_END | Event.RETURN | Event.ITERATION | Event.PARALLEL_END if not self._waits(task):
+            case TraceEvent.SPAWN_END | TraceEvent.RETURN | TraceEvent.ITERATION | TraceEvent.PARALLEL_END if (
+                not self._waits(task)
+            ):
                 return self._leave(worker, task)
-            case Event.ALLOCATE:
+            case TraceEvent.ALLOCATE:
                 self._stacks.allocate(worker, structure.allocation[event], structure.values[event])
                 return self._at(frame, event + 1)
-            case Event.RELEASE if not self._waits(task):
+            case TraceEvent.RELEASE if not self._waits(task):
                 self._stacks.release(structure.allocation[event])
                 return self._at(frame, event + 1)
             case _:

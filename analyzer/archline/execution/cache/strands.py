@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from archline.records import record
 
 
-class Event(IntEnum):
+class TraceEvent(IntEnum):
     """What happens between two accesses of the serial execution.
 
     The value of PARALLEL is the trip count, that of ALLOCATE and RELEASE a number of lines; the others have
@@ -40,10 +40,10 @@ class Event(IntEnum):
 
 
 _CLOSED_BY = {
-    Event.SPAWN: Event.SPAWN_END,
-    Event.PARALLEL: Event.PARALLEL_END,
-    Event.CALL: Event.RETURN,
-    Event.ALLOCATE: Event.RELEASE,
+    TraceEvent.SPAWN: TraceEvent.SPAWN_END,
+    TraceEvent.PARALLEL: TraceEvent.PARALLEL_END,
+    TraceEvent.CALL: TraceEvent.RETURN,
+    TraceEvent.ALLOCATE: TraceEvent.RELEASE,
 }
 _OPENED_BY = {end: begin for begin, end in _CLOSED_BY.items()}
 
@@ -73,7 +73,7 @@ class Structure:
     `iterations[e]` are the ITERATION events of the parallel loop that begins at e.
     """
 
-    kinds: list[Event]
+    kinds: list[TraceEvent]
     positions: list[int]
     values: list[int]
     partner: list[int]
@@ -91,7 +91,7 @@ def structure(log: StrandLog, accesses: int) -> Structure:
     positions = [*log.positions.tolist(), accesses]
     _require(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
     _require(all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace")
-    kinds = [Event(kind) for kind in log.kinds.tolist()]
+    kinds = [TraceEvent(kind) for kind in log.kinds.tolist()]
     values = log.values.tolist()
     partner = [0] * len(positions)
     allocation = [-1] * len(positions)
@@ -105,21 +105,21 @@ def structure(log: StrandLog, accesses: int) -> Structure:
             _require(bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open")
             begin = opened.pop()
             partner[event], partner[begin] = begin, event
-        if kind is Event.PARALLEL:
+        if kind is TraceEvent.PARALLEL:
             iterations[event] = []
-        elif kind is Event.ITERATION:
-            _require(bool(opened) and kinds[opened[-1]] is Event.PARALLEL, "ITERATION directly in its loop")
+        elif kind is TraceEvent.ITERATION:
+            _require(bool(opened) and kinds[opened[-1]] is TraceEvent.PARALLEL, "ITERATION directly in its loop")
             iterations[opened[-1]].append(event)
-        elif kind is Event.PARALLEL_END:
+        elif kind is TraceEvent.PARALLEL_END:
             _require(len(iterations[begin]) == values[begin], "as many iterations as the trip count")
-        elif kind is Event.ALLOCATE:
+        elif kind is TraceEvent.ALLOCATE:
             allocation[event] = allocations
             allocations += 1
-        elif kind is Event.RELEASE:
+        elif kind is TraceEvent.RELEASE:
             _require(values[event] == values[begin], "an array is released with the size it was allocated")
             allocation[event] = allocation[begin]
     _require(not opened, "everything opened is closed")
-    return Structure([*kinds, Event.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations)
+    return Structure([*kinds, TraceEvent.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations)
 
 
 def _require(holds: bool, rule: str) -> None:

@@ -55,7 +55,7 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
 
 
 @record(eq=False, slots=True)
-class Source:
+class TraceBuffers:
     """A trace as the kernels read it: line numbers below `bound`, runs of accesses to one line kept or merged.
 
     `writes` has one flag an entry, or is empty where nothing writes. `numbers` is the type of an index into it.
@@ -67,7 +67,7 @@ class Source:
     numbers: type[np.signedinteger[Any]]
 
 
-def source_of(lines: Lines | CompactTrace, writes: Writes | None = None) -> Source:
+def source_of(lines: Lines | CompactTrace, writes: Writes | None = None) -> TraceBuffers:
     """A trace's lines under their own numbers if these are small enough for tables, else compacted."""
     if not isinstance(lines, CompactTrace):
         check_trace(lines, writes)
@@ -75,10 +75,10 @@ def source_of(lines: Lines | CompactTrace, writes: Writes | None = None) -> Sour
         top = _top(lines)
         if _dense(top, len(lines)):
             flags = np.empty(0, np.uint8) if writes is None else writes.view(np.uint8)
-            return Source(buffer_of(lines), buffer_of(flags), top + 1, _numbers(lines))
+            return TraceBuffers(buffer_of(lines), buffer_of(flags), top + 1, _numbers(lines))
     trace = compact(lines, writes)
     flags = np.empty(0, np.uint8) if trace.writes is None else trace.writes
-    return Source(buffer_of(trace.lines), buffer_of(flags), trace.distinct, _numbers(trace.lines))
+    return TraceBuffers(buffer_of(trace.lines), buffer_of(flags), trace.distinct, _numbers(trace.lines))
 
 
 def _signed(lines: Lines) -> Lines:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from archline.execution import run_rules as rules
-from archline.execution.cache.strands import Event
+from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.expressions import atom, integer, load, place_of, scaled, store
-from archline.execution.codegen.scope import Function
-from archline.execution.codegen.values import Atom, Linear, Morton, View
+from archline.execution.codegen.scope import AlgorithmWriter
+from archline.execution.codegen.values import ArrayValue, Atom, Linear, Morton
 from archline.execution.codegen.writer import READS, WORK, WRITES
 from archline.execution.slots import LINE, NAME_LIMIT
 from archline.expr.text import format_expression
@@ -21,7 +21,7 @@ from archline.language.model import Kind
 from archline.records import record, replace
 
 
-def view(fn: Function, expr: s.Expr) -> View:
+def view(fn: AlgorithmWriter, expr: s.Expr) -> ArrayValue:
     """The view an expression is; its bounds are evaluated, from left to right, and checked."""
     match expr:
         case s.Name(id=name):
@@ -34,7 +34,7 @@ def view(fn: Function, expr: s.Expr) -> View:
             raise AssertionError(f"not a view: {expr}")
 
 
-def _sliced(fn: Function, expr: s.Element, base: View) -> View:
+def _sliced(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -> ArrayValue:
     starts: list[Atom] = []
     steps: list[Atom] = []
     extents: list[Atom] = []
@@ -55,8 +55,13 @@ def _sliced(fn: Function, expr: s.Element, base: View) -> View:
 
 
 def _move(
-    fn: Function, base: View, starts: list[Atom], kept: list[int], steps: list[Atom], extents: tuple[Atom, ...]
-) -> View:
+    fn: AlgorithmWriter,
+    base: ArrayValue,
+    starts: list[Atom],
+    kept: list[int],
+    steps: list[Atom],
+    extents: tuple[Atom, ...],
+) -> ArrayValue:
     match base.place:
         case Linear(strides):
             terms = [base.base, *_offsets(starts, strides)]
@@ -77,16 +82,16 @@ def _offsets(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
     return [offset for offset in offsets if offset != "0"]
 
 
-def _sum(fn: Function, terms: list[str]) -> Atom:
+def _sum(fn: AlgorithmWriter, terms: list[str]) -> Atom:
     return terms[0] if len(terms) == 1 else fn.temp(" + ".join(terms), "w")
 
 
-def _stride(fn: Function, stride: Atom, step: Atom) -> Atom:
+def _stride(fn: AlgorithmWriter, stride: Atom, step: Atom) -> Atom:
     text = scaled(step, stride)
     return text if "*" not in text else fn.temp(text, "w")
 
 
-def _index(fn: Function, expr: s.Element, index: s.Expr, extent: Atom, dimension: int) -> Atom:
+def _index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: Atom, dimension: int) -> Atom:
     value = atom(fn, integer(fn, index), "i")
     message = f"subscript {dimension + 1} of `{format_expression(expr)}` is {{0}}, and must be in 0..{{1}}"
     site = fn.site(rules.OUT_OF_BOUNDS, index.span, message)
@@ -94,7 +99,7 @@ def _index(fn: Function, expr: s.Element, index: s.Expr, extent: Atom, dimension
     return value
 
 
-def _slice(fn: Function, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple[Atom, Atom, Atom]:
+def _slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple[Atom, Atom, Atom]:
     """Start, number of entries and step of one slice."""
     lo = "0" if piece.lo is None else atom(fn, integer(fn, piece.lo), "w")
     hi = extent if piece.hi is None else atom(fn, integer(fn, piece.hi), "w")
@@ -114,7 +119,7 @@ def _slice(fn: Function, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple
     return lo, fn.temp(f"({length} + {step} - 1) // {step}", "w"), step
 
 
-def positive(fn: Function, step: s.Expr) -> Atom:
+def positive(fn: AlgorithmWriter, step: s.Expr) -> Atom:
     """A step, checked to be positive."""
     value = atom(fn, integer(fn, step), "w")
     if not value.isdigit() or value == "0":
@@ -125,7 +130,7 @@ def positive(fn: Function, step: s.Expr) -> Atom:
     return value
 
 
-def _reshaped(fn: Function, expr: s.Reshape) -> View:
+def _reshaped(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
     base = view(fn, expr.base)
     shape = tuple(atom(fn, integer(fn, entry), "w") for entry in expr.shape)
     message = f"`{format_expression(expr)}` shows {{0}} elements of {{1}}"
@@ -145,7 +150,7 @@ def _reshaped(fn: Function, expr: s.Reshape) -> View:
             raise AssertionError("only a view of one dimension is reshaped")
 
 
-def _row_major(fn: Function, stride: Atom, shape: tuple[Atom, ...]) -> tuple[Atom, ...]:
+def _row_major(fn: AlgorithmWriter, stride: Atom, shape: tuple[Atom, ...]) -> tuple[Atom, ...]:
     strides = [stride]
     for entry in reversed(shape[1:]):
         strides.append(_stride(fn, strides[-1], entry))
@@ -163,7 +168,7 @@ def spawns(statements: tuple[s.Stmt, ...]) -> bool:
 
 
 @contextmanager
-def nest(fn: Function, extents: tuple[Atom, ...], span: Span) -> Iterator[list[Atom]]:
+def nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], span: Span) -> Iterator[list[Atom]]:
     """Loops over all elements of a shape, in row-major order; the names of their indices."""
     fn.flush()
     indices: list[Atom] = []
@@ -178,12 +183,12 @@ def nest(fn: Function, extents: tuple[Atom, ...], span: Span) -> Iterator[list[A
 class Allocation:
     """A local array: its view, its words of address space, its elements."""
 
-    view: View
+    view: ArrayValue
     words: Atom
     elements: Atom
 
 
-def allocate(fn: Function, local: s.Local, type_: s.ArrayType) -> Allocation:
+def allocate(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) -> Allocation:
     """Put a local array on the stack; what was on top is where it starts."""
     shape = tuple(atom(fn, integer(fn, entry), "w") for entry in type_.shape)
     sizes = [extent for extent in shape if not extent.isdigit()]
@@ -200,23 +205,23 @@ def allocate(fn: Function, local: s.Local, type_: s.ArrayType) -> Allocation:
         fn.frame, top=fn.temp(f"{base} + {words}", "top"), alive=fn.temp(f"{alive} + {elements}", "alive")
     )
     fn.emit(f"allocate(mem, {base}, {words}, {fn.frame.alive}, {int(element is Kind.REAL)})")
-    fn.event(Event.ALLOCATE, f"{words} // K[{LINE}]")
-    return Allocation(View(element, base, shape, place), words, elements)
+    fn.event(TraceEvent.ALLOCATE, f"{words} // K[{LINE}]")
+    return Allocation(ArrayValue(element, base, shape, place), words, elements)
 
 
-def _product(fn: Function, factors: tuple[Atom, ...]) -> Atom:
+def _product(fn: AlgorithmWriter, factors: tuple[Atom, ...]) -> Atom:
     result = factors[0]
     for factor in factors[1:]:
         result = fn.temp(f"mul_int({result}, {factor})", "w")
     return result
 
 
-def _lines(fn: Function, words: Atom) -> Atom:
+def _lines(fn: AlgorithmWriter, words: Atom) -> Atom:
     """The words of the lines that a row of this many words takes."""
     return fn.temp(f"({words} + K[{LINE}] - 1) // K[{LINE}] * K[{LINE}]", "w")
 
 
-def _placed(fn: Function, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
+def _placed(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
     if layout == "zmorton" and len(shape) == 2:
         words = _lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
         return Morton("0", "0", ("1", "0"), ("0", "1")), words
@@ -230,13 +235,13 @@ def _placed(fn: Function, shape: tuple[Atom, ...], layout: str) -> tuple[Linear 
     return Linear(tuple(strides if layout == "colmajor" else strides[::-1])), words
 
 
-def release(fn: Function, allocations: list[Allocation]) -> None:
+def release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
     """Take the local arrays of a block off the stack, the last one first."""
     for each in reversed(allocations):
-        fn.event(Event.RELEASE, f"{each.words} // K[{LINE}]")
+        fn.event(TraceEvent.RELEASE, f"{each.words} // K[{LINE}]")
 
 
-def fill(fn: Function, target: View, value: str, at: s.Node, name: str) -> None:
+def fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
     """Write one value to every element, as a loop nest would."""
     held = value if value.isidentifier() else fn.temp(value, "v")
     with nest(fn, target.extents, at.span) as indices:
@@ -247,7 +252,7 @@ def fill(fn: Function, target: View, value: str, at: s.Node, name: str) -> None:
     _count(fn, target.extents, (WRITES,))
 
 
-def same_extents(fn: Function, target: View, source: View, at: s.Node) -> None:
+def same_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
     """Check that two views have the same extents."""
     for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
         if ours != theirs:
@@ -255,7 +260,7 @@ def same_extents(fn: Function, target: View, source: View, at: s.Node) -> None:
             fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, text), ours, theirs)
 
 
-def copy(fn: Function, target: View, source: View, at: s.Node, value: s.Expr, name: str) -> None:
+def copy(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node, value: s.Expr, name: str) -> None:
     """Copy element by element, as a loop nest would."""
     same_extents(fn, target, source, at)
     with nest(fn, target.extents, at.span) as indices:
@@ -269,7 +274,7 @@ def copy(fn: Function, target: View, source: View, at: s.Node, value: s.Expr, na
     _count(fn, target.extents, (READS, WRITES))
 
 
-def _count(fn: Function, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
+def _count(fn: AlgorithmWriter, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
     """Each level of the nest costs one for each of its iterations."""
     levels = [extents[0]]
     for extent in extents[1:]:

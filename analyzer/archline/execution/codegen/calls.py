@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
-from archline.execution.cache.strands import Event
+from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.arrays import nest, spawns, view
 from archline.execution.codegen.expressions import atom, integer, place_of, real, unset
 from archline.execution.codegen.messages import buffer, group_of
-from archline.execution.codegen.scope import Function
-from archline.execution.codegen.values import Atom, Linear, View
+from archline.execution.codegen.scope import AlgorithmWriter
+from archline.execution.codegen.values import ArrayValue, Atom, Linear
 from archline.execution.slots import CALL, NO_INT, SPAN
 from archline.expr.text import format_expression
 from archline.language import syntax as s
@@ -19,7 +19,7 @@ from archline.language.metrics import CALL as CALL_EVENT
 from archline.language.model import is_buffer
 
 
-def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
+def call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
     """Call an algorithm; the name that holds its result, if it has one."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
@@ -30,7 +30,7 @@ def call(fn: Function, expr: s.Call, spawned: bool = False) -> str:
     return _called(fn, expr, callee, forms, arguments, spawned)
 
 
-def call_on_grid(fn: Function, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]) -> None:
+def call_on_grid(fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]) -> None:
     """Call an algorithm on the processors of a grid; its buffers may be copies, which cost nothing."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
@@ -63,7 +63,7 @@ def call_on_grid(fn: Function, node: s.Invoke | s.Communicate, expr: s.Call, alo
 
 
 def _called(
-    fn: Function, expr: s.Call, callee: s.Algorithm, forms: list[str], arguments: list[str], spawned: bool
+    fn: AlgorithmWriter, expr: s.Call, callee: s.Algorithm, forms: list[str], arguments: list[str], spawned: bool
 ) -> str:
     fn.step(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
@@ -73,7 +73,7 @@ def _called(
         return ""
     framed = spawns(callee.body)
     if framed:
-        fn.event(Event.CALL)
+        fn.event(TraceEvent.CALL)
     fn.publish()
     text = _text(fn, function, site, arguments, fn.frame.task)
     result = ""
@@ -84,25 +84,25 @@ def _called(
     fn.resume()
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
     if framed:
-        fn.event(Event.RETURN)
+        fn.event(TraceEvent.RETURN)
     return result
 
 
-def _text(fn: Function, function: str, site: int, arguments: list[str], task: str) -> str:
+def _text(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:
     fn.emit(f"K[{CALL}] = {site}")
     common = ["mem", fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
     return f"{function}({', '.join([*common, *(_plain_type(fn, each) for each in arguments)])})"
 
 
-def _plain_type(fn: Function, argument: str) -> str:
+def _plain_type(fn: AlgorithmWriter, argument: str) -> str:
     """Numba gives a literal a type of its own, and would compile the callee anew for each of them."""
     literal = argument.strip("()-").isdigit()
     return f"int64({argument})" if fn.options.compiled and literal else argument
 
 
-def _spawn(fn: Function, function: str, site: int, arguments: list[str]) -> None:
+def _spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) -> None:
     fn.settle()
-    fn.event(Event.SPAWN)
+    fn.event(TraceEvent.SPAWN)
     fn.publish()
     task = fn.temp("new_task(mem)", "task") if fn.options.races else ""
     fn.emit(_text(fn, function, site, arguments, task))
@@ -111,10 +111,10 @@ def _spawn(fn: Function, function: str, site: int, arguments: list[str]) -> None
     fn.emit(f"{frame.pending} = max({frame.pending}, {frame.span} + K[{SPAN}])")
     if fn.options.races:
         fn.emit(f"{frame.bag} = into_parallel(mem, {frame.bag}, {task})")
-    fn.event(Event.SPAWN_END)
+    fn.event(TraceEvent.SPAWN_END)
 
 
-def synchronise(fn: Function) -> None:
+def synchronise(fn: AlgorithmWriter) -> None:
     """Wait for what the running strand spawned."""
     frame = fn.frame
     if not frame.pending:
@@ -124,10 +124,12 @@ def synchronise(fn: Function) -> None:
     fn.emit(f"{frame.span} = max({frame.span}, {frame.pending})")
     if fn.options.races:
         fn.emit(f"{frame.bag} = into_serial(mem, {frame.bag}, {frame.task})")
-    fn.event(Event.SYNC)
+    fn.event(TraceEvent.SYNC)
 
 
-def _pass(fn: Function, parameter: s.Parameter, argument: s.Expr, forms: list[str], arguments: list[str]) -> None:
+def _pass(
+    fn: AlgorithmWriter, parameter: s.Parameter, argument: s.Expr, forms: list[str], arguments: list[str]
+) -> None:
     match parameter.type:
         case s.SizeType() | s.IndexType():
             arguments.append(atom(fn, integer(fn, argument)))
@@ -153,12 +155,12 @@ def _pass(fn: Function, parameter: s.Parameter, argument: s.Expr, forms: list[st
             arguments += _bare(given)
 
 
-def _operator(fn: Function, argument: s.Expr) -> str:
+def _operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
     assert isinstance(argument, s.Name)
     return fn.operator(f"{argument.id}=")
 
 
-def _bare(given: View) -> tuple[Atom, ...]:
+def _bare(given: ArrayValue) -> tuple[Atom, ...]:
     return given.atoms[: len(given.atoms) - len(given.facts)]
 
 
@@ -171,7 +173,7 @@ OFFSETS_VARIANTS = (
 INDEX_VARIANTS = ("entry {1} of the index array is unset", "entry {1} of the index array is {2}, below 0")
 
 
-def _offsets(fn: Function, given: View, argument: s.Expr) -> tuple[Atom, Atom]:
+def _offsets(fn: AlgorithmWriter, given: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
     if not isinstance(given.place, Linear):
         message = f"`{format_expression(argument)}` is not contiguous enough to be offsets"
         raise error(rules.OFFSETS, message, span=argument.span, hint="copy it into a one-dimensional array")
@@ -182,7 +184,7 @@ def _offsets(fn: Function, given: View, argument: s.Expr) -> tuple[Atom, Atom]:
     return total, fn.temp(f"longest_gap(I, {given.base}, {entries}, {stride})")
 
 
-def _index_bound(fn: Function, given: View, argument: s.Expr) -> Atom:
+def _index_bound(fn: AlgorithmWriter, given: ArrayValue, argument: s.Expr) -> Atom:
     site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
     bound = fn.temp("0")
     with nest(fn, given.extents, argument.span) as indices:

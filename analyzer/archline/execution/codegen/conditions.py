@@ -7,7 +7,7 @@ nothing and touches nothing.
 from __future__ import annotations
 
 from archline.execution.codegen.expressions import COMPARISON, atom, integer, real
-from archline.execution.codegen.scope import Function
+from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import Code
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
@@ -16,7 +16,7 @@ from archline.language.model import Kind
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 
-def condition(fn: Function, expr: s.Expr) -> str:
+def condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
     """The truth of a condition, in brackets."""
     match expr:
         case s.Unary(op="not", operand=operand):
@@ -29,7 +29,7 @@ def condition(fn: Function, expr: s.Expr) -> str:
             raise AssertionError(f"not a condition: {expr}")
 
 
-def _short_circuit(fn: Function, op: str, left: s.Expr, right: s.Expr) -> str:
+def _short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
     result = fn.temp(condition(fn, left), "c")
     header = f"if {result}:" if op == "and" else f"if not {result}:"
     if fn.free:
@@ -41,7 +41,7 @@ def _short_circuit(fn: Function, op: str, left: s.Expr, right: s.Expr) -> str:
     return result
 
 
-def _comparison(fn: Function, op: str, left: s.Expr, right: s.Expr) -> str:
+def _comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
     kinds = (fn.kind(left), fn.kind(right))
     if Kind.REAL in kinds:
         first, second = real(fn, left), real(fn, right)
@@ -53,7 +53,7 @@ def _comparison(fn: Function, op: str, left: s.Expr, right: s.Expr) -> str:
     return f"({first.text} {op} {second.text})"
 
 
-def fact(fn: Function, expr: s.Fact) -> str:
+def fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
     """The truth of a fact, which costs nothing. Call it inside `uncounted`."""
     match expr:
         case s.IsPower(value=value, base=base):
@@ -79,12 +79,12 @@ def fact(fn: Function, expr: s.Fact) -> str:
             raise AssertionError(f"not a fact: {expr}")
 
 
-def whole(fn: Function, expr: s.Expr) -> str:
+def whole(fn: AlgorithmWriter, expr: s.Expr) -> str:
     """An atom for an integer in a fact."""
     return atom(fn, integer(fn, expr))
 
 
-def quantity(fn: Function, expr: s.Expr) -> tuple[Code, bool]:
+def quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
     """A formula whose value may be any real, as facts and `at most` take it; and whether its code is an integer.
 
     `/`, `log2` and `sqrt` are those of real numbers here, and so is everything built on them.
@@ -118,7 +118,7 @@ def quantity(fn: Function, expr: s.Expr) -> tuple[Code, bool]:
             return integer(fn, expr), True
 
 
-def _real_binary(fn: Function, expr: s.Expr, op: str, left: s.Expr, right: s.Expr) -> tuple[Code, bool]:
+def _real_binary(fn: AlgorithmWriter, expr: s.Expr, op: str, left: s.Expr, right: s.Expr) -> tuple[Code, bool]:
     (a, a_exact), (b, b_exact) = quantity(fn, left), quantity(fn, right)
     if op == "/":
         return Code(f"divide(float({a.text}), float({b.text}))"), False

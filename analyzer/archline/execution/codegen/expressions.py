@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.values import Code, Linear, Register, Static, View, named
+from archline.execution.codegen.scope import AlgorithmWriter, is_extern
+from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, named
 from archline.execution.codegen.writer import EXTERN
 from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
 from archline.expr.text import format_expression
@@ -22,7 +22,7 @@ from archline.language.model import Kind
 _CONVERSIONS = {"real": "float", "int": "int"}
 
 
-def read_register(fn: Function, expr: s.Name, register: Register) -> str:
+def read_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     """The variable of a register, after a check that it has a value where that is not certain."""
     if register.flag is not None:
         site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
@@ -32,7 +32,7 @@ def read_register(fn: Function, expr: s.Name, register: Register) -> str:
     return register.code
 
 
-def read(fn: Function, expr: s.Element) -> str:
+def read(fn: AlgorithmWriter, expr: s.Element) -> str:
     """Read an element; the name that holds its value."""
     view = fn.view(expr.array)
     place = address(fn, expr, view)
@@ -43,7 +43,7 @@ def read(fn: Function, expr: s.Element) -> str:
     return load(fn, expr, view, place)
 
 
-def load(fn: Function, expr: s.Expr, view: View, place: str) -> str:
+def load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
     """The value at an address, after a check that it is set."""
     value = fn.temp(f"{_pool(view)}[{place}]", "v")
     site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
@@ -51,7 +51,7 @@ def load(fn: Function, expr: s.Expr, view: View, place: str) -> str:
     return value
 
 
-def unset(fn: Function, view: View, place: str, value: str) -> str:
+def unset(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> str:
     """The condition that the word at an address, whose value is at hand, is unset."""
     if not fn.options.compiled:
         return f"{value} is None"
@@ -59,17 +59,17 @@ def unset(fn: Function, view: View, place: str, value: str) -> str:
     return f"{ints}[{place}] == {UNSET_REAL}" if view.element is Kind.REAL else f"{value} == {NO_INT}"
 
 
-def store(fn: Function, view: View, place: str, value: str) -> None:
+def store(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> None:
     """Write a value to an address."""
     fn.emit(f"{_pool(view)}[{place}] = {value}")
 
 
-def _pool(view: View) -> str:
+def _pool(view: ArrayValue) -> str:
     pool = "R" if view.element is Kind.REAL else "I"
     return f"G{pool}" if view.shared else pool
 
 
-def address(fn: Function, expr: s.Element, view: View) -> str:
+def address(fn: AlgorithmWriter, expr: s.Element, view: ArrayValue) -> str:
     """Check the subscripts of an element, from left to right; the name that holds its address."""
     subscripts = []
     for dimension, subscript in enumerate(expr.subscripts):
@@ -78,7 +78,7 @@ def address(fn: Function, expr: s.Element, view: View) -> str:
     return place_of(fn, view, subscripts)
 
 
-def place_of(fn: Function, view: View, subscripts: list[str]) -> str:
+def place_of(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> str:
     """The name that holds the address of an element whose subscripts, atoms, are in bounds."""
     match view.place:
         case Linear(strides):
@@ -100,15 +100,15 @@ def scaled(index: str, stride: str) -> str:
     return stride if index == "1" else f"{index} * {stride}"
 
 
-def _subscript(fn: Function, expr: s.Element, subscript: s.Expr, view: View, dimension: int) -> str:
+def _subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, view: ArrayValue, dimension: int) -> str:
     extent = view.extents[dimension]
     value = atom(fn, integer(fn, subscript), "i")
     limits = []
     known = fn.names[subscript.id] if isinstance(subscript, s.Name) else None
-    least = known.least if isinstance(known, Static) else int(value) if value.isdigit() else None
+    least = known.least if isinstance(known, IntegerValue) else int(value) if value.isdigit() else None
     if least is None or least < 0:
         limits.append(f"{value} < 0")
-    if not (isinstance(known, Static) and known.below == extent):
+    if not (isinstance(known, IntegerValue) and known.below == extent):
         limits.append(f"{value} >= {extent}")
     if limits:
         which = f"subscript {dimension + 1} of" if len(view.extents) > 1 else "the subscript of"
@@ -117,7 +117,7 @@ def _subscript(fn: Function, expr: s.Element, subscript: s.Expr, view: View, dim
     return value
 
 
-def call_extern(fn: Function, expr: s.Call) -> str:
+def call_extern(fn: AlgorithmWriter, expr: s.Call) -> str:
     """Call an extern: its declared costs, then its value; the name that holds it."""
     extern = fn.module.targets[expr]
     assert isinstance(extern, s.Extern)
@@ -141,7 +141,7 @@ _MAX_EXPONENT_BITS = 4096
 _CHECKED = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
 
 
-def integer(fn: Function, expr: s.Expr) -> Code:
+def integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """The value of an expression of kind STATIC or INT, in an integer position."""
     match expr:
         case s.Integer(value=value):
@@ -165,12 +165,12 @@ def integer(fn: Function, expr: s.Expr) -> Code:
             raise AssertionError(f"not an integer expression: {expr}")
 
 
-def atom(fn: Function, code: Code, stem: str = "t") -> str:
+def atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
     """A name or literal for a value, computed now."""
     return code.text if code.atom else fn.temp(code.text, stem)
 
 
-def literal(fn: Function, value: int, expr: s.Expr) -> Code:
+def literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
     """A literal, which compiled code holds in 64 bits."""
     if fn.options.compiled and abs(value) > INT_LIMIT:
         fn.wide("True")
@@ -179,7 +179,7 @@ def literal(fn: Function, value: int, expr: s.Expr) -> Code:
     return named(text, abs(value))
 
 
-def bracket(fn: Function, text: str, *parts: Code, bound: int | None = None) -> Code:
+def bracket(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None = None) -> Code:
     """An expression in brackets, or a name for it where brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
@@ -187,10 +187,10 @@ def bracket(fn: Function, text: str, *parts: Code, bound: int | None = None) -> 
     return Code(f"({text})", bound, depth)
 
 
-def _name(fn: Function, expr: s.Name, name: str) -> Code:
+def _name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
     meaning = fn.names.get(name)
     match meaning:
-        case Static(code=code, bound=bound):
+        case IntegerValue(code=code, bound=bound):
             return named(code, bound)
         case Register():
             from archline.execution.codegen.expressions import read_register
@@ -202,7 +202,7 @@ def _name(fn: Function, expr: s.Name, name: str) -> Code:
             return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
 
-def _binary(fn: Function, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
+def _binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
     data = fn.kind(expr) is Kind.INT
     if data:
         fn.operation(op, real=False)
@@ -235,7 +235,7 @@ def _bound(op: str, left: Code, right: Code) -> int:
             return INT_LIMIT + 1
 
 
-def _checked(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
+def _checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
     if fn.options.compiled or op == "^":
         result = fn.temp(f"{_CHECKED[op]}({left.text}, {right.text})")
         failed = f"{result} == {NO_INT}"
@@ -250,7 +250,7 @@ def _checked(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, dat
     return named(result, INT_LIMIT)
 
 
-def _plain_power(fn: Function, expr: s.Binary, left: Code, right: Code) -> Code:
+def _plain_power(fn: AlgorithmWriter, expr: s.Binary, left: Code, right: Code) -> Code:
     base = atom(fn, left)
     message = f"the value of `{format_expression(expr)}` is too large to be computed"
     site = fn.site(rules.OVERFLOW, expr.span, message)
@@ -258,7 +258,7 @@ def _plain_power(fn: Function, expr: s.Binary, left: Code, right: Code) -> Code:
     return bracket(fn, f"{base} ** {right.text}")
 
 
-def _exponent(fn: Function, expr: s.Binary, exponent: Code) -> str:
+def _exponent(fn: AlgorithmWriter, expr: s.Binary, exponent: Code) -> str:
     if exponent.text.isdigit():
         return exponent.text
     text = atom(fn, exponent)
@@ -267,7 +267,7 @@ def _exponent(fn: Function, expr: s.Binary, exponent: Code) -> str:
     return text
 
 
-def _division(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
+def _division(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
     divisor = atom(fn, right)
     _check_divisor(fn, expr.right, divisor)
     if op == "/":
@@ -280,13 +280,13 @@ def _division(fn: Function, expr: s.Binary, op: str, left: Code, right: Code, da
     return bracket(fn, f"{left.text} {op} {divisor}", left, bound=bound)
 
 
-def _check_divisor(fn: Function, expr: s.Expr, divisor: str) -> None:
+def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
     if not divisor.isdigit() or divisor == "0":
         site = fn.site(rules.NOT_EXACT, expr.span, f"division by zero: `{format_expression(expr)}` is 0")
         fn.check(f"{divisor} == 0", site)
 
 
-def _call(fn: Function, expr: s.Call, function: str) -> Code:
+def _call(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
 
     if is_extern(fn, expr):
         return named(call_extern(fn, expr), INT_LIMIT)
@@ -311,7 +311,7 @@ def _call(fn: Function, expr: s.Call, function: str) -> Code:
             raise AssertionError(f"not a function of integers: {function}")
 
 
-def _rounded(fn: Function, expr: s.Call, function: str, inner: s.Expr) -> Code:
+def _rounded(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.Expr) -> Code:
     """A quotient, root or logarithm of sizes rounded; of any other integer, the integer itself."""
     up = function == "ceil"
     match inner:
@@ -356,7 +356,7 @@ _REAL_FUNCTIONS = {
 }
 
 
-def real(fn: Function, expr: s.Expr) -> Code:
+def real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """The value of an expression of kind REAL, or of an integer where a real is wanted."""
     match expr:
         case s.Integer(value=value):
@@ -401,14 +401,14 @@ def _literal(value: float) -> str:
     return repr(value) if value >= 0 else f"({value!r})"
 
 
-def combine(fn: Function, op: str, left: Code, right: Code) -> Code:
+def combine(fn: AlgorithmWriter, op: str, left: Code, right: Code) -> Code:
     """`left op right` on reals, not counted here."""
     if op == "/":
         return bracket(fn, f"divide({left.text}, {right.text})", left, right)
     return bracket(fn, f"{left.text} {op} {right.text}", left, right)
 
 
-def _real_binary(fn: Function, op: str, left: s.Expr, right: s.Expr) -> Code:
+def _real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> Code:
     base = real(fn, left)
     if op == "^":
         exponent = integer(fn, right)
@@ -419,12 +419,12 @@ def _real_binary(fn: Function, op: str, left: s.Expr, right: s.Expr) -> Code:
     return combine(fn, op, base, other)
 
 
-def extreme(fn: Function, function: str, left: Code, right: Code) -> Code:
+def extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -> Code:
     """`min` or `max` of two reals, not counted here."""
     return bracket(fn, f"real_{function}({left.text}, {right.text})", left, right)
 
 
-def _real_call(fn: Function, expr: s.Call) -> Code:
+def _real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
     if is_extern(fn, expr):
         return named(call_extern(fn, expr))
     function = expr.function

@@ -14,8 +14,8 @@ from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import same_extents, view
 from archline.execution.codegen.conditions import condition
 from archline.execution.codegen.expressions import address, atom, integer
-from archline.execution.codegen.scope import Function
-from archline.execution.codegen.values import Linear, Static, View
+from archline.execution.codegen.scope import AlgorithmWriter
+from archline.execution.codegen.values import ArrayValue, IntegerValue, Linear
 from archline.execution.slots import NAME_LIMIT
 from archline.expr.text import format_expression
 from archline.language import syntax as s
@@ -44,18 +44,18 @@ def calls_by_number(algorithm: s.Algorithm) -> dict[int, s.Node]:
     return {number: node for node, number in calls if not (isinstance(node, s.Communicate) and node.is_message)}
 
 
-def define_grid(fn: Function, algorithm: s.Algorithm) -> None:
+def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     """Declare P and the coordinates; the extents of the axes are those of the group given."""
     fn.emit("n_P = grid.size")
-    fn.define("P", Static("n_P", NAME_LIMIT, 1))
+    fn.define("P", IntegerValue("n_P", NAME_LIMIT, 1))
     for place, axis in enumerate(algorithm.grid):
         fn.axes[axis.name] = place
         fn.emit(f"g{place} = grid.coordinates[{place}]")
         fn.emit(f"e{place} = grid.ranks.shape[{place}]")
-        fn.define(axis.name, Static(f"g{place}", NAME_LIMIT, 0, f"e{place}"))
+        fn.define(axis.name, IntegerValue(f"g{place}", NAME_LIMIT, 0, f"e{place}"))
 
 
-def check_grid(fn: Function, algorithm: s.Algorithm) -> None:
+def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     """Check the extents of the axes, once the sizes are known."""
     for place, axis in enumerate(algorithm.grid):
         wanted = atom(fn, integer(fn, axis.extent))
@@ -65,7 +65,7 @@ def check_grid(fn: Function, algorithm: s.Algorithm) -> None:
         fn.check(f"e{place} != {wanted}", site, f"e{place}", wanted, "call=call")
 
 
-def message(fn: Function, node: s.Communicate) -> None:
+def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     """An exchange, a send or a receive: one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
     sent, received = node.sent, node.received
@@ -73,10 +73,10 @@ def message(fn: Function, node: s.Communicate) -> None:
     before = fn.frame
     # Registers are put into memory at once: the top of the stack cannot depend on a condition.
     registers = [each for each in (sent, received) if isinstance(each, s.Name) and not fn.module.is_view(each)]
-    held: dict[s.Expr, tuple[View, Callable[[], None]]]
+    held: dict[s.Expr, tuple[ArrayValue, Callable[[], None]]]
     held = {each: _register_buffer(fn, each, each is received) for each in registers}
 
-    def place_of(buffer: s.Expr) -> View:
+    def place_of(buffer: s.Expr) -> ArrayValue:
         return held[buffer][0] if buffer in held else view(fn, buffer)
 
     unset = fn.site(rules.UNSET, node.span, f"`{_shown(sent)}` is sent with words that are not set")
@@ -112,14 +112,14 @@ def _shown(expr: s.Expr | None) -> str:
     return format_expression(expr) if expr is not None else ""
 
 
-def _settle(fn: Function) -> None:
+def _settle(fn: AlgorithmWriter) -> None:
     """Make the counters true, since a step may end the path that they belong to."""
     fn.settle()
     fn.cut()
 
 
 @contextmanager
-def _guarded(fn: Function, clause: s.Clause) -> Iterator[None]:
+def _guarded(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
     """Lines under the clause's condition, which costs nothing."""
     with fn.uncounted():
         if clause.when is None:
@@ -130,7 +130,7 @@ def _guarded(fn: Function, clause: s.Clause) -> Iterator[None]:
                 yield
 
 
-def _partner(fn: Function, clause: s.Clause) -> str:
+def _partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
     coordinates = [atom(fn, integer(fn, value)) for value in clause.values]
     text = "a partner's coordinate is {0}, and the axis has {1} processors"
     site = fn.site(rules.PARTNER, clause.span, text)
@@ -138,7 +138,7 @@ def _partner(fn: Function, clause: s.Clause) -> str:
     return f"{fn.group}.partner(({', '.join(coordinates)},), ({axes},), {site})"
 
 
-def _own_axes(fn: Function) -> list[int]:
+def _own_axes(fn: AlgorithmWriter) -> list[int]:
     """The places of the grid's own axes, without the groups of splits."""
     return [fn.axes[axis] for axis in fn.algorithm_axes]
 
@@ -148,7 +148,7 @@ def tuple_text(parts: Iterable[str]) -> str:
     return f"({''.join(f'{part}, ' for part in parts)})"
 
 
-def place_text(given: View) -> str:
+def place_text(given: ArrayValue) -> str:
     """A view as `grid.Place`."""
     extents = ", ".join(given.extents)
     match given.place:
@@ -160,14 +160,14 @@ def place_text(given: View) -> str:
 
 
 # Calls
-def group_of(fn: Function, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
+def group_of(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
     """The group of processors that a call joins: along some axes, else all of the caller's."""
     places = [fn.axes[axis.id] for axis in along] if along else _own_axes(fn)
     flat = int(len(callee.grid) == 1)
     return f"{fn.group}.enter({fn.numbers[node]}, {tuple_text(fn.iteration)}, {tuple_text(map(str, places))}, {flat})"
 
 
-def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
+def buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """An argument for a parameter `any[w]`: a vector, and what is to be done after the call."""
     given, after = _side(fn, argument, written)
     if len(given.extents) == 1 and isinstance(given.place, Linear):
@@ -178,17 +178,17 @@ def buffer(fn: Function, argument: s.Expr, written: bool) -> tuple[View, Callabl
     fn.frame = replace(fn.frame, top=top)
     words = fn.temp(" * ".join(given.extents), "w")
     after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _nothing
-    return View(given.element, base, (words,), Linear((stride,))), after
+    return ArrayValue(given.element, base, (words,), Linear((stride,))), after
 
 
-def _side(fn: Function, expr: s.Expr, written: bool) -> tuple[View, Callable[[], None]]:
+def _side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """A view, an element, or a register in the stack's memory, and what is to be done once it is written."""
     if fn.module.is_view(expr):
         return view(fn, expr), _nothing
     if isinstance(expr, s.Element):
         whole = fn.view(expr.array)
         one = Linear(("1",))
-        return View(whole.element, address(fn, expr, whole), ("1",), one, shared=whole.shared), _nothing
+        return ArrayValue(whole.element, address(fn, expr, whole), ("1",), one, shared=whole.shared), _nothing
     assert isinstance(expr, s.Name)
     return _register_buffer(fn, expr, written)
 
@@ -197,7 +197,7 @@ def _nothing() -> None:
     """What is to be done after most buffers."""
 
 
-def _register_buffer(fn: Function, argument: s.Name, written: bool) -> tuple[View, Callable[[], None]]:
+def _register_buffer(fn: AlgorithmWriter, argument: s.Name, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """A register stands in a word on top of the stack during a call or a message."""
     register = fn.register(argument.id)
     real = int(register.kind is Kind.REAL)
@@ -219,10 +219,10 @@ def _register_buffer(fn: Function, argument: s.Name, written: bool) -> tuple[Vie
             if register.flag is not None:
                 fn.emit(f" {register.flag} = 1")
 
-    return View(register.kind, base, ("1",), Linear(("1",))), after
+    return ArrayValue(register.kind, base, ("1",), Linear(("1",))), after
 
 
-def copy_buffer(fn: Function, node: s.Communicate, target: s.Expr, source: s.Expr) -> None:
+def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source: s.Expr) -> None:
     """Copy one buffer to another before a collective works there, at no cost.
 
     Where that is written is evaluated once more, and counted, for the call of the collective.
@@ -243,7 +243,7 @@ def copy_buffer(fn: Function, node: s.Communicate, target: s.Expr, source: s.Exp
 
 
 # Where data starts and ends
-def transfer(fn: Function, node: s.Transfer) -> None:
+def transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
     """`input` and `output`, which cost nothing."""
     clause = s.Clause("", (), node.when, span=node.span)
     _settle(fn)
@@ -262,12 +262,12 @@ def transfer(fn: Function, node: s.Transfer) -> None:
     fn.frame = before
 
 
-def load(fn: Function, target: View, source: View, node: s.Stmt, value: s.Expr) -> None:
+def load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> None:
     """Part of a global array becomes one of the processor's own."""
     fn.emit(f"grid.load({_sides(fn, target, source, node, value)})")
 
 
-def _sides(fn: Function, target: View, source: View, node: s.Stmt, value: s.Expr) -> str:
+def _sides(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> str:
     same_extents(fn, target, source, node)
     text = f"`{format_expression(value)}` is read before it is assigned"
     return f"{place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, value.span, text)}"
@@ -282,7 +282,7 @@ def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
 
 
 # Splits
-def split(fn: Function, node: s.Split, block: Callable[[Function, tuple[s.Stmt, ...]], None]) -> None:
+def split(fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]) -> None:
     """The block of a split: one axis is two, the group's and the rest; P counts the processors of the rest."""
     parts = atom(fn, integer(fn, node.parts))
     text = f"`{node.axis}` has {{0}} processors, and is split by {{1}}"
@@ -295,10 +295,10 @@ def split(fn: Function, node: s.Split, block: Callable[[Function, tuple[s.Stmt, 
         fn.axes = {name: at + (at > place) for name, at in fn.axes.items()} | {node.axis: place + 1}
         fn.axes[node.group] = place
         own = " * ".join(f"{group}.ranks.shape[{at}]" for at in _own_axes(fn))
-        fn.define("P", Static(fn.temp(own, "n_P"), NAME_LIMIT, 1))
+        fn.define("P", IntegerValue(fn.temp(own, "n_P"), NAME_LIMIT, 1))
         for name in (node.axis, node.group):
             code = fn.temp(f"{group}.coordinates[{fn.axes[name]}]", "g")
             extent = fn.temp(f"{group}.ranks.shape[{fn.axes[name]}]", "e")
-            fn.names[name] = Static(code, NAME_LIMIT, 0, extent)
+            fn.names[name] = IntegerValue(code, NAME_LIMIT, 0, extent)
         block(fn, node.body)
         fn.group, fn.axes = before

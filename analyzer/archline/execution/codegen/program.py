@@ -10,10 +10,10 @@ from archline.execution.codegen.calls import synchronise
 from archline.execution.codegen.conditions import fact
 from archline.execution.codegen.expressions import atom, integer
 from archline.execution.codegen.messages import check_grid, define_grid, numbered
-from archline.execution.codegen.scope import Function, Layout, names_in_fact, plan
+from archline.execution.codegen.scope import AlgorithmWriter, Layout, names_in_fact, plan
 from archline.execution.codegen.statements import block, scalar, statement
-from archline.execution.codegen.values import Operator, Register, Static, View, view_parameter
-from archline.execution.codegen.writer import Options, Site, Tables
+from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, view_parameter
+from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
     CALL,
     DEPTH,
@@ -39,7 +39,7 @@ from archline.language.model import BoundBy, Kind, Module
 from archline.records import record, replace
 
 
-def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tuple[str, ...]) -> str:
+def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, forms: tuple[str, ...]) -> str:
     """The source of the function that runs an algorithm on arguments of these forms."""
     fn.grid = bool(algorithm.grid)
     fn.algorithm_axes = tuple(axis.name for axis in algorithm.grid)
@@ -70,7 +70,7 @@ def write_algorithm(fn: Function, name: str, algorithm: s.Algorithm, forms: tupl
     return "\n".join([header, *_opening(fn), *fn.lines, *tail, ""])
 
 
-def _opening(fn: Function) -> Iterator[str]:
+def _opening(fn: AlgorithmWriter) -> Iterator[str]:
     if fn.grid:
         # A generator even where nothing communicates. Python indexes the processor's views faster than the arrays.
         yield " if False: yield"
@@ -105,7 +105,7 @@ def _opening(fn: Function) -> Iterator[str]:
         yield f" x{counter} = 0"
 
 
-def _parameters(fn: Function, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
+def _parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
     """Define the parameters' names; the names of the Python function's parameters."""
     names: list[str] = []
     shapes = iter(forms)
@@ -116,7 +116,7 @@ def _parameters(fn: Function, algorithm: s.Algorithm, forms: tuple[str, ...]) ->
         stem = f"p{number}"
         match parameter.type:
             case s.SizeType() | s.IndexType():
-                fn.define(parameter.name, Static(stem))
+                fn.define(parameter.name, IntegerValue(stem))
                 names.append(stem)
                 continue
             case s.ScalarType(element=element):
@@ -137,7 +137,7 @@ def _parameters(fn: Function, algorithm: s.Algorithm, forms: tuple[str, ...]) ->
     return names
 
 
-def _bind_sizes(fn: Function, algorithm: s.Algorithm) -> None:
+def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     signature = fn.module.signatures[algorithm]
     for binding in signature.sizes:
         parameter = algorithm.parameters[binding.parameter]
@@ -146,7 +146,7 @@ def _bind_sizes(fn: Function, algorithm: s.Algorithm) -> None:
             code = fn.static(binding.name).code
         else:
             code = _measured(fn, fn.view(parameter.name), binding.by, binding.dimension)
-        fn.define(binding.name, Static(code, NAME_LIMIT, max(least, 0)))
+        fn.define(binding.name, IntegerValue(code, NAME_LIMIT, max(least, 0)))
         message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {least}"
         _refuse(fn, f"{code} < {least}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
     if fn.options.compiled:
@@ -155,7 +155,7 @@ def _bind_sizes(fn: Function, algorithm: s.Algorithm) -> None:
             fn.wide(f"{code} > {NAME_LIMIT} or {code} < -{NAME_LIMIT}")
 
 
-def _measured(fn: Function, given: View, by: BoundBy, dimension: int) -> str:
+def _measured(fn: AlgorithmWriter, given: ArrayValue, by: BoundBy, dimension: int) -> str:
     match by:
         case BoundBy.COUNT:
             return fn.temp(f"{given.extents[0]} - 1", "w")
@@ -167,12 +167,12 @@ def _measured(fn: Function, given: View, by: BoundBy, dimension: int) -> str:
             return given.extents[dimension]
 
 
-def _refuse(fn: Function, failed: str, site: int, *values: str) -> None:
+def _refuse(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
     """Stop, with the place of the call beside that of the rule, if a condition is true."""
     fn.check(failed, site, *values, "call=call")
 
 
-def _check_parameters(fn: Function, algorithm: s.Algorithm) -> None:
+def _check_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     for parameter in algorithm.parameters:
         match parameter.type:
             case s.ArrayType(shape=shape):
@@ -189,7 +189,7 @@ def _check_parameters(fn: Function, algorithm: s.Algorithm) -> None:
                 pass
 
 
-def _check_shape(fn: Function, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:
+def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:
     given = fn.view(parameter.name)
     extents = []
     for dimension, entry in enumerate(shape):
@@ -205,7 +205,7 @@ def _check_shape(fn: Function, parameter: s.Parameter, shape: tuple[s.Expr, ...]
     fn.define(parameter.name, replace(given, extents=tuple(extents)))
 
 
-def _check_offsets(fn: Function, parameter: s.Parameter, type_: s.OffsetsType) -> None:
+def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.OffsetsType) -> None:
     given = fn.view(parameter.name)
     name = parameter.name
     count, total, longest = fn.temp(f"{given.extents[0]} - 1", "w"), *given.facts
@@ -223,7 +223,7 @@ def _check_offsets(fn: Function, parameter: s.Parameter, type_: s.OffsetsType) -
             _refuse(fn, f"{actual} {relation} {wanted}", site, actual, wanted)
 
 
-def _check_where(fn: Function, algorithm: s.Algorithm) -> None:
+def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     machine = SYMBOLS.keys() - fn.names.keys()
     for each in algorithm.where:
         # What a fact says of the machine is not known to a run.
@@ -232,7 +232,7 @@ def _check_where(fn: Function, algorithm: s.Algorithm) -> None:
             _refuse(fn, f"not {fact(fn, each)}", fn.site(rules.WHERE, each.span, message))
 
 
-def _enter(fn: Function, algorithm: s.Algorithm) -> list[tuple[str, int]]:
+def _enter(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
     """Check that the recursion decreases; what to restore on the way back, and where."""
     slot = fn.layout.measures.get(algorithm)
     if slot is None:
@@ -249,7 +249,7 @@ def _enter(fn: Function, algorithm: s.Algorithm) -> list[tuple[str, int]]:
     return [(name, slot + place) for place, name in enumerate(before)]
 
 
-def _measure(fn: Function, algorithm: s.Algorithm) -> list[str]:
+def _measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
     if not algorithm.decreases:
         return [fn.static(name).code for name in measured_names(fn.module, algorithm)]
     values = []
@@ -261,7 +261,7 @@ def _measure(fn: Function, algorithm: s.Algorithm) -> list[str]:
     return values
 
 
-def _check_decrease(fn: Function, algorithm: s.Algorithm, values: list[str], before: list[str]) -> None:
+def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[str], before: list[str]) -> None:
     active, *old = before
     pairs = list(zip(values, old, strict=True))
     if algorithm.decreases:
@@ -286,7 +286,7 @@ def measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
-def _body(fn: Function, algorithm: s.Algorithm) -> str:
+def _body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
     """The statements; the name of the result, which is evaluated before the last sync."""
     last = algorithm.body[-1]
     result = ""
@@ -306,7 +306,7 @@ def _body(fn: Function, algorithm: s.Algorithm) -> str:
     return result
 
 
-def _leave(fn: Function, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:
+def _leave(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:
     for name, slot in measure:
         fn.emit(f"K[{slot}] = {name}")
     if algorithm in fn.layout.measures:
@@ -327,7 +327,7 @@ class Generated:
     tables: Tables
     options: Options
 
-    def site(self, number: int) -> Site:
+    def site(self, number: int) -> CheckSite:
         """The site of a number found in the state."""
         from archline.execution.slots import FIRST_SITE
 
@@ -361,7 +361,7 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
     generators: set[str] = set()
     while waiting:
         key = waiting.pop()
-        fn = Function(module, options, tables, layout.first_counter)
+        fn = AlgorithmWriter(module, options, tables, layout.first_counter)
         fn.attach(layout, instance)
         fn.alone = alone and bool(key[0].grid)
         name = instances[key]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from archline.execution.codegen.values import Meaning, Operator, Register, Static, View
-from archline.execution.codegen.writer import Writer
+from archline.execution.codegen.values import ArrayValue, IntegerValue, Meaning, Operator, Register
+from archline.execution.codegen.writer import FunctionWriter
 from archline.execution.slots import FIRST_FREE, SYMBOLS
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
@@ -92,7 +92,7 @@ def names_in_fact(fact: s.Fact) -> list[str]:
             return names_in(fact)
 
 
-class Function(Writer):
+class AlgorithmWriter(FunctionWriter):
     """A writer that knows the names of the algorithm it writes, and the forms of the callees it needs."""
 
     layout: Layout
@@ -135,10 +135,10 @@ class Function(Writer):
         """The kind of the elements of a declared array."""
         return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
 
-    def static(self, name: str) -> Static:
+    def static(self, name: str) -> IntegerValue:
         """The integer a name stands for."""
         meaning = self.names[name]
-        assert isinstance(meaning, Static)
+        assert isinstance(meaning, IntegerValue)
         return meaning
 
     def register(self, name: str) -> Register:
@@ -147,10 +147,10 @@ class Function(Writer):
         assert isinstance(meaning, Register)
         return meaning
 
-    def view(self, name: str) -> View:
+    def view(self, name: str) -> ArrayValue:
         """The view a name stands for."""
         meaning = self.names[name]
-        assert isinstance(meaning, View)
+        assert isinstance(meaning, ArrayValue)
         return meaning
 
     def operator(self, assignment: str) -> str:
@@ -191,7 +191,7 @@ class Function(Writer):
         return found
 
 
-def is_extern(fn: Function, expr: s.Call) -> bool:
+def is_extern(fn: AlgorithmWriter, expr: s.Call) -> bool:
     """Whether a call is one of an extern."""
     return isinstance(fn.module.targets.get(expr), s.Extern)
 

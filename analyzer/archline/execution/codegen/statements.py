@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
-from archline.execution.cache.strands import Event
+from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.arrays import Allocation, allocate, copy, fill, positive, release, spawns, view
 from archline.execution.codegen.calls import call, call_on_grid, synchronise
 from archline.execution.codegen.conditions import condition, fact, quantity
@@ -26,8 +26,8 @@ from archline.execution.codegen.expressions import (
 )
 from archline.execution.codegen.messages import copy_buffer, is_transfer, message, split, transfer
 from archline.execution.codegen.messages import load as load_shared
-from archline.execution.codegen.scope import Function, is_extern
-from archline.execution.codegen.values import Atom, Code, Register, Static, named
+from archline.execution.codegen.scope import AlgorithmWriter, is_extern
+from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, named
 from archline.execution.codegen.writer import WORK
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NAME_LIMIT, NO_INT
 from archline.expr.text import format_expression, format_fact
@@ -36,11 +36,11 @@ from archline.language import syntax as s
 from archline.language.metrics import DECLARED, ITERATION, METRICS, SET_APART, TEST
 from archline.language.model import Kind
 
-BodyOf = Callable[[Function, tuple[s.Stmt, ...]], None]
+BodyOf = Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]
 _WIDE = 2**62
 
 
-def loop(fn: Function, node: s.Loop, block: BodyOf) -> None:
+def loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
     """A counted loop. Its bounds are evaluated once, `lo` first, then `hi`, then the step."""
     lo_code, hi_code = integer(fn, node.lo), None
     lo = atom(fn, lo_code, "w")
@@ -59,7 +59,7 @@ def loop(fn: Function, node: s.Loop, block: BodyOf) -> None:
         header = f"for {variable} in range({lo}, {hi} - 1, -{step}):"
     else:
         header = f"for {variable} in range({lo}, {hi}{'' if step == '1' else f', {step}'}):"
-    index = Static(variable, _bound(lo_code, hi_code), _least(fn, node), None if node.down else hi)
+    index = IntegerValue(variable, _bound(lo_code, hi_code), _least(fn, node), None if node.down else hi)
     with fn.scope(), fn.inside(variable):
         fn.define(node.variable, index)
         if node.parallel:
@@ -68,7 +68,7 @@ def loop(fn: Function, node: s.Loop, block: BodyOf) -> None:
             _serial(fn, node, header, trips, block)
 
 
-def _trips(fn: Function, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
+def _trips(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
     upwards = hi if lo == "0" else f"{hi} - {lo}"
     length = f"{lo} - {hi} + 1" if down else upwards
     if step != "1":
@@ -81,18 +81,18 @@ def _bound(lo: Code, hi: Code) -> int:
     return max(INT_LIMIT if bound is None else bound for bound in bounds)
 
 
-def _least(fn: Function, node: s.Loop) -> int | None:
+def _least(fn: AlgorithmWriter, node: s.Loop) -> int | None:
     """A lower limit of the loop variable that needs no arithmetic to see."""
     match node.hi if node.down else node.lo:
         case s.Integer(value=value):
             return value
-        case s.Name(id=name) if isinstance(fn.names.get(name), Static):
+        case s.Name(id=name) if isinstance(fn.names.get(name), IntegerValue):
             return fn.static(name).least
         case _:
             return None
 
 
-def _serial(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
+def _serial(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
     with fn.looped(header, node.span) as account:
         if not (fn.grid and is_transfer(node.body)):
             fn.step(ITERATION)
@@ -101,19 +101,19 @@ def _serial(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyOf)
         fn.close(account, trips)
 
 
-def _parallel(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
+def _parallel(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
     fn.settle()
     outer = fn.frame
     _share(fn, node.body)
     longest = fn.temp("0", "m")
     bag = fn.temp("-1", "bag") if fn.options.races else ""
-    fn.event(Event.PARALLEL, trips)
+    fn.event(TraceEvent.PARALLEL, trips)
     forks = spawns(node.body)
     own = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
     if fn.options.races:
         own |= {"task": fn.name("task"), "bag": fn.name("bag") if forks else ""}
     with fn.strand(**own), fn.looped(header, node.span) as account:
-        fn.event(Event.ITERATION)
+        fn.event(TraceEvent.ITERATION)
         _begin(fn)
         fn.step(ITERATION)
         block(fn, node.body)
@@ -126,7 +126,7 @@ def _parallel(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyO
         fn.emit(f" {longest} = {fn.frame.span}")
         if fn.options.races:
             fn.emit(f"{bag} = into_parallel(mem, {bag}, {fn.frame.task})")
-    fn.event(Event.PARALLEL_END)
+    fn.event(TraceEvent.PARALLEL_END)
     if fn.options.races:
         fn.emit(f"into_serial(mem, {bag}, {outer.task})")
     if account.straight:
@@ -136,7 +136,7 @@ def _parallel(fn: Function, node: s.Loop, header: str, trips: Atom, block: BodyO
     fn.emit(f" {outer.span} += ceil_log2({trips}) + {longest}{fixed}")
 
 
-def _begin(fn: Function) -> None:
+def _begin(fn: AlgorithmWriter) -> None:
     """The variables of an iteration's own strand."""
     fn.emit(f"{fn.frame.span} = 0")
     if fn.frame.pending:
@@ -147,7 +147,7 @@ def _begin(fn: Function) -> None:
             fn.emit(f"{fn.frame.bag} = -1")
 
 
-def _share(fn: Function, body: tuple[s.Stmt, ...]) -> None:
+def _share(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
     """Give registers that iterations share, since the loop's body assigns them, a shadow to find races by."""
     if not fn.options.races:
         return
@@ -157,7 +157,7 @@ def _share(fn: Function, body: tuple[s.Stmt, ...]) -> None:
             fn.define(name, replace(register, shadow=fn.temp("new_shadow()", "shadow")))
 
 
-def while_loop(fn: Function, node: s.While, block: BodyOf) -> None:
+def while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
     """A loop on data. The bound is evaluated once, on entry, and costs nothing; every test is paid for."""
     with fn.uncounted():
         value, _ = quantity(fn, node.limit)
@@ -177,12 +177,12 @@ def while_loop(fn: Function, node: s.While, block: BodyOf) -> None:
         block(fn, node.body)
 
 
-def _limit_site(fn: Function, limit: s.Expr, span: Span) -> int:
+def _limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
     message = f"iteration {{0}} begins, and `at most {format_expression(limit)}` allows fewer"
     return fn.site(rules.TOO_MANY_ITERATIONS, span, message)
 
 
-def block(fn: Function, statements: tuple[s.Stmt, ...]) -> None:
+def block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:
     """A block of statements, with its definitions, its local arrays, and the sync before these are released."""
     before = fn.frame
     allocations: list[Allocation] = []
@@ -193,7 +193,7 @@ def block(fn: Function, statements: tuple[s.Stmt, ...]) -> None:
     fn.frame = replace(fn.frame, top=before.top, alive=before.alive)
 
 
-def end_block(fn: Function, allocations: list[Allocation]) -> None:
+def end_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
     """What happens at the end of a block that holds local arrays."""
     if allocations:
         synchronise(fn)
@@ -201,7 +201,7 @@ def end_block(fn: Function, allocations: list[Allocation]) -> None:
     fn.flush()
 
 
-def statement(fn: Function, node: s.Stmt, allocations: list[Allocation]) -> None:
+def statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocation]) -> None:
     """One statement; its local array, if it is one, joins those of the block."""
     match node:
         case s.Let():
@@ -245,12 +245,12 @@ def statement(fn: Function, node: s.Stmt, allocations: list[Allocation]) -> None
     fn.flush()
 
 
-def _on_grid(fn: Function, called: s.Call) -> bool:
+def _on_grid(fn: AlgorithmWriter, called: s.Call) -> bool:
     callee = fn.module.targets[called]
     return isinstance(callee, s.Algorithm) and bool(callee.grid)
 
 
-def _communicate(fn: Function, node: s.Communicate) -> None:
+def _communicate(fn: AlgorithmWriter, node: s.Communicate) -> None:
     """A message, or the call that a collective stands for; what it makes elsewhere starts there as a copy."""
     collective = fn.module.collectives.get(node)
     if collective is None:
@@ -261,7 +261,7 @@ def _communicate(fn: Function, node: s.Communicate) -> None:
     call_on_grid(fn, node, collective.invoke.call, collective.invoke.along)
 
 
-def _let(fn: Function, node: s.Let) -> None:
+def _let(fn: AlgorithmWriter, node: s.Let) -> None:
     if fn.module.is_view(node.value):
         fn.define(node.name, view(fn, node.value))
         return
@@ -269,10 +269,10 @@ def _let(fn: Function, node: s.Let) -> None:
     bound = INT_LIMIT if value.bound is None else value.bound
     name = fn.name(f"n_{node.name}_")
     fn.emit(f"{name} = {value.text}")
-    fn.define(node.name, Static(name, bound))
+    fn.define(node.name, IntegerValue(name, bound))
 
 
-def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
+def _local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
     """The value is evaluated before the array exists."""
     value = node.value
     if value is not None and fn.module.is_view(value):
@@ -291,7 +291,7 @@ def _local_array(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
     return made
 
 
-def _local_on_grid(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocation:
+def _local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
     """A local array, which may start as part of a global one, and where a condition holds only."""
     value = node.value
     if value is None or (node.when is None and not (fn.module.is_view(value) and view(fn, value).shared)):
@@ -313,14 +313,14 @@ def _local_on_grid(fn: Function, node: s.Local, type_: s.ArrayType) -> Allocatio
     return made
 
 
-def scalar(fn: Function, value: s.Expr, kind: Kind) -> Code:
+def scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
     """A number of the kind wanted: an expression, or the result of a call."""
     if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
         return named(call(fn, value), INT_LIMIT)
     return real(fn, value) if kind is Kind.REAL else integer(fn, value)
 
 
-def _local(fn: Function, node: s.Local) -> None:
+def _local(fn: AlgorithmWriter, node: s.Local) -> None:
     assert isinstance(node.type, s.ScalarType)
     kind = Kind.REAL if node.type.element == "real" else Kind.INT
     name = fn.name(f"r_{node.name}_")
@@ -340,7 +340,7 @@ def _local(fn: Function, node: s.Local) -> None:
     fn.define(node.name, Register(name, kind, f"{name}set"))
 
 
-def _assign(fn: Function, node: s.Assign) -> None:
+def _assign(fn: AlgorithmWriter, node: s.Assign) -> None:
     target = node.target
     if fn.module.is_view(target):
         _assign_view(fn, node)
@@ -350,7 +350,7 @@ def _assign(fn: Function, node: s.Assign) -> None:
         _assign_element(fn, node, target)
 
 
-def _assign_view(fn: Function, node: s.Assign) -> None:
+def _assign_view(fn: AlgorithmWriter, node: s.Assign) -> None:
     name = format_expression(node.target)
     if fn.module.is_view(node.value):
         source = view(fn, node.value)
@@ -362,7 +362,7 @@ def _assign_view(fn: Function, node: s.Assign) -> None:
     fill(fn, target, held, node, name)
 
 
-def _assign_register(fn: Function, node: s.Assign, target: s.Name) -> None:
+def _assign_register(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
     register = fn.register(target.id)
     value = scalar(fn, node.value, register.kind)
     if node.op != "=":
@@ -374,7 +374,7 @@ def _assign_register(fn: Function, node: s.Assign, target: s.Name) -> None:
         fn.emit(f"{register.flag} = 1")
 
 
-def _assign_element(fn: Function, node: s.Assign, target: s.Element) -> None:
+def _assign_element(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> None:
     place_view = fn.view(target.array)
     value = scalar(fn, node.value, place_view.element)
     place = address(fn, target, place_view)
@@ -389,7 +389,7 @@ def _assign_element(fn: Function, node: s.Assign, target: s.Element) -> None:
     fn.access(place, kind, target.span, f"`{text}` is {'written' if node.op == '=' else 'updated'}")
 
 
-def _update(fn: Function, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
+def _update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
     op = fn.operator(node.op)
     fn.operation(KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
     if kind is Kind.REAL:
@@ -409,13 +409,13 @@ def _update(fn: Function, node: s.Assign, before: Code, value: Code, kind: Kind)
     return named(result, INT_LIMIT)
 
 
-def _assume(fn: Function, node: s.Fact) -> None:
+def _assume(fn: AlgorithmWriter, node: s.Fact) -> None:
     with fn.uncounted():
         failed = f"not {fact(fn, node)}"
     fn.check(failed, fn.site(rules.ASSUMPTION, node.span, f"`assume {format_fact(node)}` is false here"))
 
 
-def _costs(fn: Function, node: s.Costs) -> None:
+def _costs(fn: AlgorithmWriter, node: s.Costs) -> None:
     """Declared flops are work and span too; declared work and span are themselves; the rest is added up apart."""
     for amount, metric in node.amounts:
         with fn.uncounted():
@@ -434,7 +434,7 @@ def _costs(fn: Function, node: s.Costs) -> None:
             fn.count(Counter(kinds), count, fn.block.looped)
 
 
-def _branches(fn: Function, branches: tuple[s.Branch, ...]) -> None:
+def _branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None:
     """Each test is reached, and paid for, only where those before it failed."""
     first, *rest = branches
     assert first.condition is not None

@@ -29,7 +29,7 @@ def named(text: str, bound: int | None = None) -> Code:
 
 
 @record(slots=True)
-class Static:
+class IntegerValue:
     """A size, index, loop variable or `let` name of an integer."""
 
     code: str
@@ -76,7 +76,7 @@ class Morton:
 
 
 @record(slots=True)
-class View:
+class ArrayValue:
     """An array or a view of one. `facts`: of offsets, total and longest gap; of an index array, a bound above all.
 
     `shared` is a global array of a grid, which is not in the processor's memory.
@@ -114,10 +114,10 @@ class Operator:
     symbol: str
 
 
-Meaning = Static | Register | View | Operator
+Meaning = IntegerValue | Register | ArrayValue | Operator
 
 
-def view_parameter(stem: str, element: Kind, form: str, facts: int) -> View:
+def view_parameter(stem: str, element: Kind, form: str, facts: int) -> ArrayValue:
     """The view that a function's parameter number `stem` names, given the form of its argument."""
     extents = tuple(f"{stem}e{d}" for d in range(len(form)))
     place: Linear | Morton
@@ -127,4 +127,4 @@ def view_parameter(stem: str, element: Kind, form: str, facts: int) -> View:
         place = Morton(f"{stem}r", f"{stem}c", rows, columns)
     else:
         place = Linear(tuple("1" if kind == "1" else f"{stem}s{d}" for d, kind in enumerate(form)))
-    return View(element, f"{stem}b", extents, place, tuple(f"{stem}f{k}" for k in range(facts)))
+    return ArrayValue(element, f"{stem}b", extents, place, tuple(f"{stem}f{k}" for k in range(facts)))

@@ -31,7 +31,7 @@ EXTERN = "extern"
 
 
 @record(eq=False, slots=True)
-class Site:
+class CheckSite:
     """A check that may fail: its rule, its place, and what is said, with `{0}` to `{4}` for the values at hand.
 
     `variants` gives, where there are several ways to fail, the text by the first value.
@@ -48,10 +48,10 @@ class Site:
 class Tables:
     """What the generated functions of a program number globally."""
 
-    sites: list[Site] = field(default_factory=list)
+    sites: list[CheckSite] = field(default_factory=list)
     blocks: list[Counter[str]] = field(default_factory=list)
 
-    def site(self, site: Site) -> int:
+    def site(self, site: CheckSite) -> int:
         """Number a site."""
         self.sites.append(site)
         return FIRST_SITE + len(self.sites) - 1
@@ -91,7 +91,7 @@ class Options:
 
 
 @record(slots=True)
-class Access:
+class PendingAccess:
     """An access of an array element, at an address that is an expression without effects."""
 
     address: str
@@ -126,7 +126,7 @@ class Frame:
     alive: str = "alive"
 
 
-class Writer:
+class FunctionWriter:
     """The function being written."""
 
     def __init__(self, module: Module, options: Options, tables: Tables, first_counter: int) -> None:
@@ -146,7 +146,7 @@ class Writer:
         self._loops = 0
         self._names: Counter[str] = Counter()
         self._blocks: list[Block] = [Block(False)]
-        self._pending: list[Access] = []
+        self._pending: list[PendingAccess] = []
 
     # Lines and names
     def emit(self, line: str) -> None:
@@ -184,7 +184,7 @@ class Writer:
     # Failures
     def site(self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None) -> int:
         """Number a place where the run may stop."""
-        return self.tables.site(Site(rule, span, message, tuple(variants), hint))
+        return self.tables.site(CheckSite(rule, span, message, tuple(variants), hint))
 
     def check(self, failed: str, site: int, *values: str) -> None:
         """Stop at the site if a condition is true."""
@@ -296,14 +296,14 @@ class Writer:
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
         """Log an access that is counted elsewhere."""
         if self.options.trace or self.racing:
-            self._pending.append(Access(address, kind, self._race_site(span, what)))
+            self._pending.append(PendingAccess(address, kind, self._race_site(span, what)))
 
     def _race_site(self, span: Span, what: str) -> int:
         return self.site(rules.RACE, span, what) if self.racing else 0
 
     def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
         """Check an access of a register that iterations of a parallel loop share, for races only."""
-        self._check_race(Access("0", kind, self._race_site(span, what), shadow))
+        self._check_race(PendingAccess("0", kind, self._race_site(span, what), shadow))
 
     def cut(self) -> None:
         """Count what the block cost so far, since control may leave it here."""
@@ -334,7 +334,7 @@ class Writer:
             self.emit(f" T[now + {place}] = {entry}")
         self.emit(f"now += {len(entries)}")
 
-    def _stream(self, pending: Sequence[Access]) -> None:
+    def _stream(self, pending: Sequence[PendingAccess]) -> None:
         """Tell LRU some accesses, as `cache.streamed` keeps them; those of one element in turn are one."""
         runs = [(address, list(run)) for address, run in groupby(pending, lambda each: each.address)]
         for place, (address, run) in enumerate(runs):
@@ -355,7 +355,7 @@ class Writer:
                 self.emit("else:")
                 self.emit(f" Q[{line}] |= 1")
 
-    def _check_race(self, access: Access) -> None:
+    def _check_race(self, access: PendingAccess) -> None:
         if access.kind == "update read":
             return
         function, own, conflicting = _RACE_CHECKS[access.kind]
@@ -377,7 +377,7 @@ class Writer:
         self.emit(f"if {' or '.join(slow)}:")
         self.emit(f" {function}({arguments})")
 
-    def _write_in_line(self, own: str, slow: list[str], access: Access, call: str) -> None:
+    def _write_in_line(self, own: str, slow: list[str], access: PendingAccess, call: str) -> None:
         self.emit(f"if {' or '.join(slow)}:")
         self.emit(f" {call}")
         self.emit("else:")

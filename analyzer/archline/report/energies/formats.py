@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Any
 
 from archline.energy.levels import Level, by_level
-from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, Symbolic
+from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
 from archline.report import json
@@ -118,7 +118,7 @@ def ends(amount: Interval) -> dict[str, Fraction]:
     return {"lower": amount.lower, "upper": amount.upper}
 
 
-def _symbols(result: EnergyResult, symbolic: Symbolic) -> dict[str, Any]:
+def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
     terms = {name: {"formula": result.model.energy[name], **vars(each)} for name, each in symbolic.terms.items()}
     total = None
     if len(terms) == len(result.model.energy):

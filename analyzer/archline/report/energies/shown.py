@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model
-from archline.energy.results import CacheUsed, EnergyResult, Input, Symbolic
+from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
 from archline.report.communication import factor
@@ -100,7 +100,7 @@ def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
     ]
 
 
-def of_forms(symbolic: Symbolic) -> Iterable[str]:
+def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
     """Where forms and growth hold, and what marks those that are shortened."""
     if symbolic.when:
         yield f"where {' and '.join(symbolic.when)}; for all sizes see --all"
@@ -179,7 +179,7 @@ def document(found: EnergyResult) -> Document:
     return Document(heading(found), "", "", tuple(tables), tuple((each,) for each in said if each))
 
 
-def _in_symbols(found: EnergyResult, symbolic: Symbolic) -> list[Table]:
+def _in_symbols(found: EnergyResult, symbolic: SymbolicEnergy) -> list[Table]:
     formulas = [*found.model.energy.items(), ("energy", found.model.expression)]
     terms: list[tuple[Phrase, ...]] = [
         ((name,), (Formula(text),), _marked(symbolic.growth.get(name, ""))) for name, text in formulas

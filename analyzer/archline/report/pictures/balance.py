@@ -13,7 +13,7 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.formulas import names_in, value_of
 from archline.energy.machines import Machine
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.expr.intervals import EvaluationError, Interval
 from archline.language.diagnostics import error
@@ -79,7 +79,7 @@ def view(machine: Machine, first: int, end: int) -> Balance:
 
 
 def _sides(machine: Machine) -> list[float]:
-    on = Applied(model("balance"), machine, ())
+    on = ModelOnMachine(model("balance"), machine, ())
     exprs = {name: on.formula(each) for name, each in FORMULAS.items()}
     missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
     if missing:

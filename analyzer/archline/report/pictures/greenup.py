@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from archline.energy.machines import Machine
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.expr.arrays import Array, compiled
 from archline.records import record
@@ -73,7 +73,7 @@ def _outline(f: Array, m: Array) -> tuple[Array, Array]:
 
 def view(machine: Machine, intensity: float) -> Greenup:
     """The outlines by the model's own T and E. Raises ArchlineError (AL458)."""
-    on = Applied(model("roofline"), machine, ("flops", "traffic"))
+    on = ModelOnMachine(model("roofline"), machine, ("flops", "traffic"))
     on.require()
     answers = compiled({name: on.quantity(name) for name in ("time", "energy")})
     numbers = {name: float(each) for name, each in machine.values.items()}

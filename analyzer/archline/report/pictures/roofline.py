@@ -15,7 +15,7 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.levels import MEMORY
 from archline.energy.machines import Machine, other_peaks
-from archline.energy.model import Applied
+from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.energy.quantities import LEVELS
 from archline.energy.units import format_si
@@ -62,8 +62,8 @@ def values(machine: Machine, intensity: Array) -> dict[str, Array]:
         return compiled(exprs)({**numbers, "flops": intensity, "traffic": np.ones_like(intensity)})
 
 
-def _on(machine: Machine, name: str = "roofline") -> Applied:
-    return Applied(model(name), machine, ("flops", "traffic"))
+def _on(machine: Machine, name: str = "roofline") -> ModelOnMachine:
+    return ModelOnMachine(model(name), machine, ("flops", "traffic"))
 
 
 def limited(machine: Machine) -> bool:

@@ -125,7 +125,7 @@ _GROWTH = (
     "test_certificates_random.py::test_questions_with_subtraction",
 )  # fmt: skip
 _RECURRENCES = (
-    "test_recurrence_parts.py", "test_recurrence_checking.py", "test_recurrence_reading.py",
+    "test_recurrence_parts.py", "test_recurrence_reading.py",
     "test_recurrence_solver.py", "test_recurrence_evaluation.py", "test_recurrence_command.py",
     "test_recurrence_corpus.py",
 )  # fmt: skip
@@ -161,7 +161,7 @@ TARGETS = {
             "algebra/evaluate/compiled.py": ("test_compiled.py",),
             "vectors.py": ("test_vectors.py",),
             # Windows and lines are what sums and maxima are mostly bounded for.
-            **dict.fromkeys(("relax.py", "maximise.py", "blocks.py"), (*_ALGEBRA, "test_io_parts.py")),
+            **dict.fromkeys(("relax.py", "maximise.py", "blocks.py"), (*_ALGEBRA, "test_io_upper.py")),
         },
     ),
     "recurrences": Target(

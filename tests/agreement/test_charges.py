@@ -169,43 +169,6 @@ def test_sizes_that_may_be_negative_have_no_growth() -> None:
     assert outcomes(text) == ["unknown"]
 
 
-def test_lines_that_are_not_paid_for_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were each call to reach as many words as it has points, neither width, height nor points over Z would do."""
-    plain = Charges.words.func  # type: ignore[attr-defined]
-    module, algorithm = load("stencil.trapezoid::trapezoid")
-    subject = charges(module, algorithm)
-    points = next(form for form in subject.forms if "Z" not in form.names)
-    monkeypatch.setitem(vars(subject), "words", plain(subject) + points)
-    with pytest.raises(UnpaidError):
-        _ = subject.paid
-
-
-@settings(deadline=None, max_examples=drawn(300))
-@given(at=trapezoids(60, 200), line=st.sampled_from([1, 2, 8]), lines=st.integers(FEW_LINES, 4 * FEW_LINES))
-def test_what_pays_is_handed_on_from_phase_to_phase(at: dict[str, int], line: int, lines: int) -> None:
-    """The induction, in numbers: of a call that does not fit, in every phase that it may be in."""
-    subject, solved = trapezoid(), recursions().solved(recursions().algorithm)
-    assert subject.paid
-    point = {"n": 10_000, **at, "Z": lines * line, "L": line, "P": 1, "K": 1}
-    lines_read, _ = solved.given_at(point)
-    if lines_read <= lines:
-        return
-    number, made = subject.reach.samples.follow(point)
-    assert all(evaluate(fact, point) >= 0 for fact in subject.steps[number].known)
-    for phase, after in subject.phases.items():
-        if all(evaluate(fact, point) >= 0 for fact in phase):
-            paid = evaluate(subject.pays[phase], point)
-            handed = 0
-            for call in made:
-                assert all(evaluate(fact, call) >= 0 for fact in after[number])
-                there = evaluate(subject.pays[after[number]], call)
-                assert there >= solved.given_at(call)[0] * line * point["Z"]
-                handed += there
-            assert paid >= handed
-            # A step of points is two rows, read and written once.
-            assert made or paid >= lines_read * line * point["Z"] / 2
-
-
 def test_the_library_claims_it() -> None:
     verdicts = al.load("stencil.trapezoid")["heat_1d"].cost().ensures
     assert [each.outcome for each in verdicts if each.ensures.metric == "io"] == ["holds"]

@@ -174,7 +174,6 @@ def test_what_holds_is_so_in_runs(index: int) -> None:
 def test_what_fails_does_so_where_it_is_said(index: int) -> None:
     claim, found = _one(FAIL, index)
     assert found.outcome == "fails", found
-    assert found.point is not None
     point = {name: int(value) for name, value in found.point.items()}
     for seed in range(3):
         sides = [_executed(side, claim, point, seed) for side in (claim.left, claim.right)]
@@ -194,7 +193,6 @@ def test_energies_that_are_decided_are_those_of_runs() -> None:
         if found.outcome == "unknown":
             continue
         decided += 1
-        assert claim.on is not None
         at = {name: evaluate_static(value, {}) for name, value in claim.at}
         cache_ = Cache(at.pop("Z"), at.pop("L"))
         energies = [
@@ -203,7 +201,5 @@ def test_energies_that_are_decided_are_those_of_runs() -> None:
             for side in (claim.left, claim.right)
         ]  # fmt: skip
         one, other = energies
-        assert one is not None
-        assert other is not None
         assert (one.lower <= other.upper) if found.outcome == "holds" else (one.upper > other.lower), found
     assert decided >= 6

@@ -10,14 +10,13 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.concave import Concave, added, covering, lesser, together
+from archline.algebra.concave import Concave, covering, together
 from archline.algebra.evaluate.exact import PointValues
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.call_sites import caller
 from archline.analysis.cache.data_dependent.cases import State, Volumes
 from archline.analysis.cache.data_dependent.divided import UndividedError
-from archline.analysis.cache.data_dependent.divided import divided as divided_by
 from archline.analysis.cache.data_dependent.solve import Solving
 from archline.analysis.cache.data_dependent.sum import Calls, Totals
 from archline.analysis.cost import ends_at
@@ -73,23 +72,6 @@ def test_parts_come_to_the_most_of_all_divisions(several: list[list[tuple[int, i
         )
         # Corners lie at whole places, and so does the best division of one.
         assert whole[place] == most
-
-
-@given(POINTS, POINTS, st.sampled_from([fmpq(1, 2), fmpq(3, 4), fmpq(1)]), NUMBERS, NUMBERS)
-def test_sums_and_parts_of_places(
-    one: list[tuple[int, int]], other: list[tuple[int, int]], part: fmpq, start: int, slope: int
-) -> None:
-    f, g = function(one), function(other)
-    assert values(added([f, g])) == [x + y for x, y in zip(values(f), values(g), strict=True)]
-    assert values(f.stretched(part)) == [f.at(place * part) for place in range(END + 1)]
-    beside = f.with_line((fmpq(start), fmpq(slope)), fmpq(END))
-    assert values(beside) == [value + start + slope * place for place, value in enumerate(values(f))]
-
-
-@given(POINTS, POINTS)
-def test_the_lesser_of_two(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
-    f, g = function(one), function(other)
-    assert values(lesser(f, g, fmpq(END))) == [min(x, y) for x, y in zip(values(f), values(g), strict=True)]
 
 
 # Bounds
@@ -189,35 +171,6 @@ def test_segments_are_walked_along_on_and_on(loops: tuple[str, ...], lines: int,
     module = load_text(f"algorithm main({given}):\n" + "\n".join(body) + "\n")
     divisions = Divisions(module, module.algorithms["main"])
     assert divisions.at({"n": 80, "nz": 400, "Z": lines * 8, "L": 8}) == words // 8
-
-
-def test_sizes_of_calls_are_no_more_than_the_caller_s_where_that_is_known() -> None:
-    def capped(text: str) -> tuple[str, ...]:
-        module = load_text(text)
-        main = module.algorithms["main"]
-        return divided_by(module, (main,), Accesses(module), {main: frozenset()}, 1, by_words=True)[main].capped
-
-    text = """
-algorithm main(x: inout real[n], y: inout real[m]):
-    where n >= 0, m >= 0
-    decreases n + m
-    if n + m > 4:
-        local p: int = n//2
-        local q: int = m//2
-        if x[0] < y[0]:
-            p = n//3
-            q = m//3
-        assume p >= 0, q >= 0, p <= n//2, q <= m//2
-        main(x[0..p], y[0..q])
-        main({0}, {1})
-    else:
-        for i in 0..n:
-            x[i] += 1.0
-        for i in 0..m:
-            y[i] += 1.0
-"""
-    assert capped(text.format("x[p..n]", "y[q..m]")) == ("m", "n")
-    assert capped(text.format("y[q..m]", "x[p..n]")) == ()
 
 
 def test_a_call_that_fits_fetches_its_lines() -> None:

@@ -57,8 +57,6 @@ def test_parts_of_an_exponent_lose_a_number_beyond_the_bend(bend: int, more: int
 def test_span_of_the_six_step_transform_is_near(exponent: int) -> None:
     cost = derive(FFT, FFT.algorithms["fft_co"])["span"]
     assert cost.lower is not None
-    assert cost.upper is not None
-    assert cost.ends is not None
     at = {"n": 1 << exponent}
     low, high, (count, same) = evaluate(cost.lower, at), evaluate(cost.upper, at), cost.ends(at)
     assert count == same
@@ -70,8 +68,6 @@ def test_bounds_hold_of_runs(exponent: int) -> None:
     cost = derive(FFT, FFT.algorithms["fft_co"])["span"]
     n = 1 << exponent
     ran = execute(FFT, FFT.algorithms["fft_co"], {"xr": [1.0] * n, "xi": [0.5] * n}, compiled=False).counts.span
-    assert cost.lower is not None
-    assert cost.upper is not None
     assert evaluate(cost.lower, {"n": n}) <= ran <= evaluate(cost.upper, {"n": n})
 
 
@@ -80,9 +76,6 @@ def test_other_leaves_and_calls(leaf: int) -> None:
     module = load_text(ROOTS.replace("LEAF", str(leaf)))
     algorithm = module.algorithms["roots"]
     cost = derive(module, algorithm)["span"]
-    assert cost.lower is not None
-    assert cost.upper is not None
-    assert cost.ends is not None
     for exponent in EXPONENTS:
         at = {"n": 1 << exponent}
         count, _ = cost.ends(at)

@@ -35,8 +35,6 @@ LARGE, LINE = 30 * 2**20 // 8, 8
 
 def imported() -> Any:
     spec = spec_from_file_location("printed_and_derived", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

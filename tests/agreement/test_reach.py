@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.recursive.evaluate import Recursions
-from archline.analysis.cache.summaries.reach import Box, lines, reach_of
+from archline.analysis.cache.summaries.reach import Box, reach_of
 from archline.ir.recursive import Body
 from archline.ir.tree import Array
 from archline.language.loader import load_text
 from effort import drawn
-from index_programs import RANGE, index_program_from_seed
 from io_points import indices
 from stdlib_cases import load
 
@@ -39,35 +38,6 @@ def ends(body: Body, array: str, **at: int) -> list[tuple[int, int]] | None:
     known = {each.name: box for each, box in boxes(body).items()}
     box = known.get(array)
     return None if box is None else [(int(evaluate(low, at)), int(evaluate(high, at))) for low, high in box]
-
-
-@pytest.mark.parametrize(
-    ("first", "expected"),
-    [
-        ("lo, m", (7, 29)),
-        # Each level begins one further: as far down as the first call, in the other half.
-        ("lo + 1, m + 1", (7, 29)),
-        ("lo, m - 1", (7, 29)),
-        # Each level begins one before the last: no number of them is known.
-        ("lo - 1, m", None),
-    ],
-)
-def test_ranges(first: str, expected: tuple[int, int] | None) -> None:
-    found = ends(body_of(RANGE.format(first, "m, hi")), "x", lo=7, hi=30, n=100)
-    if expected is not None:
-        assert found == [expected]
-    else:
-        # The end that stays is known, and the other one is that of the array.
-        assert found == [(0, 29)]
-
-
-def test_arrays_that_are_not_given_whole_are_not_followed() -> None:
-    assert boxes(body_of(RANGE.format("lo, m", "m, hi").replace("go(x, s, lo, m)", "go(x[1..n], s, lo, m)"))) == {}
-
-
-def test_steps_through_a_row() -> None:
-    body = body_of(RANGE.format("lo, m", "m, hi").replace("x[i]", "x[2*i + 1]"))
-    assert ends(body, "x", lo=3, hi=9, n=100) == [(7, 17)]
 
 
 @settings(deadline=None, max_examples=drawn(100))
@@ -114,13 +84,6 @@ def test_bounds_of_recursion_by_indices_hold(seed: int) -> None:
     assert not [f"{point}\n{subject.text}" for point in points if not point.holds]
 
 
-def test_generated_programs_are_of_both_kinds_and_mostly_reach_known_parts() -> None:
-    texts = [index_program_from_seed(seed).text for seed in range(40)]
-    assert 5 < sum("A[" in text for text in texts) < 35
-    known = sum(len(boxes(body_of(text))) for text in texts)
-    assert known > 60
-
-
 WALK = """
 algorithm go(x: inout real[n], lo: index, hi: index):
     where hi > lo
@@ -139,14 +102,6 @@ def test_what_is_seldom_accessed_is_counted_by_accesses() -> None:
     at = {"n": 10**6, "lo": 0, "hi": 10**6, "P": 1, "K": 1, "L": 8, "Z": 10**7}
     assert 17 <= recursions.at(at) <= 20
     assert ends(body_of(WALK), "x", lo=5, hi=50, n=100) == [(5, 27)]
-
-
-def test_lines_of_a_part() -> None:
-    body = body_of(RANGE.format("lo, m", "m, hi"))
-    array = body.given[0]
-    for first, last in ((0, 0), (7, 8), (3, 40), (-5, 2), (90, 200), (5, 4), (-9, -1)):
-        inside = {each // 8 for each in range(max(0, first), min(99, last) + 1)}
-        assert lines(array, [(first, last)], [100], 8) == len(inside)
 
 
 def test_a_long_rod_is_bounded_without_following_all_calls() -> None:

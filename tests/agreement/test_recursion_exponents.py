@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import random
 from functools import cache
 
 import pytest
-from flint import fmpq
 
-from archline.algebra import atoms as a
-from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.claims.decide import decide
-from archline.claims.growth import _level
-from archline.claims.growth_of_cost import growth
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module
@@ -104,40 +98,3 @@ def test_loops_of_a_few_iterations_more_or_less_than_a_power(seed: int) -> None:
     for k in range(9):
         ran = execute(module, algorithm, {"x": [0.0] * 2**k}, compiled=False, races=False)
         assert not list(disagreements(costs, executed(ran.counts), ran.sizes)), body
-
-
-@pytest.mark.parametrize("parts", [2, 3, 4])
-def test_powers_of_parts_of_an_exponent_are_roots(parts: int) -> None:
-    """2^floor(k/m) is between n^(1/m)/2 and n^(1/m) for n = 2^k."""
-    text = "algorithm main(x: inout real[n]):\n    where n is power of 2\n"
-    text += f"    ensures work is Theta(n^(1/{parts}))\n    ensures work is O(n^(1/{parts + 1}))\n"
-    module = load_text(text + f"    for i in 0..2^(log2(n)//{parts}):\n        x[i] += 1.0\n")
-    algorithm = module.algorithms["main"]
-    costs = derive(module, algorithm)
-    assert [each.outcome for each in decide(module, algorithm, costs)] == ["holds", "fails"]
-    found = growth(module, algorithm, costs, costs["work"])
-    assert found.text == ("Theta(sqrt(n))" if parts == 2 else f"Theta(n^(1/{parts}))")
-
-
-def _number(value: fmpq) -> float:
-    return int(value.p) / int(value.q)
-
-
-@pytest.mark.parametrize("upper", [True, False])
-@pytest.mark.parametrize("base", [fmpq(2), fmpq(3), fmpq(1, 2), fmpq(3, 4)])
-@pytest.mark.parametrize("parts", [2, 3, 5])
-def test_powers_of_rounded_exponents_lie_beside_powers_of_sizes(base: fmpq, parts: int, upper: bool) -> None:
-    """b^floor(y) and b^ceil(y) differ from b^y by less than a factor of b."""
-    n = Poly.symbol("n")
-    down = a.exponential(2, a.floor_div(a.log2(n), Poly.constant(parts)))
-    up = a.exponential(2, a.ceil_log2(n))
-    for value, rounded in ((down, math.floor), (up, math.ceil)):
-        (atom,) = value.atoms()
-        level = _level(atom)
-        assert level is not None
-        room = level.room(base, upper)
-        for k in range(1, 40):
-            # Exponents between integers too, as sizes need not be powers of 2.
-            y = k / 3 * _number(level.rate)
-            exact, near = _number(base) ** rounded(y), _number(room) * _number(base) ** y
-            assert exact <= near * (1 + 1e-12) if upper else near <= exact * (1 + 1e-12)

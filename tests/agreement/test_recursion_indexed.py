@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -243,32 +242,3 @@ def test_what_is_proved_holds(value: Poly, facts: list[Poly], slopes: bool) -> N
             point = {"x": x, "y": y}
             if all(evaluate(fact, point) >= 0 for fact in facts):
                 assert evaluate(proved, point) >= 0
-
-
-@pytest.mark.parametrize(
-    ("value", "facts", "proved"),
-    [
-        (X + Y, (X, Y), True),
-        (X + Y, (X,), False),
-        (X * Y + X, (X * Y, X), True),
-        # x >= 1/2, and x is an integer.
-        (X - 1, (X.scaled(2) - 1,), True),
-        (X - 1, (X.scaled(2),), False),
-        (X / 2 - fmpq(1, 2), (X.scaled(2) - 1,), False),
-        # 2*floor(x/2) >= x - 1
-        (a.floor_div(X, Poly.constant(2)).scaled(2) - X + 1, (), True),
-        (a.floor_div(X, Poly.constant(2)).scaled(2) - X, (), False),
-        # From what cannot be, anything.
-        (-X, (X - 1, -X), True),
-        (Poly.constant(1), (), True),
-        (Poly.constant(-1), (), False),
-    ],
-)
-def test_proofs(value: Poly, facts: tuple[Poly, ...], proved: bool) -> None:
-    assert Situation(facts, {}, {}).proves(value) == proved
-
-
-def test_few_values_are_tried_one_by_one() -> None:
-    # x*y <= x for y = -1, 0, 1 and x >= 0.
-    assert Situation((X,), {"y": range(-1, 2)}, {}).proves(X - X * Y)
-    assert not Situation((X,), {"y": range(-1, 3)}, {}).proves(X - X * Y)

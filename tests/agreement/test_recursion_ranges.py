@@ -83,8 +83,6 @@ def executed(module: Module, low: int, high: int) -> Mapping[str, int]:
 
 
 def ends(cost: Cost, low: int, high: int) -> tuple[float, float]:
-    assert cost.lower is not None
-    assert cost.upper is not None
     point = {"n": high + 2, "lo": low, "hi": high}
     return float(evaluate(cost.lower, point)), float(evaluate(cost.upper, point))
 
@@ -134,7 +132,6 @@ def test_a_range_that_is_walked_twice_takes_a_power_of_two() -> None:
 def test_the_recurrence_is_told_in_the_length() -> None:
     _, costs = loaded(HALVES)
     told = costs["work"].recurrence
-    assert told is not None
     assert told.parameters == ("d",)
     assert evaluate(told.meanings["d"], {"lo": 3, "hi": 10}) == 7
 
@@ -185,7 +182,6 @@ def test_costs_and_growth_are_written_in_the_length() -> None:
     costs = derive(module, sums)
     work = costs["work"]
     assert work.exact
-    assert work.lower is not None
     text = costs.text(work.lower)
     assert "lo" not in text.replace("(hi - lo)", "").replace("log2", "")
     # The text says what the expression is.

@@ -12,13 +12,11 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.time import time_on
 from archline.claims.decide import decide
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module
-from archline.recurrences.exact.case_sccs import groups
 from effort import drawn
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
 
@@ -109,27 +107,6 @@ def test_bounds_hold_the_recurrence_at_far_sizes(most: int, n: int, m: int) -> N
         assert not list(outside(cost, value, {"n": n, "m": m}))
 
 
-def test_cases_come_in_groups() -> None:
-    """A narrow case calls itself and leaves alone: what is cut across stays as narrow as it is."""
-    module = program(4)
-    extracted = Derivation(module, False).recursions.extracted(module.algorithms["main"])
-    function = extracted.function("span", True)
-    assert function is not None
-    # In the order of the conditions: the leaf, narrow in n, narrow in m, quadrants.
-    assert [each.places for each in groups([function])] == [(1,), (2,), (3,)]
-    assert [sorted(each.reached) for each in groups([function])] == [[0, 1], [0, 2], [0, 1, 2, 3]]
-
-
-def test_cases_that_call_each_other_are_one_group() -> None:
-    text = "algorithm main(n: size):\n    if n > 9:\n        main(n//2)\n    elif n > 4:\n        main(n - 1)\n"
-    module = load_text(text + "    elif n > 0:\n        main(n + 3)\n")
-    extracted = Derivation(module, False).recursions.extracted(module.algorithms["main"])
-    function = extracted.function("work", True)
-    assert function is not None
-    # n = 4 goes to 7, 7 to 6 and so on down to 4: those two are a circle, which n > 9 may reach and which reaches n - 1.
-    assert [each.places for each in groups([function])] == [(1, 2), (0,)]
-
-
 def test_a_caller_has_the_regimes_of_what_it_calls() -> None:
     """Each way that the conditions turn out, as far as there are such sizes, whatever their order."""
     _, costs = derived(4, "twice")
@@ -150,7 +127,5 @@ def test_the_time_has_the_regimes_of_the_finer_one() -> None:
     for n, m, processors in [(3, 4, 2), (3, 50, 1), (50, 3, 3), (40, 41, 4)]:
         point = {"n": n, "m": m, "P": processors}
         work, span = (value_or_none(costs[metric], {"n": n, "m": m}) for metric in ("work", "span"))
-        assert work is not None
-        assert span is not None
         assert evaluate(time.lower, point) <= max(span, work / processors)  # type: ignore[arg-type]
         assert span + work / processors <= evaluate(time.upper, point)  # type: ignore[arg-type]

@@ -63,7 +63,6 @@ def assert_executed(module: Module, algorithm: s.Algorithm, point: dict[str, int
     run = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
     for cost in costs:
         assert cost.lower is not None, cost.reason
-        assert cost.upper is not None
         count = getattr(run.counts, cost.metric)
         assert evaluate(cost.lower, run.sizes) <= count <= evaluate(cost.upper, run.sizes), cost.metric
 

@@ -35,8 +35,6 @@ def costs_of(text: str, name: str) -> Costs:
 
 def test_a_product_takes_the_bound_of_the_product() -> None:
     flops = costs_of(PIECES, "pieces")["flops"]
-    assert flops.lower is not None
-    assert flops.upper is not None
     for nz in (0, 7, 100):
         # c*b of the i-th row is at most its entries; those add up to nz.
         assert evaluate(flops.upper, {"n": 5, "b": 4, "nz": nz}) == nz
@@ -51,8 +49,6 @@ def test_runs_lie_within(lengths: list[int]) -> None:
     run = execute(module, module.algorithms["pieces"], arguments, compiled=False, progress=False)
     assert run.counts.flops == sum(length // 4 * 4 for length in lengths)
     for cost in costs_of(PIECES, "pieces"):
-        assert cost.lower is not None
-        assert cost.upper is not None
         count = getattr(run.counts, cost.metric)
         assert evaluate(cost.lower, run.sizes) <= count <= evaluate(cost.upper, run.sizes)
 
@@ -73,8 +69,6 @@ def counted(assumed: str, behind: str = "") -> Costs:
 
 def test_a_loop_up_to_an_assumed_bound() -> None:
     flops = counted("    assume c >= 2, 2*c <= n + 6\n")["flops"]
-    assert flops.lower is not None
-    assert flops.upper is not None
     assert (evaluate(flops.lower, {"n": 10}), evaluate(flops.upper, {"n": 10})) == (2, 8)
     assert counted("")["flops"].status == "unknown"
 
@@ -107,7 +101,6 @@ def test_what_one_branch_assumes_says_nothing_of_the_other(assumed: str, first: 
     text = BRANCHES.format(first=assumed if first else "pass", second="pass" if first else assumed)
     module = load_text(text)
     work = Extraction(Derivation(module, False)).of(module.algorithms["branches"]).function("work", True)
-    assert work is not None
     (recursive,) = (each for each in work.equations if each.recursive)
     # There are two integers k, one of which may be all of n but 1, at any n.
     most = [min(evaluate(each, {"n": 100}) for each in recursive.facts.bounds[name].upper) for name in recursive.data]

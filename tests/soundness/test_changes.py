@@ -99,7 +99,6 @@ def _check(row: r.CostChange, before: Nests, after: Nests, metric: str, values: 
     if row.verdict not in (r.GREW, r.SHRANK):
         return
     sign = 1 if row.verdict == r.GREW else -1
-    assert row.at is not None
     assert row.values is not None
     size = int(row.at["n"]), int(row.at["m"])
     shown = tuple(each.counted(*size)[metric] for each in (before, after))

@@ -177,7 +177,6 @@ def _runs(target: str, sizes: tuple[tuple[str, int], ...], line: int, order: str
     module, algorithm = subject(target).algorithm.executed
     values = arguments(target, dict(sizes), order, seed, regular)
     ran = execute(module, algorithm, values, line=line, trace=True, compiled=False, progress=False)
-    assert ran.trace is not None
     return ran.counts, compact(ran.trace.lines, ran.trace.writes)
 
 

@@ -37,7 +37,6 @@ def check_guards(program: GuardedProgram) -> int:
         for metric in metrics:
             cost, ends = costs[metric], [with_all[metric], without[metric]]
             assert cost.lower is not None, (metric, cost.reason, program.guarded)
-            assert cost.upper is not None
             lower, upper = evaluate(cost.lower, run.sizes), evaluate(cost.upper, run.sizes)
             where = (metric, at, lower, upper, program.guarded)
             assert lower <= getattr(run.counts, metric) <= upper, where

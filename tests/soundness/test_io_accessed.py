@@ -116,7 +116,6 @@ def test_block_vectors_of_compressed_sparse_blocks(line: int) -> None:
         line=line,
         trace=True,
     )
-    assert run.trace is not None
     # The lines of a block's part of x and of y fit, all of x does not.
     fetched = optimal(compact(run.trace.lines), 2 * line + 8).io
     sizes = {"nb": blocks, "b": side, "nz": count, "nmax": line, "Z": (2 * line + 8) * line, "L": line}

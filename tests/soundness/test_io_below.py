@@ -60,7 +60,6 @@ def assert_on_data(text: str, shapes: Mapping[str, tuple[int, ...]], sizes: Mapp
     data = np.random.default_rng(1)
     arguments = {name: data.uniform(0, 1, shape) for name, shape in shapes.items()}
     run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False, progress=False)
-    assert run.trace is not None
     trace, bound = compact(run.trace.lines), below(module, algorithm)
     for capacity in {1, 2, 3, 4, 6, 9, trace.distinct // 3 + 1, trace.distinct}:
         at = bound.at({**sizes, "L": line, "Z": capacity * line})
@@ -177,5 +176,4 @@ def test_the_cost_has_it_at_sizes() -> None:
     point = {"n": 4096, "Z": 1024, "L": 8}
     for target in ("sort.mergesort::mergesort", "sort.mergesort::mergesort_parallel"):
         ends = io_cost(*load(target)).ends
-        assert ends is not None
         assert ends(point)[0] == at(target, **point) > 2 * 4096 // 8

@@ -146,7 +146,6 @@ def test_local_arrays_count_where_they_lie_on_each_other(name: str) -> None:
         for line in LINES:
             data = {"x": np.ones(n)}
             run = execute(given, given.algorithms["main"], data, line=line, trace=True, races=False, compiled=False)
-            assert run.trace is not None
             found = evaluate(least, {"n": n, "L": line})
             assert found == MADE[name] * lines(n, line) <= compact(run.trace.lines).distinct
 
@@ -190,7 +189,6 @@ def touched(module: Module, algorithm: s.Algorithm, sizes: Sizes, line: int, sou
     shape = sizes["n"], sizes.get("m", sizes["n"])
     data = np.random.default_rng(source.randrange(2**32)).uniform(0, 1, shape)
     run = execute(module, algorithm, {"A": data}, line=line, trace=True, races=False, compiled=False, progress=False)
-    assert run.trace is not None
     return compact(run.trace.lines).distinct
 
 

@@ -66,7 +66,6 @@ def of(text: str) -> tuple[Lower, Module, s.Algorithm]:
 def assert_below(lower: Lower, module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], line: int) -> None:
     """At capacities from one line to more than all."""
     run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False)
-    assert run.trace is not None
     trace = compact(run.trace.lines)
     if not trace.accesses:
         assert lower.at({**run.sizes, "L": line, "Z": line}) == 0
@@ -155,7 +154,6 @@ def test_product_by_inner_products(capacity: int) -> None:
 def test_transpose_needs_its_columns() -> None:
     """B is written column by column: with fewer lines than a column has rows it is fetched again and again."""
     lower = kernel("dense.transpose::transpose")
-    assert lower is not None
     n, m, line, capacity = 24, 16, 8, 4
     assert lower.at({"n": n, "m": m, "L": 1, "Z": capacity}) == 2 * n * m
     bound = lower.at({"n": n, "m": m, "L": line, "Z": capacity * line})
@@ -166,7 +164,6 @@ def test_transpose_needs_its_columns() -> None:
 def test_sparse_product_reads_its_matrix(line: int) -> None:
     """Offsets, column numbers, values and the result once; which entries of x are read is up to the data."""
     lower = kernel("sparse.csr::spmv_csr")
-    assert lower is not None
     n, nz = 30, 77
     sizes = {"n": n, "m": 40, "nz": nz, "nr": 9, "L": line, "Z": 10**6}
     assert lower.at(sizes) == ceil((n + 1) / line) + 2 * ceil(nz / line) + ceil(n / line)
@@ -206,7 +203,6 @@ algorithm triangle(A: inout real[n, n]):
 
 def test_tiles_cover_all() -> None:
     lower = kernel("dense.transpose::transpose_blocked")
-    assert lower is not None
     for n, m, b in ((7, 5, 3), (8, 8, 4), (5, 9, 20)):
         expected = n * ceil(m / 2) + m * ceil(n / 2)
         assert lower.at({"n": n, "m": m, "b": b, "L": 2, "Z": 10**6}) == expected
@@ -367,7 +363,6 @@ def test_levels_bound_by_themselves() -> None:
     """Each expression in the sizes, Z and L, evaluated, is no more than the bound that takes the best of them."""
     for target in ("dense.matmul::matmul_ijk", "dense.cholesky::cholesky", "stencil.jacobi_1d::jacobi_1d"):
         lower = kernel(target)
-        assert lower is not None
         assert len({name for name, _ in lower.levels}) >= 3
         for capacity in (2, 7, 40):
             sizes = dict.fromkeys(("n", "m", "p", "steps"), 13) | {"L": 4, "Z": 4 * capacity}
@@ -378,7 +373,6 @@ def test_levels_bound_by_themselves() -> None:
 def test_exponents_of_the_product_of_matrices() -> None:
     """Loomis and Whitney's inequality: each projection to the power 1/2; the constant of the literature, 2."""
     lower = kernel("dense.matmul::matmul_ikj")
-    assert lower is not None
     (body,) = lower.orders.bodies
     assert [float(each) for each in body.exponents] == [0.5] * 3
     assert body.power == Fraction(1, 2)
@@ -390,8 +384,6 @@ def test_exponents_of_the_product_of_matrices() -> None:
 
 def test_tiles_do_not_change_what_any_order_needs() -> None:
     blocked, plain = kernel("dense.matmul::matmul_blocked"), kernel("dense.matmul::matmul_ijk")
-    assert blocked is not None
-    assert plain is not None
     sizes = {"n": 100, "m": 90, "p": 80, "L": 2, "Z": 64}
     assert blocked.orders.at({**sizes, "b": 7}) == plain.orders.at(sizes) > 0
 
@@ -400,7 +392,6 @@ def test_tiles_do_not_change_what_any_order_needs() -> None:
 def test_most_iterations_that_see_so_many_words(edge: int) -> None:
     """A cube sees three squares, and nothing as large sees less: roots are exact."""
     found = kernel("dense.matmul::matmul_ijk")
-    assert found is not None
     body: IterationSpace = found.orders.bodies[0]
     assert body.most(3 * edge**2) == edge**3
     assert body.most(3 * edge**2 - 1) < edge**3
@@ -409,7 +400,6 @@ def test_most_iterations_that_see_so_many_words(edge: int) -> None:
 def test_no_bound_where_a_loop_repeats_all() -> None:
     """Sweeps over the same grid: without their dependences nothing keeps the cache from doing all sweeps at once."""
     lower = kernel("stencil.jacobi_2d::jacobi_2d")
-    assert lower is not None
     assert not lower.orders.bodies
 
 

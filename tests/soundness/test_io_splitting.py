@@ -27,7 +27,6 @@ def test_rows_that_are_alike(line: int, lines: int) -> None:
     m, turns, each = 12, 5, 3
     given = subject(ALIKE)
     cost = io_of(given.module, given.algorithm)
-    assert cost.ends is not None
     point = {"m": m, "n": each * line, "turns": turns, "Z": lines * line, "L": line}
     whole = (lines - m) // (each - 1)
     assert cost.ends(point)[1] == each * whole + turns * each * (m - whole)

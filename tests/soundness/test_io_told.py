@@ -66,7 +66,6 @@ def traced(text: str, shapes: Mapping[str, tuple[int, ...]], line: int) -> tuple
     data = np.random.default_rng(0)
     arguments = {name: data.uniform(0, 1, shape) for name, shape in shapes.items()}
     run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False)
-    assert run.trace is not None
     return module, algorithm, compact(run.trace.lines)
 
 
@@ -102,7 +101,6 @@ def test_loops_that_an_index_divides(name: str) -> None:
     for n in (1, 2, 7, 20):
         module, algorithm, trace = traced(text, {"x": (n,), "y": (n,)}, 2)
         ends = io_cost(module, algorithm).ends
-        assert ends is not None
         for capacity in (1, 2, 5, 40):
             lower, upper = ends({"n": n, "L": 2, "Z": 2 * capacity})
             assert lower <= optimal(trace, capacity).io <= upper
@@ -130,7 +128,6 @@ def test_what_fits_is_fetched_once(name: str) -> None:
         shapes = {"x": (n,), "y": (n,), **dict.fromkeys(squares, (n, n))}
         module, algorithm, trace = traced(text, shapes, line)
         cost = io_cost(module, algorithm)
-        assert cost.ends is not None
         # A square has up to four times its elements; a stack of two arrays two lines more than its words take.
         capacity = 4 * n * n if squares else 2 * (-(-n // line)) + (-(-(n + 1) // line)) + 2
         upper = cost.ends({"n": n, "L": line, "Z": capacity * line})[1]

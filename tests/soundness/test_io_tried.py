@@ -7,18 +7,12 @@ import random
 import numpy as np
 import pytest
 
-from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.summaries.candidates import in_rows_apart
 from archline.analysis.cache.summaries.must_access import filled
-from archline.analysis.cache.summaries.regions import MustTouchRegion
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
-from archline.ir.tree import Array
 from archline.language.loader import load_text
 from io_points import LINES, indices
 from stdlib_cases import load
@@ -62,7 +56,6 @@ def test_what_one_counts(name: str) -> None:
         for line in LINES:
             data = {"x": np.ones(n), "y": np.ones(n)}
             run = execute(module, algorithm, data, line=line, trace=True, races=False, compiled=False)
-            assert run.trace is not None
             wanted = sum(-(-(n - each) // line) for each in missing if each is not None)
             found = evaluate(least, {"n": n, "L": line})
             assert found == wanted <= compact(run.trace.lines).distinct
@@ -98,42 +91,6 @@ def test_most_rectangles_are_known_in_full() -> None:
     assert found >= 25
 
 
-# In which rows claims are
-ROW, OTHER = Poly.symbol("i"), Poly.symbol("j")
-
-
-def claimed(row: Poly, height: Poly = ONE) -> MustTouchRegion:
-    return MustTouchRegion((0, 0), own=((row, row + height), (ZERO, Poly.symbol("n"))))
-
-
-def remainder(value: Poly, modulus: int) -> Poly:
-    return value - a.floor_div(value, Poly.constant(modulus)) * modulus
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "apart"),
-    [
-        (claimed(ROW), claimed(ROW + 1), True),
-        (claimed(ROW), claimed(ROW), False),
-        (claimed(ROW), claimed(OTHER), False),
-        (claimed(ROW, Poly.constant(2)), claimed(ROW + 1), False),
-        (claimed(ROW, Poly.constant(2)), claimed(ROW + 2), True),
-        (claimed(remainder(ROW, 2)), claimed(remainder(ROW + 1, 2)), True),
-        (claimed(remainder(ROW, 2)), claimed(remainder(ROW + 2, 2)), False),
-        (claimed(remainder(ROW, 3)), claimed(remainder(ROW + 1, 3)), True),
-        (claimed(remainder(ROW, 2)), claimed(remainder(ROW, 3)), False),
-        (claimed(ROW * 2), claimed(OTHER * 2 + 1), True),
-        (claimed(ROW * 2), claimed(OTHER * 3 + 1), False),
-    ],
-)
-def test_rows_that_are_never_the_same(one: MustTouchRegion, other: MustTouchRegion, apart: bool) -> None:
-    extents = (Poly.symbol("m"), Poly.symbol("n"))
-    facts = Facts().with_symbol("i", (ZERO,)).with_symbol("j", (ZERO,)).with_symbol("n", (ONE,))
-    for layout, wanted in (("rowmajor", apart), ("colmajor", False), ("zmorton", False)):
-        found = in_rows_apart(Array("A", extents, layout), [one, other], facts)
-        assert found == [one, other][: 1 + wanted]
-
-
 # Calls as windows
 def heat(**point: int) -> int:
     module, algorithm = load("stencil.trapezoid::heat_1d")
@@ -155,7 +112,6 @@ def test_windows_of_trapezoids_never_fetch_more_than_the_optimum() -> None:
     for n, steps, line in ((20, 9, 1), (33, 20, 2), (70, 31, 4)):
         data = {"u": np.random.default_rng(0).uniform(0, 1, (2, n))}
         run = execute(module, algorithm, {**data, "steps": steps}, line=line, trace=True, races=False, compiled=False)
-        assert run.trace is not None
         trace = compact(run.trace.lines)
         for capacity in range(1, trace.distinct + 1):
             found = bound.at({"n": n, "steps": steps, "Z": capacity * line, "L": line})

@@ -69,7 +69,6 @@ def of(text: str) -> tuple[Module, s.Algorithm]:
 
 def trace_of(module: Module, algorithm: s.Algorithm, arguments: Any, line: int) -> tuple[dict[str, int], CompactTrace]:
     run = execute(module, algorithm, arguments, line=line, trace=True, races=False, compiled=False)
-    assert run.trace is not None
     return {**run.sizes, "L": line}, compact(run.trace.lines)
 
 
@@ -85,7 +84,6 @@ def assert_equal(counts: LruCounts, trace: CompactTrace, point: Mapping[str, int
     for lines in range(trace.distinct + 2):
         least = closed.misses(lines, point)
         misses = simulated.misses(lines) if lines else trace.accesses
-        assert least is not None
         assert least <= misses <= least + unknown, f"{point}, {lines} lines"
         assert counts.misses(lines, point) == (None if unknown else misses)
     assert closed.misses(0, point) == trace.accesses - unknown
@@ -168,7 +166,6 @@ def test_figures_of_haystack_for_gemm() -> None:
     assert compulsory == 196608
     for lines in (512, 8192):
         misses = counts.misses(lines, {})
-        assert misses is not None
         assert misses - compulsory == 67043328
 
 
@@ -235,7 +232,6 @@ def test_bounds_on_kernels(target: str, line: int) -> None:
     counts = counted(subject.module, subject.algorithm, point)
     for capacity in range(1, trace.distinct + 2):
         found = bound(counts, capacity, point)
-        assert found is not None
         assert found.misses == lru(trace, found.lines).io
         assert found.bound <= optimal(trace, capacity).io
     assert found.bound == trace.distinct

@@ -56,7 +56,6 @@ def means_of(text: str) -> tuple[dict[str, Known], object]:
     module = load_text(text)
     algorithm = list(module.algorithms.values())[-1]
     place = at_start(module, algorithm, None)
-    assert place is not None
     walk = ProcessorCosts(module, recurrences_of(module, Stretches(module, False)))
     found = walk.algorithm(algorithm, replace(place, average=Average()))
     restore = place.facts.restore

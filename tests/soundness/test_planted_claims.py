@@ -73,7 +73,6 @@ def test_no_claim_that_fails_between_samples_is_said_to_hold() -> None:
         assert found.outcome in ("fails", "unknown"), (text, found)
         outcomes.append(found.outcome)
         if found.outcome == "fails":
-            assert found.point is not None
             assert low < found.point["n"] < high, (text, found)
     assert outcomes.count("fails") >= 30
 
@@ -88,7 +87,6 @@ def test_what_fails_is_evaluated_exactly_at_its_point() -> None:
         if found.outcome != "fails":
             assert found.outcome == "holds"
             continue
-        assert found.point is not None
         n = found.point["n"]
         left, right = (module[name].run(n=n).counts.work for name in ("line", "table"))
         assert a * left + c > b * right

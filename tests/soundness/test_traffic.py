@@ -80,7 +80,6 @@ def test_the_search_over_replacements() -> None:
 def traced(given: Subject, values: Arguments, line: int) -> tuple[Sizes, list[int], list[bool]]:
     """The sizes of a run, the lines that it accesses, and which of these it writes."""
     run = execute(given.module, given.algorithm, values, line=line, trace=True, races=False, compiled=False)
-    assert run.trace is not None
     return dict(run.sizes), run.trace.lines.tolist(), [bool(each) for each in run.trace.writes.tolist()]
 
 

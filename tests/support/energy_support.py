@@ -64,14 +64,12 @@ def held(interval: Interval | None, point: Interval | None) -> bool:
 
 def exact(interval: Interval | None) -> Fraction:
     """The number that an interval without width stands for."""
-    assert interval is not None
     assert interval.exact
     return interval.lower
 
 
 def encloses(interval: Interval | None, value: Fraction) -> bool:
     """Whether a number lies within an interval that is tight."""
-    assert interval is not None
     return interval.lower <= value <= interval.upper and interval.width <= abs(value) / 10**9
 
 

@@ -155,7 +155,6 @@ class Subject:
             compiled=compiled,
             progress=False,
         )
-        assert run.trace is not None
         return dict(run.sizes), compact(run.trace.lines)
 
     def points(
@@ -219,7 +218,6 @@ def of_library(target: str, point: Sizes) -> Fraction:
     """The upper bound of an algorithm of the library."""
     module, algorithm = load(target)
     cost = io_of(module, algorithm)
-    assert cost.ends is not None
     return cost.ends(point)[1]
 
 

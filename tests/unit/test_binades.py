@@ -26,22 +26,6 @@ def facts(name: str, least: int) -> Facts:
 
 
 @pytest.mark.parametrize(
-    ("value", "least"),
-    [
-        (N * N - N, 1),
-        (N * LEVEL - N + 1, 1),
-        (a.exponential(2, LEVEL) - N, 1),
-        (floor(N, 2).scaled(3) - N + 1, 2),
-        # A logarithm of n - 2 is 0 up to n = 3.
-        (N * a.ceil_log2(N - 2) - a.exponential(2, a.ceil_log2(N - 2)) + 2, 1),
-        (N**2 * a.exponential(3, LEVEL) * a.exponential(2, LEVEL) ** -2 - N, 3),
-    ],
-)
-def test_found(value: Poly, least: int) -> None:
-    assert holds_in_binades(value, facts("n", least))
-
-
-@pytest.mark.parametrize(
     ("value", "name", "least"),
     [
         (N * N - N.scaled(2), "n", 1),

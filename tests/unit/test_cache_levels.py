@@ -157,8 +157,6 @@ def test_one_level_is_the_papers_energy_of_caches(more: str, scale: F) -> None:
     amounts = {**AMOUNTS, "traffic": AMOUNTS["traffic"] * scale}
     paper = model(f"roofline{more}+cache")(gpu, amounts)
     ours = model(f"roofline{more}+levels")(with_values(gpu, "L1_capacity=1 MiB", "L1_energy=187 pJ/B"), amounts)
-    assert paper.energy is not None
-    assert ours.energy is not None
     assert ours.time == paper.time
     assert abs(float(ours.energy.lower / paper.energy.lower) - 1) < 1e-9
     assert ours.terms["L1"] == paper.terms["cache"]
@@ -421,7 +419,6 @@ def test_each_machine_is_compared_with_its_own_cache() -> None:
     shown = " ".join(cli("compare", "scan.reduce::sum", "scan.reduce::dot", *both, "--at", "n=8").out.split())
     for name in ("epyc-7763", "a100-sxm4-80gb"):
         used = cache_of(machine(name))
-        assert used is not None
         assert re.search(rf"{name}\S*: Z = {used.Z}, L = {used.L} \(the machine's\)", shown)
     one = cli("compare", "scan.reduce::sum", "scan.reduce::dot", *both, "--at", "n=8", "--cache", "Z=64,L=8").out
     assert one.count("Z = 64, L = 8") == 1

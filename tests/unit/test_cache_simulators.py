@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.execution.cache import CacheResult, StackDistances, compact, lru, optimal, stack_distances
-from archline.execution.jit import compiled_available, highest_bit, interpreted, jit, kernel, popcount
+from archline.execution.jit import interpreted
 
 Mode = Callable[[], AbstractContextManager[None]]
 # The first example of a test may compile a kernel.
@@ -245,28 +245,6 @@ def test_many_sparse_lines_outgrow_the_first_hash_table(mode: Mode) -> None:
         assert trace.lines.tolist() == 2 * list(range(40_000))
 
 
-def test_line_0_shares_no_slot_of_the_hash_table() -> None:
-    """Of 30,000 lines in 65,536 slots some come to stand where line 0 does, if not in this table then in the next."""
-    for seed in range(12):
-        others = np.random.default_rng(seed).integers(1, 1 << 60, 30_000)
-        trace = compact(np.concatenate(([0], others, [0])))
-        assert trace.distinct == 1 + len(np.unique(others))
-        assert trace.lines[-1] == 0
-
-
-@both_modes
-def test_a_trace_is_prepared_once(mode: Mode) -> None:
-    lines, writes = arrays([(7, False), (7, True), (4, False), (7, False), (7, False)])
-    with mode():
-        trace = compact(lines, writes)
-        assert compact(trace) is trace
-        assert (trace.lines.tolist(), trace.distinct, trace.accesses) == ([0, 1, 0], 2, 5)
-        assert trace.writes is not None
-        assert trace.writes.tolist() == [1, 0, 0]
-        assert optimal(trace, 1) == lru(trace, 1) == CacheResult(3, 1)
-        assert counted(stack_distances(trace)) == ({1: 2, 2: 1}, 2)
-
-
 @pytest.mark.parametrize(
     ("lines", "writes", "message"),
     [
@@ -293,33 +271,3 @@ def test_a_cache_of_no_line_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match="at least one line"):
             refused()
-
-
-@kernel
-def bits_of(word: int) -> tuple[int, int]:
-    return popcount(word), highest_bit(word)
-
-
-@both_modes
-@untimed
-@given(word=st.integers(1, 2**63 - 1))
-def test_bits_mean_the_same_compiled_and_not(mode: Mode, word: int) -> None:
-    with mode():
-        assert bits_of(word) == (bin(word).count("1"), len(bin(word)) - 3)
-
-
-def test_the_top_bit_of_a_compiled_word_is_its_sign() -> None:
-    assert bits_of(-(2**63)) == (1, 63)
-    assert bits_of(-1) == (64, 63)
-
-
-def test_jit_compiles_unless_told_otherwise() -> None:
-    def double(number: int) -> int:
-        return 2 * number
-
-    assert compiled_available()
-    assert jit(double) is not double
-    assert jit(double)(21) == 42
-    with interpreted():
-        assert not compiled_available()
-        assert jit(double) is double

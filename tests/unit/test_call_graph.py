@@ -2,56 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
-import pytest
-
 import archline as al
-from archline.language.call_graph import callees_first, component, reachable, recurses
-from archline.language.loader import load_text
-from archline.language.model import Module
 from effort import long
-
-
-def module_of(calls: dict[int, list[int]]) -> Module:
-    """Algorithms that call each other so."""
-    texts = [
-        f"algorithm a{number}(x: inout real[n]):\n    x[0] += 1.0\n"
-        + "".join(f"    if n > {target + 1}:\n        a{target}(x[1..n])\n" for target in targets)
-        for number, targets in calls.items()
-    ]
-    return load_text("\n".join(texts))
-
-
-def closure(calls: dict[int, list[int]], start: int) -> set[int]:
-    """What is called from one, by going on until nothing is added."""
-    found: set[int] = set(calls[start])
-    while (more := found.union(*(calls[each] for each in found))) != found:
-        found = more
-    return found
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_answers_are_those_of_the_definition(seed: int) -> None:
-    draw = random.Random(seed)
-    count = draw.randint(1, 9)
-    calls = {each: draw.sample(range(count), draw.randint(0, min(count, 2))) for each in range(count)}
-    module = module_of(calls)
-    names = [module.algorithms[f"a{each}"] for each in range(count)]
-    reach = [closure(calls, each) for each in range(count)]
-    for each in draw.sample(range(count), count):
-        together = {other for other in reach[each] if each in reach[other]}
-        assert set(reachable(module, names[each])) == {names[other] for other in reach[each]}
-        assert set(component(module, names[each])) == {names[other] for other in together}
-        assert component(module, names[each])[:1] == ((names[each],) if together else ())
-        assert recurses(module, names[each]) == any(other in reach[other] for other in reach[each] | {each})
-        order = callees_first(module, names[each])
-        assert {other for group in order for other in group} == {names[other] for other in reach[each] | {each}}
-        done: set[object] = set()
-        for group in order:
-            done |= set(group)
-            assert len({component(module, other) or other for other in group}) == len(group)
-            assert all(set(reachable(module, other)) <= done for other in group)
 
 
 @long

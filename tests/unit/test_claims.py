@@ -112,7 +112,6 @@ def test_what_holds(text: str) -> None:
 def test_what_fails_is_shown_at_a_size(text: str, n: int | None, reason: str) -> None:
     found = decided(text)
     assert found.outcome == "fails"
-    assert found.point is not None
     assert found.point.get("n") == n
     assert found.reason == reason
 
@@ -202,7 +201,6 @@ def test_the_cache_that_is_taken_is_said() -> None:
     assert chosen.assumptions == ()
     # A machine that has a cache is meant with it at all sizes, too; one without is any.
     known = cache_of(machine("grace-superchip"))
-    assert known is not None
     own = f"Z = {known.Z}, L = {known.L}, the machine's, as the claim names no cache"
     found = decided('bytes(line) <= 16*n + 128 on "grace-superchip"')
     assert (found.outcome, found.assumptions) == ("holds", (own,))
@@ -244,7 +242,6 @@ def test_values_have_the_unit_of_their_cost(text: str, units: tuple[str, str]) -
     found = decided(f'{text} on "gtx-580@double" with roofline at n = 8, Z = 64, L = 8')
     assert found.outcome == "fails"
     shown = re.fullmatch(r"the left side is \S+ ?(\S*), the right side [^ ;]+ ?([^;]*).*", found.reason)
-    assert shown is not None
     assert shown.groups() == units
 
 
@@ -282,7 +279,6 @@ def test_mistakes_have_a_place_and_a_hint(text: str, code: str, caret: str) -> N
     (found,) = problem.value.diagnostics
     assert found.code == code
     assert found.hint
-    assert found.span is not None
     line = found.span.source.lines[found.span.line - 1]
     assert line[found.span.column - 1 : found.span.end_column - 1] == caret
     assert found.code != "AL462" or found.message.startswith(f"`{caret}` does not")

@@ -175,7 +175,6 @@ def test_facts_on_processors_restrict_the_axes_whose_product_they_are() -> None:
     found = loads(AT_LEAST_TWO)["f"].report().ensures
     assert [each.outcome for each in found] == ["holds", "holds", "holds", "fails"]
     place = found[-1].point
-    assert place is not None
     assert place["g"] * place["h"] >= 2
 
 

@@ -7,18 +7,12 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import archline as al
 from archline.claims.communication_bounds import communication_bounds
 from archline.claims.communication_problems import named_problem, problem_of, tables
-from archline.expr.intervals import Interval
-from archline.expr.values import evaluate
-from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
 from cli_support import cli
 from effort import long
 
@@ -336,49 +330,6 @@ def test_bad_problems(path, problem, message):
 def test_problems_are_for_grids():
     with pytest.raises(ArchlineError, match="not on a grid"):
         al.algorithm("dense.matmul::matmul_basic").cost(problem="matmul(n, m, p)")
-
-
-# Sums of products of powers
-EXPRESSIONS = (
-    "2*n^3/(P*sqrt(3*n^2/g^2)) - 3*n^2/P", "3*(n*n*n/P)^(2/3)", "(n + P)^2/n", "sqrt(8)*n - n/3", "max(n, n)*min(n, g)",
-    "n*n*P/(max(n, P)*min(n, P))", "-(n - g)*(n + g)", "n^(1/2)*n^(1/2)", "0*n", "(n + g)/(n*g)", "12^(3/2)*n/(2*g)",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("text", EXPRESSIONS)
-@settings(max_examples=20)
-@given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 60))
-def test_sums_of_powers_keep_the_value(text, n, g, processors):
-    point = {"n": n, "g": g, "P": processors}
-    ends = []
-    for expr in (parse_expression(text), parse_expression(sum_text(multiplied_out(parse_expression(text))))):
-        value = evaluate(expr, point)
-        ends.append((value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value),) * 2)
-    (low, high), (least, most) = ends
-    assert least <= high + Fraction(1, 10**6)
-    assert low <= most + Fraction(1, 10**6)
-
-
-def test_sums_of_powers_are_written_as_in_the_literature():
-    assert (
-        sum_text(multiplied_out(parse_expression("2*n*n*n/(P*sqrt(M)) - (n*n + n*n + n*n)/P")))
-        == "2*n^3/(P*sqrt(M)) - 3*n^2/P"
-    )
-    assert sum_text(multiplied_out(parse_expression("3*(n*n*n/P)^(2/3)"))) == "3*n^2/P^(2/3)"
-    assert sum_text(multiplied_out(parse_expression("n - n"))) == "0"
-
-
-@given(st.integers(1, 50), st.integers(1, 50), st.integers(1, 7), st.integers(2, 7))
-def test_rational_roots_are_exact(top, bottom, power, degree):
-    value = evaluate(parse_expression(f"({top**degree}/{bottom**degree})^({power}/{degree})"), {})
-    assert value == Fraction(top, bottom) ** power
-
-
-@given(st.integers(2, 200), st.integers(2, 7))
-def test_irrational_roots_are_enclosed(number, degree):
-    value = evaluate(parse_expression(f"{number}^(1/{degree})"), {})
-    low, high = (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
-    assert low**degree <= number <= high**degree
 
 
 def test_unequal_blocks_have_the_bound_of_the_busiest_processor():

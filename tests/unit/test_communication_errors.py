@@ -141,14 +141,12 @@ def test_a_register_that_is_counted_is_followed_by_runs() -> None:
 def test_no_false_alarm(name: str) -> None:
     assert found(FINE[name]) == []
     messages = al.loads(FINE[name])["f"].messages(8)
-    assert messages is not None
     assert messages.processors == 8, messages.text
 
 
 def test_messages_that_data_decides_are_left_out() -> None:
     text = LINE + "    if x[0] > 0.0:\n        exchange x to ((r + 1)%P) into x from ((r - 1)%P)\n"
     messages = al.loads(text)["f"].messages(32)
-    assert messages is not None
     assert messages.text == "not checked: data decides the messages of line 3"
 
 
@@ -156,14 +154,12 @@ def test_messages_that_data_decides_are_left_out() -> None:
 def test_data_around_a_split_decides_too(around: str) -> None:
     text = LINE + f"    {around}:\n        split r by 1 as h:\n            barrier\n"
     messages = al.loads(text)["f"].messages(4)
-    assert messages is not None
     assert messages.text == "not checked: data decides the messages of line 4"
 
 
 def test_an_index_that_callers_restrict_is_left_out() -> None:
     text = CALLEE.replace(" s(", " f(") + "    exchange x to (e) when q == 1 into x from (1) when q == e\n"
     messages = al.loads(text)["f"].messages(32)
-    assert messages is not None
     assert messages.text == "not checked: no `where` says what `e` may be"
     # There is no processor that the text could mean by 1 at P = 1; with two the roles are the wrong way round.
     restricted = text.replace("    exchange", "    where e >= 0, e < P\n    exchange")
@@ -251,17 +247,12 @@ QUIET = {
 def test_a_failure_tells_the_smallest_grid_and_the_users_sizes(name: str) -> None:
     text, code, said = TOLD[name]
     messages = al.loads(text)["f"].messages(8)
-    assert messages is not None
-    assert messages.failure is not None
     assert messages.failure.rule.code == code
     assert said in messages.failure.message
 
 
 def test_a_failure_in_the_library_is_shown_at_the_users_statement() -> None:
     messages = al.loads(TOLD["a message of a collective"][0])["f"].messages(8)
-    assert messages is not None
-    assert messages.failure is not None
-    assert messages.failure.span is not None
     assert (messages.failure.span.source.path, messages.failure.span.line) == ("<text>", 5)
 
 

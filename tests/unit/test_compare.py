@@ -81,7 +81,6 @@ def test_proved() -> None:
 
 def test_proved_by_bounds_that_do_not_touch() -> None:
     first = ice((10, 12), (2, 3))
-    assert first.energy is not None
     # At most 24 + 15 + 3 = 42.
     assert first.energy.upper == 42
     assert judge(first, ice((15, 16), 2), "energy").less == "A"
@@ -202,7 +201,6 @@ def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject
         if verdict.less is not None:
             assert verdict.decided
             assert (one < other) == (verdict.less == "A")
-        assert verdict.ratio is not None
         assert verdict.ratio.lower <= one / other <= verdict.ratio.upper
         if verdict.less == "A":
             assert verdict.ratio.upper < 1

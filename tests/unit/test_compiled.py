@@ -53,11 +53,6 @@ def test_fractions_powers_roots_and_logarithms() -> None:
     assert value(a.floor_div(N, M), Fraction(15, 2), 2) == 3
 
 
-def test_whole_numbers_are_integers() -> None:
-    assert isinstance(value((N * 2) / 4, 6, 1), int)
-    assert isinstance(value(a.exponential(2, -N) * 8, 3, 1), int)
-
-
 @pytest.mark.parametrize(
     ("expression", "numbers"),
     [
@@ -84,46 +79,3 @@ def test_a_factor_of_0_rules_out_one_without_a_value() -> None:
     assert value(guarded, 0, 5) == 0
     assert value(guarded, 2, 5) == 7
     assert value(M * N**-1, 0, 0) == 0
-
-
-def test_sums_over_powers_are_divided_once() -> None:
-    expression = N**2 * M**-1 / 6 + a.exponential(2, -N) * 3 - N * M**-2
-    for n, m in ((3, 1), (4, 6), (0, 5), (-2, 3)):
-        expected = Fraction(n * n, 6 * m) + 3 * Fraction(2) ** -n - Fraction(n, m * m)
-        assert value(expression, n, m) == expected
-
-
-def test_open_functions_get_their_arguments() -> None:
-    seen: list[tuple[str, tuple[int | Fraction, ...]]] = []
-
-    def apply(name: str, arguments: tuple[int | Fraction, ...]) -> int:
-        seen.append((name, arguments))
-        return 10
-
-    compiler = Compiler(SIZES, apply)
-    call = Poly.of_atom(a.Applied("f", (a.floor_div(N, Poly.constant(2)), M)))
-    compute = compiler.of(a.maximum(call * 2, M))
-    assert compute(compiler.environment((9, 3))) == 20
-    assert seen == [("f", (4, 3))]
-
-
-def _at_least_one(value: Poly) -> Poly:
-    return a.positive_part(value) - a.positive_part(value - 1)
-
-
-@pytest.mark.parametrize("size", range(-3, 6))
-def test_conditions_hold_where_their_indicators_are_1(size: int) -> None:
-    n = Poly.symbol("n")
-    compiler = Compiler(["n"])
-    for indicator in (_at_least_one(n - 2), 1 - _at_least_one(n - 2), _at_least_one(n) * _at_least_one(3 - n)):
-        holds = compiler.holds(indicator)
-        assert holds(compiler.environment([size])) == (evaluate(indicator, {"n": size}) == 1)
-
-
-def test_an_environment_has_room_for_what_is_compiled_later() -> None:
-    n = Poly.symbol("n")
-    compiler = Compiler(["n"])
-    environment = compiler.environment([Fraction(14, 2)])
-    half = compiler.of(a.floor_div(n, Poly.constant(2)) + a.ceil_log2(n))
-    compiler.extend(environment)
-    assert half(environment) == 6

@@ -12,13 +12,8 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.recursion import Derivation
-from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import Caller
-from archline.recurrences.exact.halved_sizes import reproduced
-from archline.recurrences.exact.handelman import cone, proves
-from archline.recurrences.exact.transitions import steps_of
-from archline.recurrences.model import Function
+from archline.recurrences.exact.handelman import proves
 from effort import drawn
 
 N, M, P = (Poly.symbol(name) for name in "nmp")
@@ -93,79 +88,6 @@ def test_a_logarithm_at_least_two_others_is_at_least_the_larger() -> None:
     assert proves(large * large - most * most, facts)
     assert not proves(large - most - 1, facts)
     assert not proves(most - large, facts)
-
-
-def test_a_proof_uses_no_product_above_its_degree() -> None:
-    # (n - m)*(m - p) >= 0 has the degree 2; a cone for values of degree 1 has no such product.
-    facts = ordered()
-    value = (N - M) * (M - P)
-    assert cone(facts, [value]).proves(value)
-    assert not cone(facts, [N - M]).proves(value)
-
-
-@settings(max_examples=drawn(200), deadline=None)
-@given(st.integers(-3, 3), st.integers(-2, 3), st.booleans(), st.integers(0, 5))
-def test_logarithms_of_halves(inside: int, more: int, ceiling: bool, least: int) -> None:
-    half = (a.ceil_div if ceiling else a.floor_div)(N + inside, TWO) + more
-    facts = Facts().with_symbol("n", [Poly.constant(least)])
-    caller = Caller(facts, (N, N + 1, N + 2))
-    placed = caller.at(a.ceil_log2(half), {})
-    for n in range(least, 80):
-        point = {"n": n}
-        value = evaluate(a.ceil_log2(half), point)
-        if placed.names <= {"n"}:
-            assert evaluate(placed, point) == value
-            continue
-        (name,) = placed.names - {"n"}
-        plain = [each for each in (*caller.facts.bounds[name].lower,) if each.names <= {"n"}]
-        assert all(evaluate(each, point) <= value for each in plain)
-        assert all(evaluate(each, point) >= value for each in caller.facts.bounds[name].upper if each.names <= {"n"})
-
-
-def _function(body: str, leaf: int) -> Function:
-    module = load_text(f"algorithm main(n: size):\n    if n > {leaf}:\n{body}\n", "main.algo")
-    extracted = Derivation(module, False).recursions.extracted(module.algorithms["main"])
-    function = extracted.function("work", True)
-    assert function is not None
-    return function
-
-
-@pytest.mark.parametrize("calls", [3, 7])
-@pytest.mark.parametrize("size", ["n//2", "n - n//2", "n//2 + 1", "(n - 3)//2"])
-@pytest.mark.parametrize("upper", [True, False])
-@pytest.mark.parametrize("leaf", [1, 2, 3, 5, 16])
-def test_calls_of_half_the_size_reproduce_a_term(calls: int, size: str, upper: bool, leaf: int) -> None:
-    function = _function("\n".join(f"        main({size})" for _ in range(calls)), leaf)
-    steps = [step for equation in function.equations for step in steps_of(equation, upper)]
-    found = list(reproduced(function, steps, upper))
-    # At small sizes shifted by more than 1, nothing of the kind need hold.
-    assert len(found) == 1 or leaf < 16
-    for element, n in product(found, range(leaf + 1, 400)):
-        half = {"n//2": n // 2, "n - n//2": n - n // 2, "n//2 + 1": n // 2 + 1, "(n - 3)//2": (n - 3) // 2}[size]
-        whole, parts = evaluate(element.value, {"n": n}), calls * evaluate(element.value, {"n": half})
-        assert whole >= parts if upper else whole <= parts
-
-
-@pytest.mark.parametrize("calls", [3, 5])
-@pytest.mark.parametrize(("rows", "columns"), [("n//2", "m//2"), ("n - n//2", "m//2"), ("n//2 + 1", "m - m//2")])
-@pytest.mark.parametrize("upper", [True, False])
-def test_calls_of_half_of_two_sizes_reproduce_terms(calls: int, rows: str, columns: str, upper: bool) -> None:
-    text = "algorithm main(n: size, m: size):\n    if n > 9 and m > 9:\n"
-    module = load_text(text + f"        main({rows}, {columns})\n" * calls, "main.algo")
-    function = Derivation(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
-    assert function is not None
-    steps = [step for equation in function.equations for step in steps_of(equation, upper)]
-    found = list(reproduced(function, steps, upper))
-    # One for each size that the power may be of.
-    assert len(found) == 2
-    halves = {"n//2": 0, "n - n//2": 1, "n//2 + 1": 2, "m//2": 0, "m - m//2": 1}
-    for element, n, m in product(found, (10, 11, 12, 17, 64, 65, 127, 1000), (10, 13, 16, 31, 33, 4095)):
-        sizes = {
-            name: size // 2 + (0, size % 2, 1)[halves[given]]
-            for name, size, given in [("n", n, rows), ("m", m, columns)]
-        }
-        whole, parts = evaluate(element.value, {"n": n, "m": m}), calls * evaluate(element.value, sizes)
-        assert whole >= parts if upper else whole <= parts
 
 
 @settings(max_examples=drawn(60), deadline=None)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly
-from archline.algebra.printing import to_text
-from archline.algebra.rounded_logarithms import without_halves, without_powers
+from archline.algebra.polynomial import Poly
 from archline.language.diagnostics import ArchlineError
-from effort import drawn
 from spmd_runs import assert_between, costs_of
 
 P = Poly.symbol("P")
-KNOWN = Facts().with_symbol("P", (ONE,))
+
 
 HALVES = """
 algorithm f(A: real[P], B: out real[P]) on grid(r: P/2, k: 2):
@@ -117,51 +107,9 @@ def test_the_division_is_assumed(text: str, assumed: str, refused: dict[str, int
         report["flops"].at(refused)
 
 
-def test_what_is_rounded_is_no_division() -> None:
-    assert al.loads(ROUNDED)["f"].cost().needed == ()
-
-
 def test_growth_of_a_part_of_the_processors() -> None:
     growths = {name: al.loads(PARTS)["f"].cost()[name].growth for name in ("flops", "work", "memory")}
     assert growths["flops"] == growths["work"] == "Theta(n*log2(P/c))"
     assert al.loads(PLAIN)["f"].cost()["memory"].growth == "Theta(n)"
     # n is P at least, and n^2/P is n at least.
     assert al.loads(ROWS)["f"].cost()["memory"].growth == "Theta(n^2/P)"
-
-
-@settings(max_examples=drawn(40), deadline=None)
-@given(st.integers(1, 4), st.integers(1, 6), st.booleans())
-def test_powers_of_two_are_told_by_logarithms(less: int, factor: int, opposite: bool) -> None:
-    """max(0, c - d*(x - 2^floor(log2(x)))), and the opposite, are as before; there is no max where c <= d."""
-    rest = P - a.exponential(2, a.ceil_log2(P + 1)).scaled(Fraction(1, 2))
-    inside = less - rest.scaled(factor)
-    value = a.positive_part(-inside if opposite else inside)
-    found = without_powers(value, KNOWN)
-    assert any(isinstance(each, a.PositivePart) for each in found.atoms()) == (less > factor)
-    for p in range(1, 70):
-        assert evaluate(found, {"P": p}) == evaluate(value, {"P": p})
-
-
-@pytest.mark.parametrize("parts", [2, 4, 8])
-@pytest.mark.parametrize("more", [0, 1, 3])
-def test_halves_of_logarithms(parts: int, more: int) -> None:
-    known = Facts().with_symbol("P", (Poly.constant(parts),))
-    value = a.ceil_log2(P / parts + more)
-    found = without_halves(value, known)
-    assert "/" not in to_text(found)
-    for p in range(parts, 70):
-        assert evaluate(found, {"P": p}) == evaluate(value, {"P": p})
-
-
-@pytest.mark.parametrize("more", range(-3, 5))
-def test_logarithms_nearby_are_compared(more: int) -> None:
-    """What is proved of ceil(log2(P + c)) and ceil(log2(P)) holds at each P, and the sharp relations are proved."""
-    near, level = a.ceil_log2(P + more), a.ceil_log2(P)
-    for least in (1, 2, 3, 4):
-        known = Facts().with_symbol("P", (Poly.constant(least),))
-        for apart in (-1, 0, 1):
-            for value in (near - level + apart, level - near + apart):
-                holds = all(evaluate(value, {"P": p}) >= 0 for p in range(least, 100))
-                assert holds or not known.nonnegative(value)
-    assert known.nonnegative(near - level if more >= 0 else level - near)
-    assert known.nonnegative(level + 1 - near)

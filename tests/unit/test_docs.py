@@ -179,7 +179,6 @@ def test_local_arrays_on_private_stacks_break_lemma_2_1(rounds: int) -> None:
     assert serial.counts.io == 1
     settings = Settings(processors=Processors(2, StaticSchedule(), "static"), compiled=False)
     private = run(last(block.text), {"rounds": rounds}, one_line, settings).private
-    assert private is not None
     assert [each.io for each in private.caches] == [1, 2 * rounds]
 
 

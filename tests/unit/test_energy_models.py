@@ -230,7 +230,6 @@ def test_every_ice_machine_feeds_the_model() -> None:
     assert len(found) == 11
     for each in found:
         estimate = model("ice")(each, {"work": 1000, "span": (10, 20), "io": 5, "flops": 7})
-        assert estimate.energy is not None
         assert 0 < estimate.energy.lower < estimate.energy.upper
 
 
@@ -540,7 +539,6 @@ def test_equation_14_has_a_slip() -> None:
     memory = F(n**2, root**4)
     only = made({**dict.fromkeys(LINEAR_NAMES, 0), "delta_e": 1, "gamma_t": 1})
     found = by_formulas(CAPS, only, {"n": n, "P": p, "M": memory, "m": 1, "w": w}).result.estimate
-    assert found is not None
     derived, printed = F(n**4 * isqrt(n), root**4), F(n**5, root**4)
     assert encloses(found.energy, derived)
     assert not encloses(found.energy, printed)
@@ -722,7 +720,6 @@ def test_the_bounds_of_ice_are_reached(on: Machine, data: st.DataObject) -> None
         found = [point[f"terms {name}"] for point in points]
         assert each == Interval(min(found), max(found)), name
     energies = [point["energy"] for point in points]
-    assert wide.energy is not None
     assert wide.energy.lower <= min(energies)
     assert max(energies) <= wide.energy.upper
 
@@ -754,7 +751,6 @@ PLANTED: list[tuple[str, str, dict[str, Any], str]] = [
 def test_a_wrong_unit_is_found_at_its_place(name: str, changes: dict[str, Any], culprit: str) -> None:
     planted = replace(model(name), **{"coarser": {}, "figures": {}, "conversions": {}, **changes})
     found = refusal(planted.checked, "AL461")
-    assert found.span is not None
     assert found.span.source.lines[0][found.span.column - 1 : found.span.end_column - 1] == culprit
 
 

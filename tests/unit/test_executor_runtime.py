@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.execution import arithmetic, memory, runtime, slots
+from archline.execution import arithmetic, memory, runtime
 from archline.execution.arithmetic import add_int, mul_int, pow_int, sub_int
-from archline.execution.memory import Room, refuse, shown_bytes
+from archline.execution.memory import refuse, shown_bytes
 from archline.execution.placement import load_words, place, store_words
-from archline.execution.slots import CAPACITY, INT_LIMIT, NO_INT, PEAK, SHADOW, SITE, SITE_FULL, UNSET_REAL, VALUES
-from archline.execution.stops import StoppedError, fail
+from archline.execution.slots import INT_LIMIT, UNSET_REAL
 from archline.language.diagnostics import ArchlineError
 
 ROOT = 3037000499  # the integer part of sqrt(2^63)
@@ -40,15 +38,6 @@ def test_checked_arithmetic_at_the_edges() -> None:
     for a, b in itertools.product([*edges, *(-edge for edge in edges)], repeat=2):
         found = add_int(a, b), sub_int(a, b), mul_int(a, b)
         assert found == (fitting(a + b), fitting(a - b), fitting(a * b)), (a, b)
-
-
-def test_products_of_small_factors_are_not_checked_by_division() -> None:
-    class Small(int):
-        def __abs__(self) -> int:
-            raise AssertionError("a small factor was checked")
-
-    for a, b in itertools.product((ROOT - 1, 1 - ROOT, 5), repeat=2):
-        assert mul_int(Small(a), Small(b)) == a * b
 
 
 @pytest.mark.parametrize("base", [*range(-4, 5), 10, ROOT, -ROOT, 2**62])
@@ -125,135 +114,6 @@ def test_roots_that_a_real_cannot_hold(root: int) -> None:
     assert [runtime.compiled_floor_sqrt(root * root + change) for change in (-1, 0, 1)] == [root - 1, root, root]
 
 
-def test_bits_are_spread() -> None:
-    for index in [*range(70), 0x12345678, 2**31 - 1, *(1 << bit for bit in range(31))]:
-        assert runtime.spread(index) == sum((index >> bit & 1) << 2 * bit for bit in range(31))
-
-
-def test_enclosing_squares() -> None:
-    for rows, columns in itertools.product(range(18), repeat=2):
-        side = 2 ** math.ceil(math.log2(max(rows, columns, 1)))
-        assert runtime.enclosing_square(rows, columns) == (side**2 if rows and columns else 0)
-
-
-def stopped(work: Callable[[list[int]], Any]) -> tuple[int, ...]:
-    state = [0] * slots.FIRST_FREE
-    with pytest.raises(StoppedError):
-        work(state)
-    return (state[SITE], *state[VALUES : VALUES + 5], state[slots.CALL])
-
-
-def test_where_and_why_a_run_stopped() -> None:
-    assert stopped(lambda state: fail(state, 9, 1, 2, 3, 4, 5, call=6)) == (9, 1, 2, 3, 4, 5, 6)
-    assert stopped(lambda state: fail(state, 9)) == (9, 0, 0, 0, 0, 0, 0)
-
-
-# Every other word belongs to the array, which starts at word 1.
-def strided(entries: list[Any]) -> list[Any]:
-    return [-99, *(word for entry in entries for word in (entry, -99))]
-
-
-@pytest.mark.parametrize(
-    ("entries", "total", "gap"),
-    [([0], 0, 0), ([0, 0], 0, 0), ([0, 3], 3, 3), ([0, 2, 2, 7, 8], 8, 5), ([0, 4, 5], 5, 4)],
-)
-def test_offsets_have_a_total_and_a_longest_gap(entries: list[int], total: int, gap: int) -> None:
-    words = strided(entries)
-    assert runtime.offsets_total(words, [], 7, 1, len(entries), 2, None) == total
-    assert runtime.longest_gap(words, 1, len(entries), 2) == gap
-
-
-@pytest.mark.parametrize(
-    ("entries", "values"),
-    [
-        ([None], (0, 0)),
-        ([0, 1, None], (0, 2)),
-        ([1, 2], (1, 1)),
-        ([-1, 2], (1, -1)),
-        ([0, 5, 3], (2, 2, 5, 3)),
-        ([0, -1], (2, 1, 0, -1)),
-        ([], (3,)),
-    ],
-)
-def test_offsets_that_are_none(entries: list[Any], values: tuple[int, ...]) -> None:
-    words = strided(entries)
-    found = stopped(lambda state: runtime.offsets_total(words, state, 7, 1, len(entries), 2, None))
-    assert found[: 1 + len(values)] == (7, *values)
-
-
-def test_indices_have_a_bound() -> None:
-    for entries, bound in (([], 0), ([0], 1), ([3, 5, 0], 6), ([5, 4], 6)):
-        assert runtime.index_bound(strided(entries), [], 7, 1, len(entries), 2, None) == bound
-    for wrong, values in (([1, None], (0, 1)), ([0, 2, -3], (1, 2, -3)), ([-1], (1, 0, -1))):
-        found = stopped(
-            lambda state, wrong=wrong: runtime.index_bound(strided(wrong), state, 7, 1, len(wrong), 2, None)
-        )
-        assert found[: 1 + len(values)] == (7, *values)
-
-
-def test_plain_memory_grows_up_to_its_capacity() -> None:
-    state = [0] * slots.FIRST_FREE
-    state[CAPACITY], state[PEAK] = 10, 4
-    words, shadow = [1.0] * 4, [9] * (SHADOW * 4)
-    mem = (words, words, state, [], [], [], [], shadow, [])
-    runtime.plain_allocate(mem, 3, 2, 5, 1)
-    assert (words, state[PEAK]) == ([1, 1, 1, None, None], 5)
-    assert shadow == [9] * (SHADOW * 3) + [0] * (SHADOW * 2)
-    words[:], shadow[:] = [2.0] * 5, [7] * (SHADOW * 5)
-    runtime.plain_allocate(mem, 1, 2, 5, 1)
-    assert (words, state[PEAK]) == ([2, None, None, 2, 2], 5)
-    assert shadow == [7] * SHADOW + [0] * (SHADOW * 2) + [7] * (SHADOW * 2)
-    runtime.plain_allocate(mem, 1, 2, 3, 1)
-    assert state[PEAK] == 5
-    runtime.plain_allocate((*mem[:7], None, []), 8, 2, 6, 0)
-    assert (len(words), state[PEAK]) == (10, 6)
-    with pytest.raises(StoppedError):
-        runtime.plain_allocate(mem, 8, 3, 6, 0)
-    assert (state[SITE], state[VALUES], state[VALUES + 1]) == (SITE_FULL, 0, 11)
-
-
-def test_compiled_memory_is_marked_as_unset() -> None:
-    state = np.zeros(slots.FIRST_FREE, np.int64)
-    ints, shadow = np.ones(6, np.int64), np.full(6 * SHADOW, 9, np.int32)
-    mem = (ints.view(np.float64), ints, state, [], [], [], [], shadow, [])
-    runtime.compiled_allocate(mem, 1, 2, 4, 1)
-    runtime.compiled_allocate(mem, 4, 2, 3, 0)
-    assert ints.tolist() == [1, UNSET_REAL, UNSET_REAL, 1, NO_INT, NO_INT]
-    assert shadow.reshape(6, SHADOW).tolist() == [[(9 if word in (0, 3) else 0)] * SHADOW for word in range(6)]
-    assert state[PEAK] == 4
-    runtime.compiled_allocate((*mem[:7], np.zeros(0, np.int32), []), 0, 6, 9, 0)
-    assert state[PEAK] == 9
-    with pytest.raises(StoppedError):
-        runtime.compiled_allocate(mem, 5, 2, 9, 0)
-    assert (state[SITE], state[VALUES], state[VALUES + 1]) == (SITE_FULL, 0, 7)
-
-
-def test_events_are_logged_as_far_as_there_is_room() -> None:
-    plain: list[int] = []
-    state, log = [0] * slots.FIRST_FREE, [0] * 7
-    for event in ((1, 5, 9), (2, 6, 8), (3, 7, 7)):
-        runtime.plain_event((0, 0, state, [], plain), *event)
-        runtime.compiled_event((0, 0, state, [], log), *event)
-    assert plain == [1, 5, 9, 2, 6, 8, 3, 7, 7]
-    assert log == [1, 5, 9, 2, 6, 8, 0]
-    assert state[slots.EVENTS] == 3
-
-
-def test_no_two_things_share_a_slot_of_the_state() -> None:
-    single = (
-        "STEPS", "FUEL", "TRACE", "SPAN", "PEAK", "DEPTH", "SITE", "CALL", "LINE", "EVENTS", "TASKS", "OTHER_SITE",
-        "SYMBOL_P", "SYMBOL_Z", "SYMBOL_L", "SYMBOL_K", "CAPACITY", "LINE_BY", "LINES_MOST", "HELD", "FETCHED",
-        "WRITTEN_BACK", "OLDEST",
-    )  # fmt: skip
-    taken = [getattr(slots, name) for name in single] + [VALUES + place for place in range(6)]
-    assert sorted(taken) == list(range(slots.FIRST_FREE))
-    arrays = [getattr(slots, name) for name in dir(slots) if name.startswith("MEM_")]
-    assert sorted(arrays) == list(range(10))
-    assert sorted((slots.SITE_FUEL, slots.SITE_WIDE, SITE_FULL, slots.FIRST_SITE)) == [1, 2, 3, 4]
-    assert (INT_LIMIT, NO_INT) == (2**63 - 1, -(2**63))
-    assert math.isnan(np.array([UNSET_REAL]).view(np.float64)[0])
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=3), st.sampled_from(["", "colmajor", "zmorton"]),
        st.integers(1, 5), st.integers(0, 3))  # fmt: skip
 def test_arrays_are_placed_on_lines_of_their_own(shape: list[int], layout: str, line: int, before: int) -> None:
@@ -302,16 +162,6 @@ def test_what_is_loaded_is_stored_again(shape: list[int], layout: str, line: int
         # The mark of an unset element does not leave the executor: every NaN is the usual one.
         assert stored.view(np.int64).ravel()[-1] == np.array(np.nan).view(np.int64)
     assert store_words(plain, place(end - 1, (1,), "", 1), real=False).dtype == np.int64
-
-
-def test_unset_integers_are_stored_as_the_least_one() -> None:
-    assert store_words([None, 4], place(0, (2,), "", 1), real=False).tolist() == [-(2**63), 4]
-
-
-def test_more_room_is_eight_times_as_much() -> None:
-    room = Room(10, 20, 30)
-    assert room.larger(tasks=False) == Room(80, 20, 30)
-    assert room.larger(tasks=True) == Room(10, 160, 30)
 
 
 def test_what_needs_more_than_is_free_is_refused() -> None:

@@ -18,7 +18,6 @@ from executor_programs import run
 
 def trace(text: str, arguments: dict[str, object], line: int = 1, **options: object) -> list[tuple[int, str]]:
     found = run(text, arguments, line=line, trace=True, **options).trace
-    assert found is not None
     return [(int(at), "w" if writes else "r") for at, writes in zip(found.lines, found.writes, strict=True)]
 
 
@@ -117,7 +116,6 @@ def test_layouts_of_local_arrays(layout: str, offsets: list[int]) -> None:
     text = f"algorithm f(y: inout real[1]):\n    local W: real[3, 3]{layout}\n"
     text += "    for i in 0..3:\n        for j in 0..3:\n            W[i, j] = 1\n    y[0] = 1\n"
     found = run(text, {"y": [0.0]}, line=4, trace=True)
-    assert found.trace is not None
     first, *_ = lines = found.trace.lines.tolist()
     assert [each - first for each in lines[:-1]] == [each // 4 for each in offsets]
     assert found.cache_seconds == 0
@@ -219,8 +217,6 @@ def test_compiled_and_plain_agree(shape: tuple[int, int, int], line: int, seed: 
     assert compiled.compiled
     assert plain.counts == compiled.counts
     np.testing.assert_array_equal(plain.outputs["C"], compiled.outputs["C"])
-    assert plain.trace is not None
-    assert compiled.trace is not None
     np.testing.assert_array_equal(plain.trace.lines, compiled.trace.lines)
     np.testing.assert_array_equal(plain.trace.writes, compiled.trace.writes)
 
@@ -228,7 +224,6 @@ def test_compiled_and_plain_agree(shape: tuple[int, int, int], line: int, seed: 
 def test_cache_is_simulated_on_the_trace() -> None:
     arguments = {"A": np.ones((5, 4)), "B": np.ones((4, 3)), "C": np.ones((5, 3))}
     found = run(MATMUL, arguments, line=2, trace=True).trace
-    assert found is not None
     for policy, simulate in (("optimal", optimal), ("lru", lru)):
         counts = run(MATMUL, arguments, cache=Cache(11, 2, policy)).counts
         expected = simulate(found.lines, 5, found.writes)
@@ -299,7 +294,6 @@ def test_events(compiled: bool) -> None:
 def test_events_feed_private_caches() -> None:
     text = STRANDS.replace("spawn leaf(x[2*i..2*i + 1])", "spawn leaf(x[6 + i..7 + i])")
     result = run(text, {"x": np.ones(9)}, events=True, cache=Cache(8, 2))
-    assert result.trace is not None
     assert result.events is not None
     for schedule in (StaticSchedule(), WorkStealing(1)):
         found = private_caches(result.trace.lines, result.events, schedule, 1, 4, writes=result.trace.writes)

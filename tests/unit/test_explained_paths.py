@@ -79,8 +79,6 @@ def test_each_statement_is_an_upper_bound_of_what_runs_do(target: str, sizes: di
     for metric in ("words", "messages", "flops"):
         most = {each.span.line: evaluate(each.upper(metric), sizes) for each in table.steps}
         upper, lower = rows[metric].upper, rows[metric].lower
-        assert upper is not None
-        assert lower is not None
         count = ran.counts.communication.get(metric, ran.counts.flops)
         assert evaluate(lower, sizes) <= count <= evaluate(upper, sizes)
         # What any one path adds in a statement, here the longest one's.
@@ -130,7 +128,6 @@ def test_bounds_at_sizes_are_whole_numbers() -> None:
     report = al.algorithm("distributed.matmul::matmul_25d").report()
     point = {"n": 12, "g": 4, "c": 2}
     upper = report.costs["words"].upper
-    assert upper is not None
     exact = evaluate(upper, point)
     assert exact.denominator > 1
     low, high = report["words"].at(point)  # type: ignore[misc]

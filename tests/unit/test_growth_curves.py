@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from archline.algebra.reals import Constant, OutOfReachError, root
+from archline.algebra.reals import Constant, OutOfReachError
 from archline.growth import counterexample as samples
 from archline.growth import hardy_field as scales
-from archline.growth.balls import digits, exact_text, value_at
-from archline.growth.counterexample import Refuter, _constants, _digits, _log2_above, curve_text, scale_text
+from archline.growth.balls import digits, value_at
+from archline.growth.counterexample import Refuter, _constants, _log2_above, curve_text, scale_text
 from archline.growth.hardy_field import Curve, along, holds
 from archline.growth.is_big_o import Refuted
 from archline.growth.log_domain import Domain
@@ -217,16 +217,6 @@ def test_counterexamples_are_written_out() -> None:
         assert nothing.counterexample == {"kind": "point", "at": {"m": "2", "n": "1"}, "f": "1", "g": "0"}
 
 
-# Proposals.
-def test_digits_of_a_direction() -> None:
-    slow = fmpq(1, 1 << 48)
-    value = fmpq(2, 3) - slow * 2 + slow * slow * fmpq(1, 2)
-    assert _digits(value, slow, 1) == (fmpq(2, 3),)
-    assert _digits(value, slow, 2) == (fmpq(2, 3), fmpq(-2))
-    assert _digits(value, slow, 3) == (fmpq(2, 3), fmpq(-2), fmpq(1, 2))
-    assert _digits(slow * 5, slow, 1) == (fmpq(0), fmpq(5))
-
-
 def test_constants_for_facts_that_growth_leaves_open() -> None:
     """2*q <= p where both are 2^T: p = 2*2^T; n is far above 100*m as it is."""
     domain = Domain(parse_facts("n >= 100*m, p >= 2*q"))
@@ -281,15 +271,6 @@ def test_values_at_points(text: str, shown: str) -> None:
     assert digits(value_at(parse_expression(text), {"n": 7, "m": 3})) == shown
 
 
-def test_values_of_long_sizes() -> None:
-    long = {"n": (1 << 5000) + 1, "m": 3}
-    assert digits(value_at(parse_expression("n % 2"), long)) == "1"
-    assert digits(value_at(parse_expression("n*n/n*2"), {"n": 1 << (1 << 20)})) == "2^1.04858e+6"
-    assert exact_text(1 << 20) == "1048576"
-    assert exact_text(1 << 21) == "2^21"
-    assert exact_text(3 << 21) == "6291456"
-
-
 @pytest.mark.parametrize("text", ["n/(m - 3)", "n//(m - 3)", "(m - n)^(1/2)", "n % 0"])
 def test_values_that_are_none(text: str) -> None:
     with pytest.raises(OutOfReachError):
@@ -323,7 +304,6 @@ def valued(text: str) -> mpf:
 def test_constants_are_what_they_are(text: str) -> None:
     try:
         found = constant(parse_expression(text))
-        assert found is not None
         sign, again = found.sign(), constant(parse_expression(str(found)))
     except OutOfReachError:
         return
@@ -334,29 +314,6 @@ def test_constants_are_what_they_are(text: str) -> None:
         for each in (found, again):
             ball = each.enclosed(400)
             assert abs(mpf(ball.mid().str(100, radius=False)) - expected) <= mpf(2) ** -300 * (1 + abs(expected))
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("log2(6)", "log2(6)"), ("log2(5)/log2(4)", "log2(5)/2"), ("sqrt(12)", "2*sqrt(3)"),
-        ("log2(5)/log2(3)", "log2(5)/log2(3)"), ("2^log2(3)", "3"), ("2^(3*log2(5))", "125"), ("sqrt(2)*sqrt(2)", "2"),
-        ("sqrt(3/4)", "sqrt(3)/2"), ("sqrt(1/2)", "sqrt(2)/2"), ("1/sqrt(3)", "sqrt(3)/3"), ("sqrt(2)^3", "2*sqrt(2)"),
-        ("log2(sqrt(8))", "3/2"), ("log2(2*sqrt(3))", "1 + log2(3)/2"), ("log2(1/3)", "-log2(3)"), ("log2(8)", "3"),
-        ("3 - log2(3)", "3 - log2(3)"), ("-log2(3)/2", "-log2(3)/2"), ("1/(2*log2(3))", "1/2/log2(3)"),
-        ("log2(3)^2/log2(5)^2", "log2(3)^2/log2(5)^2"), ("log2(3) - log2(3)", "0"), ("floor(-7/2)", "-4"), ("ceil(7/2)", "4"),
-        ("-7 % 3", "2"), ("7//2", "3"), ("max(1, sqrt(2), 1/2)", "sqrt(2)"), ("min(1, 1/2, 3)", "1/2"), ("abs(-3)", "3"),
-        ("sqrt(0)", "0"), ("rsqrt(4)", "1/2"), ("4^(-3/2)", "1/8"), ("2/(2 + 2*sqrt(5)) - 1/(1 + sqrt(5))", "0"),
-        ("2^(-2)", "1/4"), ("1.5", "3/2"),
-    ],
-)  # fmt: skip
-def test_constants_in_normal_form(text: str, written: str) -> None:
-    assert str(constant(parse_expression(text))) == written
-
-
-def test_roots_multiply() -> None:
-    assert root(fmpq(12)) * root(fmpq(3)) == Constant.of(6)
-    assert root(fmpq(5, 9)) == root(fmpq(5)).scaled(fmpq(1, 3))
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,6 @@ def listed() -> set[str]:
     """The words in the section on reserved words."""
     page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
     found = re.search(r"^## Reserved words\n\n```text\n(.*?)```$", page, re.MULTILINE | re.DOTALL)
-    assert found is not None
     return set(found[1].split())
 
 

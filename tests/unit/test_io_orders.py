@@ -201,7 +201,6 @@ def test_a_line_has_a_word_in_every_counterexample() -> None:
     first, second = al.loads(text)["f"].cost().ensures
     assert first.outcome != "holds"
     assert second.outcome == "fails"
-    assert second.point is not None
     assert second.point["L"] >= 1
 
 

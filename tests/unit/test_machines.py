@@ -161,7 +161,6 @@ DIFFERENT = {
 
 def in_unit(found: Machine, name: str, unit: str) -> Fraction:
     read = parse_unit(unit)
-    assert read is not None
     assert read.dimension == QUANTITIES[name].dimension
     return found.values[name] / read.factor
 
@@ -625,12 +624,10 @@ def test_mistakes_in_a_file_are_named(tmp_path: Path, old: str, new: str, expect
     assert codes(problem) == expected
     for diagnostic in problem.value.diagnostics:
         assert_placed(diagnostic, path)
-    assert problem.value.diagnostics[0].span is not None
     assert problem.value.diagnostics[0].span.line == line
 
 
 def assert_placed(diagnostic: Diagnostic, path: Path) -> None:
-    assert diagnostic.span is not None
     assert diagnostic.span.source.path == str(path)
     assert diagnostic.hint
     assert diagnostic.place in diagnostic.render()
@@ -642,7 +639,6 @@ def test_a_sum_of_two_dimensions_is_shown_where_it_stands(tmp_path: Path) -> Non
         read_machine(written(tmp_path, text))
     assert codes(problem) == ["AL461"]
     span = problem.value.diagnostics[0].span
-    assert span is not None
     assert span.line == 27
     assert span.source.lines[26][span.column - 1 : span.end_column - 1].strip("()") == "eps_mem + beta_e"
     assert "J/B" in problem.value.diagnostics[0].message
@@ -808,7 +804,6 @@ def test_what_cannot_be_extended(tmp_path: Path, extends: str, code: str) -> Non
     assert codes(problem) == [code]
     diagnostic = problem.value.diagnostics[0]
     assert_placed(diagnostic, tmp_path / "other.toml" if extends == "other.toml" else path)
-    assert diagnostic.span is not None
     assert diagnostic.span.line == (1 if extends == "other.toml" else 2)
 
 
@@ -923,7 +918,6 @@ def test_all_wrong_parameters_are_reported_at_once() -> None:
 )
 def test_units(text: str, factor: Fraction, base: str) -> None:
     unit = parse_unit(text)
-    assert unit is not None
     assert (unit.factor, unit.dimension) == (factor, dimension(base))
 
 
@@ -998,7 +992,6 @@ def test_numbers_with_prefixes(value: Fraction, text: str) -> None:
 def test_what_is_written_is_near_what_was_given(value: Fraction, digits: int) -> None:
     number, _, unit = format_si(value, "J", digits).partition(" ")
     read = parse_unit(unit)
-    assert read is not None
     assert abs(Fraction(number) * read.factor - value) <= value / 2 / Fraction(10) ** (digits - 1)
 
 

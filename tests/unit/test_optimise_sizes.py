@@ -105,7 +105,6 @@ def test_the_optimum_is_that_of_all_points(target: str) -> None:
 
         def end(estimate: Estimate, name: str, upper: bool = upper) -> Fraction:
             found = estimate.by(name)
-            assert found is not None
             return found.upper if upper else found.lower
 
         assert points
@@ -124,12 +123,10 @@ def test_the_optimum_is_that_of_all_points(target: str) -> None:
             continue
         least = min(float(end(each, by)) for _, each in allowed)
         value = found.value if upper else found.lower
-        assert value is not None
         assert found.status == "optimal"
         assert abs(value - least) <= 1e-9 * least
         assert found.gap == 0
         at = next(each for point, each in allowed if point == dict(found.at)).by(by)
-        assert at is not None
         assert (found.lower, found.value) == pytest.approx((float(at.lower), float(at.upper)), rel=1e-12)
         near = [point for point, each in allowed if float(end(each, by)) <= 1.01 * least]
         for name in over:
@@ -156,7 +153,6 @@ def drawn_instance(target: str, source: random.Random) -> tuple[dict[str, Any], 
 def most(estimate: Estimate, name: str) -> Fraction:
     """The upper end of an answer, or of the power of a processor."""
     found = estimate.by(name.removesuffix("/P"))
-    assert found is not None
     return found.upper / estimate.amounts["P"].lower if name.endswith("/P") else found.upper
 
 
@@ -226,7 +222,6 @@ def test_question_f_what_machine_does_so_many_flops_per_joule(target: str) -> No
         times = {"gamma_e": first, "beta_e": second, "delta_e": second}
         moved = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
         rate = model("linear")(base.with_parameters(moved), held).flops_per_joule
-        assert rate is not None
         halved[first, second] = rate.lower
     wanted = Fraction(f"{float(halved[0, 0] + (halved[11, 11] - halved[0, 0]) / 3):.5e}")
     if halved[0, 0] < wanted:

@@ -158,7 +158,6 @@ def test_equation_20_with_c_as_printed_and_d_as_derived_takes_all_the_power() ->
     root = rows[""].derived.removeprefix("M <= ")
     for sign, power in ((1, 300.0), (-1, 101.732)):
         found = value_at(parse_expression(root, "M"), {**exact, "C": sign * exact["C"]})
-        assert found is not None
         memory = float(found.middle)
         used = (gamma_e * f + joules / memory) / (gamma_t * f + words / memory) + delta_e * memory + eps_e
         assert isclose(used, power, rel_tol=1e-5)

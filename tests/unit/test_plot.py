@@ -58,7 +58,6 @@ def test_points_lie_between_the_bounds_and_are_those_of_single_calls(
     assert words == sorted(set(words))
     assert words[0] == line
     for each in plot.points:
-        assert each.simulated is not None
         assert each.lower <= each.simulated <= each.upper
     for each in plot.points[::4]:
         assert bounds(report, {**sizes, "Z": each.words, "L": line}) == (each.lower, each.upper)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-import sympy
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,18 +16,16 @@ from archline.algebra.reals import UNITY, Constant, OutOfReachError, enclosed
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic import terms as exponents
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
-from archline.recurrences.asymptotic.normal_form import TermReader, branches_of
+from archline.recurrences.asymptotic.normal_form import TermReader
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import _System, check_answer
-from archline.recurrences.asymptotic.terms import Term, leading, nonnegative_from
+from archline.recurrences.asymptotic.terms import Term, leading
 from archline.recurrences.asymptotic.theorems import (
     characteristic,
     excess,
     exponent_of,
     gathered,
     integrated,
-    stride_of,
-    strides,
 )
 from archline.recurrences.asymptotic.univariate import Spectrum
 from archline.recurrences.closed.geometric import ClosedTerm, fibonacci, solve_sequence
@@ -37,85 +34,6 @@ from effort import drawn
 
 def terms(text: str) -> tuple[Term, ...]:
     return TermReader("n").read(parse_expression(text))
-
-
-# Exponents.
-def test_a_sum_of_equal_logarithms_doubles_them() -> None:
-    log = exponents.log_ratio(fmpq(3), fmpq(2))
-    both = log + log
-    assert float(both.enclosure().mid()) == pytest.approx(2 * float(mp.log(3, 2)))
-    assert (both - log).sign() > 0
-
-
-def test_tables_of_primes() -> None:
-    assert tuple(sympy.primerange(2, 62)) == exponents._PRIMES
-
-
-@pytest.mark.parametrize("root", [fmpq(2), fmpq(6), fmpq(3, 2), fmpq(12, 5), fmpq(10**9 + 7)])
-@pytest.mark.parametrize("power", [1, 2, 3, 5, 12, 17, 31])
-def test_primitive_roots(root: fmpq, power: int) -> None:
-    assert exponents.primitive(root**power) == (root, power)
-    assert exponents.primitive(1 / root**power) == (root, -power)
-
-
-# Sums of terms.
-@pytest.mark.parametrize(
-    ("text", "least", "known"),
-    [
-        ("n - 4", 4, True),
-        ("n - 4", 3, False),
-        ("n^2 + n - 5*n", 4, True),
-        ("n^2 + n - 5*n", 3, False),
-        ("n - n", 1, True),
-        ("n + 1 - 3", 2, True),
-        ("n - n^2", 1, False),
-        # log2(2 + n) is 2 at n = 2, log2(3) = 1.58 at 1, and log2(2 + log2(2 + n)) is 2 at 2.
-        ("10*n*log2(n) - 19*n", 2, True),
-        ("10*n*log2(n) - 21*n", 2, False),
-        ("10*n*log2(log2(n)) - 19*n", 2, True),
-        ("10*n*log2(log2(n)) - 21*n", 2, False),
-        ("10*n^2*log2(n) - 39*n", 2, True),
-        ("10*n^2*log2(n) - 41*n", 2, False),
-        ("n - log2(n)", 1, False),
-        # One share of n for each of the two.
-        ("2*n - 3 - 1/n", 2, True),
-        ("2*n - 3 - 9*n^(1/2)", 2, False),
-        ("n*P - P", 1, True),
-        ("n*P - n", 1, False),
-        # log2(2 + n^2) is 1.58 at 1, and stands for anything that grows alike; nothing is known at 0.
-        ("n - log2(n^2)", 1, False),
-        ("n - 1", 0, False),
-        ("n^2 - 3*n", 0, False),
-    ],
-)
-def test_sums_that_are_never_negative(text: str, least: int, known: bool) -> None:
-    assert nonnegative_from(terms(text), fmpq(least)) is known
-
-
-@pytest.mark.parametrize(
-    ("text", "exact"),
-    [
-        ("log2(n)", True),
-        ("log2(log2(n))", True),
-        ("log2(P)", True),
-        # log2(2 + n^2) is not 2*log2(2 + n), though it grows alike.
-        ("log2(n^2)", False),
-        ("log2(2*n)", False),
-        ("log2(n + 1)", False),
-        ("log2(n*log2(n))", False),
-        ("log2(log2(n)^2)", False),
-        ("log2(2*log2(n))", False),
-        ("log2(P^2)", False),
-        ("log2(2*P)", False),
-        ("log(n)", False),
-        ("log2(1/n)", False),
-        ("log2(n^log2(3))", False),
-        ("log2(n + n^2)", False),
-    ],
-)
-def test_logarithms_that_are_terms(text: str, exact: bool) -> None:
-    (term,) = terms(text)
-    assert term.exact is exact
 
 
 @pytest.mark.parametrize(
@@ -142,56 +60,9 @@ def test_functions_of_terms(text: str, growth: str | None) -> None:
         assert {each.kind for each in leading(terms(text))} == {each.kind for each in (terms(growth) if growth else ())}
 
 
-@pytest.mark.parametrize(
-    ("text", "negative"), [("exp(1) - 3", True), ("exp(1) - 2", False), ("(1 - exp(1))*n", True), ("-n/3", True)]
-)
-def test_signs_of_terms(text: str, negative: bool) -> None:
-    (term,) = terms(text)
-    assert (term.coefficient < 0) is negative
-
-
-# Exponents written out, and their values.
-RATIOS = st.builds(exponents.log_ratio, st.sampled_from([fmpq(3), fmpq(9), fmpq(8, 27), fmpq(5, 2), fmpq(1), fmpq(4)]),
-                   st.sampled_from([fmpq(2), fmpq(4), fmpq(1, 8), fmpq(3), fmpq(9, 4)]))  # fmt: skip
-RATIONALS = st.fractions(-4, 4, max_denominator=70).map(lambda each: fmpq(each.numerator, each.denominator))
-
-
 def valued(text: str) -> mpf:
     """What an exponent's text means."""
     return eval(re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)", r"mpf('\1')", text), {"mpf": mpf, "log2": lambda x: mp.log(x, 2)})
-
-
-@given(RATIOS, RATIONALS, RATIONALS)
-def test_exponents_are_written_as_what_they_are(ratio: Constant, factor: fmpq, added: fmpq) -> None:
-    found = ratio.scaled(factor) + Constant(added)
-    expected = mpf(ratio.enclosure().mid().str(15, radius=False)) * int(factor.p) / int(factor.q) + mpf(
-        int(added.p)
-    ) / int(added.q)
-    assert abs(valued(str(found)) - expected) < 1e-9
-    assert (not found) == (abs(expected) < 1e-9)
-    assert found.sign() == (0 if not found else 1 if expected > 0 else -1)
-
-
-@pytest.mark.parametrize(
-    ("of", "to", "value"),
-    [
-        (fmpq(8), fmpq(2), fmpq(3)), (fmpq(8), fmpq(4), fmpq(3, 2)), (fmpq(1, 9), fmpq(3), fmpq(-2)),
-        (fmpq(9), fmpq(1, 3), fmpq(-2)), (fmpq(8, 27), fmpq(9, 4), fmpq(-3, 2)), (fmpq(1), fmpq(7), fmpq(0)),
-    ],
-)  # fmt: skip
-def test_logarithms_that_are_rational(of: fmpq, to: fmpq, value: fmpq) -> None:
-    assert exponents.log_ratio(of, to) == Constant(value)
-
-
-@pytest.mark.parametrize(
-    ("of", "to", "text"),
-    [
-        (fmpq(6), fmpq(2), "log2(6)"), (fmpq(9), fmpq(2), "2*log2(3)"), (fmpq(3, 2), fmpq(2), "log2(3) - 1"), (fmpq(5), fmpq(6), "log2(5)/log2(6)"),
-        (fmpq(2), fmpq(3, 2), "1/log2(3/2)"), (fmpq(2000001, 10**6), fmpq(2), "log2(2000001/1000000)"),
-    ],
-)  # fmt: skip
-def test_sums_of_logarithms_are_written_in_one_where_that_is_shorter(of: fmpq, to: fmpq, text: str) -> None:
-    assert str(exponents.log_ratio(of, to)) == text
 
 
 def test_exponents_known_by_enclosures_are_compared_by_them() -> None:
@@ -442,19 +313,6 @@ def test_bases_of_exponential_growth(calls: list[tuple[fmpq, int]]) -> None:
     assert float(eval(plain, {"mp": mp})) == pytest.approx(near, rel=1e-8)
     # It is the base of a power.
     assert text.isidentifier() or re.fullmatch(r"[\d.]+|\(.*\)|sqrt\(\d+\)", text)
-
-
-@pytest.mark.parametrize(
-    ("text", "stride"), [("T(n-1)", fmpq(1)), ("T(n-4) + T(n-6)", fmpq(2)), ("T(n-1/2) + T(n-3/4)", fmpq(1, 4)), ("T(n-2/3) + T(n-4)", fmpq(2, 3))]
-)  # fmt: skip
-def test_strides(text: str, stride: fmpq) -> None:
-    problem = parse_recurrence(f"T(n) = {text}, T(0) = 1")
-    (branch,) = branches_of(problem.asked, frozenset("T"))
-    assert stride_of(branch.calls) == stride
-    assert all(weight == 1 for weight, _ in strides(branch.calls, stride))
-    assert sorted(step * stride for _, step in strides(branch.calls, stride)) == sorted(
-        -call.argument.offset for call in branch.calls
-    )
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,6 @@ def test_what_is_no_recurrence_has_a_code_and_a_place(text: str, code: str, colu
     if column is None:
         assert found.span is None
     else:
-        assert found.span is not None
         assert (found.span.line, found.span.column) == (1, column)
         # The caret stands under the text as it was given.
         assert text.strip()[:10] in found.render()
@@ -132,7 +131,6 @@ def test_places_end_where_the_text_does(text: str, place: tuple[int, int]) -> No
     with pytest.raises(ArchlineError) as raised:
         parse_recurrence(text)
     (found,) = raised.value.diagnostics
-    assert found.span is not None
     assert (found.span.column, found.span.end_column) == place
 
 

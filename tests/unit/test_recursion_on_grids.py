@@ -221,7 +221,6 @@ algorithm mine(a: local real[s], b: local real[t], c: out local real[v], n: size
 
 def test_powers_with_logarithms_are_exact() -> None:
     cost = al.algorithm(f"{MATMUL}::caps").cost().words._cost.upper
-    assert cost is not None
     assert evaluate(cost, {"s": 16, "m": 1, "d": 0, "P": 49}) == 6 * 16 * (Fraction(49, 16) - 1)
     with pytest.raises(EvaluationError, match="log2"):
         evaluate(cost, {"s": 16, "m": 1, "d": 0, "P": 48})

@@ -177,7 +177,6 @@ def test_the_case_that_is_shown_gives_the_cost(target: str) -> None:
     tried = 0
     for cost, recurrence in exact(report):
         ends = cost.ends
-        assert ends is not None
         for sizes in points(report):
             case = first_case(recurrence, sizes)
             for end, value in enumerate((case.lower, case.upper)):

@@ -34,8 +34,6 @@ def scaled(target: str, *vary: str, at: str, on: Machine = NETWORK, factor: Frac
 def ends(found: Scaling, quantity: str) -> tuple[int, int]:
     """The numbers of processors from and to which a quantity scales perfectly."""
     (chosen,) = (each for each in found.ranges if each.quantity == quantity)
-    assert chosen.first is not None
-    assert chosen.last is not None
     return int(chosen.first.processors.lower), int(chosen.last.processors.lower)
 
 
@@ -132,7 +130,6 @@ def test_what_is_nothing_on_one_processor_is_compared_with_two(tmp_path: Path) -
     assert ends(found, "energy") == (2, 2)
     ratios = [found.ratio(each, "energy") for each in found.steps]
     assert [each.lower if each else None for each in ratios[:2]] == [0, 1]
-    assert ratios[2] is not None
     assert ratios[2].lower > F(3, 2)
 
 
@@ -178,7 +175,6 @@ def test_energy_of_matrix_products_at_fixed_memory_is_free_of_p() -> None:
     assert upper["computation"] == "n^3"
     assert upper["bandwidth"] == "n^3/sqrt(M)"
     assert not any(each.depends for each in found.terms if each.name in ("computation", "bandwidth", "memory"))
-    assert found.beyond is not None
     assert (found.beyond.memory, found.beyond.term) == ("n^2/P^(2/3)", "bandwidth")
     assert found.beyond.lower == "P^(1/3)*n^2"
     assert [str(check(each.certificate)) for each in (*found.proofs, found.beyond.proof)] == ["accepted"] * 3
@@ -190,7 +186,6 @@ def test_energy_of_n_bodies_at_fixed_memory_is_free_of_p() -> None:
     assert (found.least, found.most) == (("n/P",), ("n/sqrt(P)",))
     assert found.growth == "M*n^2*f"
     assert {each.name: each.upper for each in found.terms}["bandwidth"] == "n^2/M"
-    assert found.beyond is not None
     assert (found.beyond.term, found.beyond.lower) == ("bandwidth", "sqrt(P)*n")
 
 
@@ -212,7 +207,6 @@ def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
     found = scaling_of(
         subject("distributed.matmul::matmul_25d"), ALL, ["c=1..8"], "n=64,g=8", settings=Settings(measured=True)
     )
-    assert found.moved is not None
     first = found.steps[0]
     assert first.amount("words").lower == 2 * 64**2 // 8 + 2 * 64**2 // 64
     assert found.moved.lower == 1

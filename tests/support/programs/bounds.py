@@ -119,7 +119,6 @@ def _unusual(ctx: Context, scope: Scope) -> list[tuple[int, Bounds]]:
 def _triangular(ctx: Context, outer: list[Index]) -> list[tuple[int, Bounds]]:
     index = ctx.choose.pick(outer[::-1])
     domain = index.domain
-    assert domain is not None
     i, d, half = index.name, domain.text, max(1, typical(domain) // 2)
     up, down, case = ((i, "up"),), ((i, "down"),), ((i, "case"),)
 

@@ -104,7 +104,6 @@ def _argument(parameter: Parameter, sizes: Mapping[str, int], source: np.random.
         if parameter.element == "real":
             return source.uniform(0.1, 1.0, shape)
         return source.integers(0, 9, shape)
-    assert parameter.below is not None
     below = parameter.below.value(sizes)
     if parameter.kind == "index_array":
         return source.integers(0, below, shape)

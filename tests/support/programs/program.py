@@ -178,7 +178,6 @@ def _scope(parameters: list[Parameter], positive: frozenset[str], in_rank: int) 
                     )
                 )  # fmt: skip
             case "offsets":
-                assert parameter.below is not None
                 scope.names |= {parameter.longest} if parameter.longest else set()
                 scope.names |= parameter.below.names
                 if parameter.below not in scope.extents:

@@ -194,10 +194,8 @@ class Parameter:
             case "array":
                 return f"{self.name}: {mode}{self.element}[{shape}]{layout}"
             case "index_array":
-                assert self.below is not None
                 return f"{self.name}: index[{shape}] below {self.below.text}"
             case "offsets":
-                assert self.below is not None
                 tail = f" longest {self.longest}" if self.longest else ""
                 return f"{self.name}: offsets[{shape}] into {self.below.text}{tail}"
             case _:

@@ -48,8 +48,6 @@ def _contradicted(cost: Cost, count: int, sizes: Sizes) -> Iterator[str]:
 
 def outside(cost: Cost, count: Fraction, sizes: Sizes) -> Iterator[str]:
     """Closed bounds, over all and of the regime, that do not hold a count."""
-    assert cost.lower is not None
-    assert cost.upper is not None
     lower, upper = evaluate(cost.lower, sizes), evaluate(cost.upper, sizes)
     if lower < 0:
         yield f"negative: the bounds are {lower} and {upper}"

@@ -457,3 +457,17 @@ def test_options_of_sizes_and_facts_add_up() -> None:
     assert twice.code == 2
     assert "AL403" in twice.err
     assert "m >= 5, n >= 7" in cli("cost", MATMUL, "--where", "m >= 5", "--where", "n >= 7").out
+
+
+def test_one_value_for_several_sizes() -> None:
+    assert cli("cost", MATMUL, "--at", "n=m=p=64").out == cli("cost", MATMUL, "--at", "n=64,m=64,p=64").out
+    assert cli("cost", MATMUL, "--at", "n=4, m = p = 2^3").out == cli("cost", MATMUL, "--at", "n=4,m=8,p=8").out
+    assert cli("cost", MATMUL, "--at", "n=m=n=64").refused("AL403")
+    assert cli("cost", MATMUL, "--at", "n=m=p=").refused("AL101")
+
+
+def test_a_mistyped_command() -> None:
+    result = cli("cots", MATMUL)
+    assert (result.code, result.out) == (2, "")
+    assert "there is no command `cots` (did you mean `cost`?)" in result.err
+    assert "commands are list, cost" in cli("frobnicate").err

@@ -82,7 +82,7 @@ class Names:
 
 
 def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
-    """The names and exact values of `n=64,m=2^20`. Raises ArchlineError (AL101, AL403, AL404) with all findings."""
+    """The names and exact values of `n=64,m=p=2^20`. Raises ArchlineError (AL101, AL403, AL404) with all findings."""
     found: dict[str, tuple[Number, Span]] = {}
     problems: list[Diagnostic] = []
     for name, expr, span in parse_settings(text, option):

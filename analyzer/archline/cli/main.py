@@ -104,7 +104,10 @@ def _run(arguments: list[str]) -> int:
     if not arguments:
         parser.print_help()
         return BAD_INPUT
-    options, rest = parser.parse_known_args(arguments[:1])
+    name = arguments[0]
+    if not name.startswith("-") and name not in COMMANDS:
+        parser.error(_unknown_command(name))
+    options, rest = parser.parse_known_args([name])
     assert not rest
     from archline.cli.options import add_configuration, configure
 
@@ -144,8 +147,15 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"archline {__version__}")
-    parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
+    parser.add_argument("command", metavar="COMMAND", help=argparse.SUPPRESS)
     return parser
+
+
+def _unknown_command(name: str) -> str:
+    from archline.language.diagnostics import did_you_mean
+
+    near = did_you_mean(name, COMMANDS) or f"commands are {', '.join(COMMANDS)}"
+    return f"there is no command `{name[:40]}` ({near})"
 
 
 def _failed(problem: Exception, arguments: list[str]) -> int:

@@ -155,7 +155,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 def add_at(parser: argparse.ArgumentParser) -> None:
     """--at SIZES."""
-    parser.add_argument("--at", action=Joined, metavar="SIZES", help="exact sizes, such as n=64,m=2^20")
+    parser.add_argument("--at", action=Joined, metavar="SIZES", help="exact sizes, such as n=64,m=p=2^20")
 
 
 def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from lark import Token, v_args
@@ -412,6 +413,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def setting(self, children: list[Any]) -> tuple[str, Any, Span]:
         return str(children[0]), children[1], self._span(children[0])
 
+    def values(self, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
+        *names, value = children
+        return tuple((str(name), value, self._span(name)) for name in names)
+
     def growth(self, children: list[Any]) -> str:
         return str(children[0])
 
@@ -458,7 +463,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def start(self, children: list[Any]) -> Any:
         return children[0]
 
-    expression = fact_list = setting_list = start
+    def setting_list(self, children: list[Any]) -> Any:
+        return tuple(chain.from_iterable(children))
+
+    expression = fact_list = start
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
         raise AssertionError(f"the grammar's rule {data} has no method here")

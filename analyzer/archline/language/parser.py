@@ -100,7 +100,7 @@ def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
 
 
 def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Expr, Span], ...]:
-    """Parse `n = 64, m = 2^20`, as `--at` and `--cache` take them; raises ArchlineError."""
+    """Parse `n = 64, m = p = 2^20`, as `--at` and `--cache` take them; raises ArchlineError."""
     return _parse_fragment(text, name, "setting_list")  # type: ignore[no-any-return]
 
 

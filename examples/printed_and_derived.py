@@ -22,7 +22,7 @@ import numpy as np
 import sympy
 
 import archline as al
-from archline.compare.verdicts import OPEN, THIN, Verdict, judge
+from archline.compare.verdicts import OPEN, THIN, PointVerdict, judge
 from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.execution.cache import optimal
@@ -84,7 +84,7 @@ class Pair:
     second: Estimate
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PointVerdict:
         """What the bounds decide."""
         return judge(self.first, self.second, "energy")
 
@@ -358,14 +358,14 @@ def dense() -> None:
         )
 
 
-def grouped(found: al.Compared) -> Iterator[tuple[int, Verdict, Verdict]]:
+def grouped(found: al.Compared) -> Iterator[tuple[int, PointVerdict, PointVerdict]]:
     """Each size with the verdicts on both machines."""
     points = iter(found.points)
     for one, other in zip(points, points, strict=True):
         yield int(one.at["n"]), one.verdict, other.verdict
 
 
-def named(verdict: Verdict) -> str:
+def named(verdict: PointVerdict) -> str:
     """Which of the products takes less."""
     name = {"A": "basic", "B": "CO", None: OPEN}[verdict.less]
     return f"{name}, thin" if verdict.verdict == THIN else name

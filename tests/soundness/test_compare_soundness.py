@@ -18,7 +18,7 @@ from archline.api.caches import Settings
 from archline.api.energies import numeric
 from archline.api.settings import unplaced
 from archline.api.subjects import AlgorithmSubject
-from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, Verdict, judge
+from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge
 from archline.energy.machines import Machine, machine, machine_names, parameter
 from archline.energy.model import Estimate
 from archline.energy.models import model
@@ -231,7 +231,7 @@ def case(number: int) -> Case:
     return Case(number, family, (first, second), (at[0], at[1]), Cache(words, line), on(name), chosen)
 
 
-def contradicted(verdict: Verdict, one: Fraction, other: Fraction) -> bool:
+def contradicted(verdict: PointVerdict, one: Fraction, other: Fraction) -> bool:
     """Whether amounts that were executed contradict what the bounds prove."""
     if verdict.decided:
         found = "A" if one < other else "B" if other < one else None
@@ -288,7 +288,7 @@ def test_a_planted_verdict_is_noticed() -> None:
 def test_what_was_executed_proves_nothing() -> None:
     """Verdicts of runs are of their data: others do not contradict them."""
     for verdict in (EXECUTED, DEPENDS, OPEN):
-        assert not contradicted(Verdict(verdict, "A", None, ""), Fraction(2), Fraction(1))
-    assert contradicted(Verdict(PROVED, "A", None, ""), Fraction(2), Fraction(1))
-    assert contradicted(Verdict(THIN, "A", None, ""), Fraction(1), Fraction(1))
-    assert contradicted(Verdict(OPEN, None, Interval.of((3, 4)), ""), Fraction(2), Fraction(1))
+        assert not contradicted(PointVerdict(verdict, "A", None, ""), Fraction(2), Fraction(1))
+    assert contradicted(PointVerdict(PROVED, "A", None, ""), Fraction(2), Fraction(1))
+    assert contradicted(PointVerdict(THIN, "A", None, ""), Fraction(1), Fraction(1))
+    assert contradicted(PointVerdict(OPEN, None, Interval.of((3, 4)), ""), Fraction(2), Fraction(1))

@@ -10,7 +10,7 @@ import archline as al
 from archline.claims.decide import decide
 from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
-from archline.report.cost_view import CostView, Row
+from archline.report.cost_view import CostRow, CostView
 
 GROWTH = re.compile(
     r"(?:(?:O|Omega|Theta)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"
@@ -25,7 +25,7 @@ def printed(view: CostView) -> Iterator[str]:
             yield f"ensures {row.metric} {claim}" + (f" when {when}" if when else "")
 
 
-def _of_row(view: CostView, row: Row) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _of_row(view: CostView, row: CostRow) -> Iterator[tuple[str, tuple[str, ...]]]:
     text = view.text
     if row.lower is not None and row.upper is not None:
         if row.alternatives:

@@ -15,7 +15,7 @@ from archline.energy.models import model
 from archline.report.costs.page import page
 from archline.report.documents import plain
 from archline.report.findings import tally
-from archline.report.view import Contract, Place
+from archline.report.view import Contract, SourcePlace
 from cli_support import ROOT, cli
 from effort import long
 
@@ -150,7 +150,7 @@ def test_costs_say_where_a_claim_fails_and_what_decides_the_exit_code(tmp_path: 
     ],
 )
 def test_claims_are_counted_in_english(outcomes: str, text: str) -> None:
-    found = [Contract("", each, "", None, Place("", 1, 1, 1, 1)) for each in outcomes.split()]
+    found = [Contract("", each, "", None, SourcePlace("", 1, 1, 1, 1)) for each in outcomes.split()]
     assert tally(found) == text
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.api.sweeps import Sweep
+from archline.api.sweeps import SizeSweep
 from archline.certificates.check import check
 from archline.compare.growth import relation
 from archline.compare.verdicts import (
@@ -27,7 +27,7 @@ from archline.compare.verdicts import (
     QUANTITIES,
     THIN,
     Execution,
-    Verdict,
+    PointVerdict,
     brackets,
     judge,
     quotient,
@@ -150,7 +150,7 @@ def test_what_is_not_known_is_open() -> None:
     nothing = roofline(0, 0)
     assert judge(nothing, nothing, "energy").verdict == PROVED
     assert judge(nothing, nothing, "power").verdict == OPEN
-    assert judge(roofline(1, 1), nothing, "energy") == Verdict(PROVED, "B", None, "constant")
+    assert judge(roofline(1, 1), nothing, "energy") == PointVerdict(PROVED, "B", None, "constant")
 
 
 def test_time_is_decided_by_what_binds() -> None:
@@ -229,8 +229,8 @@ def test_quotients() -> None:
 
 
 # Crossovers.
-def side(less: str | None) -> Verdict:
-    return Verdict(OPEN if less is None else PROVED, less, None, "")
+def side(less: str | None) -> PointVerdict:
+    return PointVerdict(OPEN if less is None else PROVED, less, None, "")
 
 
 @given(st.integers(1, 10**6), st.integers(0, 50), st.integers(2, 40), st.booleans())
@@ -238,10 +238,10 @@ def test_one_change_is_bracketed(last: int, gap: int, count: int, thin: bool) ->
     """A takes less up to `last`, B from `last + 1 + gap` on; between them nothing is decided."""
     asked = []
 
-    def at(size: int) -> Verdict:
+    def at(size: int) -> PointVerdict:
         asked.append(size)
         found = side("A" if size <= last else "B" if size > last + gap else None)
-        return Verdict(THIN, found.less, None, "") if thin and found.less == "B" else found
+        return PointVerdict(THIN, found.less, None, "") if thin and found.less == "B" else found
 
     high = 3 * 10**6
     sizes = sorted({1, high, *(1 + (high - 1) * step // count for step in range(count))})
@@ -255,7 +255,7 @@ def test_one_change_is_bracketed(last: int, gap: int, count: int, thin: bool) ->
 
 
 def test_several_changes_and_none() -> None:
-    def at(size: int) -> Verdict:
+    def at(size: int) -> PointVerdict:
         return side("A" if size <= 10 or size > 37 else "B")
 
     points = [(size, at(size)) for size in (1, 20, 30, 90)]
@@ -264,14 +264,14 @@ def test_several_changes_and_none() -> None:
     assert brackets([], at) == []
     # What is not decided is no change, whatever lies around it.
     assert brackets([(1, side("A")), (2, side(None)), (3, side("A"))], at) == []
-    tie = Verdict(PROVED, None, None, "", "equal")
+    tie = PointVerdict(PROVED, None, None, "", "equal")
     assert brackets([(1, side("A")), (2, tie), (3, side("A"))], at) == []
-    executed = Verdict(EXECUTED, "B", None, "")
+    executed = PointVerdict(EXECUTED, "B", None, "")
     assert brackets([(1, side("A")), (9, executed)], at) == []
 
 
 def test_sizes_without_a_verdict_lie_between() -> None:
-    def at(size: int) -> Verdict | None:
+    def at(size: int) -> PointVerdict | None:
         return side("A") if size < 40 else None if size < 60 else side("B")
 
     assert brackets([(1, side("A")), (100, side("B"))], at) == [(39, 60)]
@@ -292,7 +292,7 @@ def test_sizes_without_a_verdict_lie_between() -> None:
     ],
 )
 def test_sweeps(text: str, names: tuple[str, ...], points: tuple[int, ...]) -> None:
-    found = Sweep.read(text)
+    found = SizeSweep.read(text)
     assert (found.names, found.points, found.variable) == (names, points, "=".join(names))
     assert found.at(7) == dict.fromkeys(names, (7, None))
 
@@ -309,7 +309,7 @@ def test_sweeps(text: str, names: tuple[str, ...], points: tuple[int, ...]) -> N
     ],
 )  # fmt: skip
 def test_what_is_no_sweep(text: str, code: str) -> None:
-    found = refusal(lambda: Sweep.read(text), code)
+    found = refusal(lambda: SizeSweep.read(text), code)
     assert found.hint
 
 

@@ -16,7 +16,7 @@ import archline as al
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
 from archline.changes.canonical import canonical
-from archline.changes.results import CostChange, Differences
+from archline.changes.results import CostChange, VersionDifferences
 from archline.records import replace
 from archline.report.changes import as_markdown, as_text, cells
 from cli_support import Result, cli
@@ -229,7 +229,7 @@ def test_a_page_fits_its_width_and_breaks_formulas_between_terms() -> None:
             for number, when in enumerate(regimes)
         ),
     ]
-    found = Differences(tuple(rows), {"grew": 1, "bound rose": 1})
+    found = VersionDifferences(tuple(rows), {"grew": 1, "bound rose": 1})
     for width in (70, 100, 160):
         page = as_text(found, width)
         lines = page.splitlines()

@@ -18,7 +18,7 @@ from archline.language.parser import parse_expression
 from archline.report import latex, layout
 from archline.report.costs import full
 from archline.report.numbers import exact, point_text, readable
-from archline.report.view import Counts, Values
+from archline.report.view import CheckedCounts, ValueRange
 from effort import drawn, some
 from stdlib_targets import TRIED, report
 
@@ -75,8 +75,12 @@ def test_long_numbers() -> None:
 
 
 def test_bounds_hold_counts() -> None:
-    counts = Counts(
-        {"work": 5, "span": 9}, {"work": Values(5, 5), "span": Values(1, 8)}, {}, {"add": 1}, {"add": Values(0, 0)}
+    counts = CheckedCounts(
+        {"work": 5, "span": 9},
+        {"work": ValueRange(5, 5), "span": ValueRange(1, 8)},
+        {},
+        {"add": 1},
+        {"add": ValueRange(0, 0)},
     )
     assert counts.outside == ("span", "flops (add)")
 

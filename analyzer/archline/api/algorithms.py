@@ -40,8 +40,8 @@ from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import record, replace
-from archline.report.communication import Communication
-from archline.report.documents import Document, Shown
+from archline.report.communication import ProblemBounds
+from archline.report.documents import Document, WithPage
 from archline.report.library import declaration
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _known(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, C
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
 
-class Algorithm(Shown):
+class Algorithm(WithPage):
     """One algorithm of a checked module."""
 
     def __init__(self, module: model.Module, node: s.Algorithm, added: Added | None = None) -> None:
@@ -209,7 +209,7 @@ class Algorithm(Shown):
             added.costs,
             lambda: added.io,
             subject.of_first_call,
-            Communication.of(*subject.executed, problem),
+            ProblemBounds.of(*subject.executed, problem),
             side_conditions(*subject.executed),
             partial(refusal, *subject.executed),
             subject.executed,

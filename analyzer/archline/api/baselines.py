@@ -17,8 +17,8 @@ from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.changes import cells
-from archline.report.findings import OUTCOMES, WARNING, CheckReport, Finding, finding
-from archline.report.view import Accepted, Place, relative
+from archline.report.findings import OUTCOMES, WARNING, CheckFinding, CheckReport, finding
+from archline.report.view import Accepted, SourcePlace, relative
 
 
 def baseline(
@@ -55,7 +55,7 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
 
 def compared_with(
     file: str, targets: Sequence[str], terms: Terms = DEFAULT_TERMS, jobs: int | None = None, cached: bool = True
-) -> tuple[tuple[Finding, ...], tuple[Accepted, ...]]:
+) -> tuple[tuple[CheckFinding, ...], tuple[Accepted, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
     An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
@@ -68,7 +68,9 @@ def compared_with(
     changes = [_change(each) for each in replace(compared, changes=compared.beyond_tolerance).shown]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
-        changes.append(finding(rules.UNNEEDED.code, message, Place(file, before[key].line), key.partition("::")[2]))
+        changes.append(
+            finding(rules.UNNEEDED.code, message, SourcePlace(file, before[key].line), key.partition("::")[2])
+        )
     if misread := [each for each in compared.problems if each.rule == NO_BASELINE]:
         raise ArchlineError(misread)
     return tuple(changes), accepted(file)
@@ -83,10 +85,10 @@ def accepted(file: str) -> tuple[Accepted, ...]:
     return tuple(found)
 
 
-def _change(found: CostChange) -> Finding:
+def _change(found: CostChange) -> CheckFinding:
     _, metric, said, old, new, more = cells(found)
     message = "; ".join(filter(None, (f"{metric} {said}: {old} -> {new}", more)))
-    place = Place(relative(found.file), found.line)
+    place = SourcePlace(relative(found.file), found.line)
     grew = finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
     return replace(grew, level=WARNING, title="a bound rose") if found.verdict == ROSE else grew
 

@@ -23,13 +23,13 @@ from archline.api.algorithms import Algorithm
 from archline.api.cost_changes import RecordedSubject, compared
 from archline.api.modules import Module, load, loads
 from archline.api.processes import Refused, kept
-from archline.api.settings import Names, check_known, share
+from archline.api.settings import SizeNames, check_known, share
 from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
 from archline.changes.baseline import Entry, below, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed, same_sizes
 from archline.changes.git import SUFFIX
-from archline.changes.results import CostChange, Differences
+from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.changes.sides import Side, sides
 from archline.language import syntax as s
@@ -61,7 +61,7 @@ Question = tuple[str, str, Terms]
 """What changed between two canonical texts, empty for none, in terms with canonical sizes."""
 
 
-class Diff(Differences):
+class Diff(VersionDifferences):
     """What changed between two versions of programs."""
 
     @property
@@ -200,7 +200,7 @@ class ChangeSearch:
         self._problems: dict[str, Diagnostic] = {}
         # How many costs the algorithms of a file have that is the same; None for another.
         self._unchanged: dict[str, int | None] = {}
-        self._names: list[Names] = []
+        self._names: list[SizeNames] = []
         # Files with mistakes, and those that are the same.
         self.left_out: set[str] = set()
 
@@ -240,7 +240,7 @@ class ChangeSearch:
 
     def _require_names(self, algorithms: Iterator[Algorithm]) -> None:
         """Raise ArchlineError (AL401) where no algorithm has a size of interest, or one that further facts name."""
-        self._names += [Names.of(each.module, each.node) for each in algorithms]
+        self._names += [SizeNames.of(each.module, each.node) for each in algorithms]
         facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
         # A file that cannot be read may have a size that is missing.
         if not self._problems:
@@ -285,7 +285,7 @@ class ChangeSearch:
                 if old.text == new.text and all(self._same(each, both) for each in here):
                     same = headers(new)
                     self._unchanged[path] = sum(len(_metrics(each)) for each in same)
-                    self._names.append(Names(dict.fromkeys(sorted(s.names(same)), 1)))
+                    self._names.append(SizeNames(dict.fromkeys(sorted(s.names(same)), 1)))
         return self._unchanged[path] is not None
 
     def _moved(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[_Match]:

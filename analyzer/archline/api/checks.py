@@ -17,7 +17,7 @@ from archline.language.parser import parse_facts
 from archline.language.source import is_path
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
-from archline.report.view import CheckView, Contract, Group, Place, Stop, contract, relative
+from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, Stop, contract, relative
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -107,7 +107,7 @@ def _claims(module: Module, task: Task) -> tuple[Contract, ...]:
     return claims(module.module, task.where, certificates=task.certificates, seconds=task.seconds)
 
 
-def _group(subject: Algorithm, task: Task) -> Group:
+def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     """The contracts of an algorithm; where one holds, a run that stops is looked for.
 
     Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
@@ -124,7 +124,7 @@ def _group(subject: Algorithm, task: Task) -> Group:
     found = stop(*subject.executed, report.without_io["work"]) if holds else None
     stopped = None if found is None else Stop.of(*found)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
-    return Group(subject.name, contracts, stopped, messages.text if messages else "", assumptions)
+    return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions)
 
 
 def _view(data: Any) -> CheckView:
@@ -142,14 +142,14 @@ def _view(data: Any) -> CheckView:
     )
 
 
-def _kept_group(data: Any) -> Group:
+def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
-    found = None if stop is None else Stop(**{**stop, "place": Place(**stop["place"])})
-    return Group(
+    found = None if stop is None else Stop(**{**stop, "place": SourcePlace(**stop["place"])})
+    return CheckedAlgorithm(
         data["name"], tuple(map(_kept, data["contracts"])), found, data["messages"], tuple(data["assumptions"])
     )
 
 
 def _kept(data: Any) -> Contract:
     tuples = {name: tuple(data[name]) for name in ("certificates", "assumptions")}
-    return Contract(**{**data, **tuples, "place": Place(**data["place"])})
+    return Contract(**{**data, **tuples, "place": SourcePlace(**data["place"])})

@@ -18,9 +18,9 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_of, level_caches
 from archline.api.subjects import AlgorithmSubject, model_for
 from archline.claims.decide import decide
-from archline.compare.growth import Half, half, together
+from archline.compare.growth import OneSidedVerdict, half, together
 from archline.compare.orders import CostOrder, OrderVerdict, apart
-from archline.compare.sizes import Amount, Point, Sizes, fact
+from archline.compare.sizes import Point, SizedCost, Sizes, fact
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_formula
 from archline.energy.machines import machine as machine_of
@@ -51,7 +51,7 @@ from archline.language.parser import parse_facts
 from archline.language.source import exists, note_read
 from archline.language.substitution import facts_in_sizes, processors_of
 from archline.records import record, replace
-from archline.report.view import Contract, Place
+from archline.report.view import Contract, SourcePlace
 
 GROWTHS = ("O", "Omega", "Theta")
 
@@ -77,7 +77,7 @@ def _contract(claim: s.Claim, known: ClaimedAlgorithms, where: str | None, certi
     found = about.decided()
     shown = [each.certificate for each in about.proofs] if certificates and found.outcome == "holds" else []
     return Contract(
-        format_claim(claim), found.outcome, found.reason, found.point, Place.of(claim.span), tuple(shown),
+        format_claim(claim), found.outcome, found.reason, found.point, SourcePlace.of(claim.span), tuple(shown),
         found.bounds, assumptions=tuple(about.assumed),
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ class ClaimOfCosts:
     claim: s.Claim
     known: ClaimedAlgorithms
     more: tuple[s.Fact, ...] = ()
-    amounts: dict[str, Amount] = field(default_factory=dict)
+    amounts: dict[str, SizedCost] = field(default_factory=dict)
     constants: dict[str, Fraction] = field(default_factory=dict)
     of_amounts: dict[str, tuple[_Setting, str]] = field(default_factory=dict)
     assumed: dict[str, None] = field(default_factory=dict)
@@ -247,7 +247,7 @@ class ClaimOfCosts:
         if text not in self.amounts:
             self.of_amounts[text] = setting, metric
             self.assumed |= dict.fromkeys(f"{each} (`{setting.subject.name}`)" for each in setting.subject.needed)
-            self.amounts[text] = Amount(text, setting.cost(metric), setting.values, setting.has_runs)
+            self.amounts[text] = SizedCost(text, setting.cost(metric), setting.values, setting.has_runs)
         return s.Name(text, span=cost.span)
 
     def _on_machine(self, cost: s.Call) -> s.Expr:
@@ -307,7 +307,7 @@ class ClaimOfCosts:
         one, other = (of_formula(substituted(each, factors), growths) for each in (order.left, order.right))
         own = (each for setting in self.settings.values() for each in setting.facts())
         facts = tuple(dict.fromkeys((*own, *self.facts)))
-        found: dict[str, Half] = {}
+        found: dict[str, OneSidedVerdict] = {}
         for side, turned in (("O", "Omega"), ("Omega", "O")):
             if self.claim.relation in (side, "Theta"):
                 halves = chain(
@@ -325,7 +325,9 @@ class ClaimOfCosts:
         known = whole.outcome != "holds" and one.text and other.text
         return OrderVerdict(whole.outcome, whole.reason, bounds=f"{one.text} against {other.text}" if known else "")
 
-    def _as_ensures(self, side: str, cost: s.Expr, growth: Growth, facts: tuple[s.Fact, ...]) -> Iterator[Half]:
+    def _as_ensures(
+        self, side: str, cost: s.Expr, growth: Growth, facts: tuple[s.Fact, ...]
+    ) -> Iterator[OneSidedVerdict]:
         """The verdict on one half as an `ensures` of the algorithm of a cost, proved or refuted by a growth."""
         if not isinstance(cost, s.Name) or cost.id not in self.of_amounts:
             return
@@ -339,7 +341,7 @@ class ClaimOfCosts:
                 costs = setting.subject.report.including(metric).costs
                 (found,) = decide(*setting.program, costs, [ensures], assumed_facts(*setting.program))
                 if found.outcome == outcome:
-                    yield Half(found.outcome, found.reason, found.proofs)
+                    yield OneSidedVerdict(found.outcome, found.reason, found.proofs)
 
     def _growth_of(self, name: str) -> Growth:
         """How a cost grows, in the sizes of the claim; nothing under conditions of which the claim says nothing."""

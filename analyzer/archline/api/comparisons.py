@@ -29,15 +29,15 @@ from archline.api.subjects import (
     with_facts,
     with_processors,
 )
-from archline.api.sweeps import Sweep
-from archline.compare.growth import Relation, compared, with_ratios
-from archline.compare.results import ComparedPoint, Comparison, Pair
+from archline.api.sweeps import SizeSweep
+from archline.compare.growth import GrowthRelation, compared, with_ratios
+from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import (
     OPEN,
     QUANTITIES,
     Crossover,
     Execution,
-    Verdict,
+    PointVerdict,
     brackets,
     judge,
     quotient,
@@ -59,7 +59,7 @@ from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
 from archline.records import record
 from archline.report.comparisons import as_text, document
-from archline.report.documents import Document, Shown
+from archline.report.documents import Document, WithPage
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -71,10 +71,10 @@ COMPARED = names(lambda each: each.taken and each.declared)
 
 
 @record(eq=False)
-class Compared(Shown):
+class Compared(WithPage):
     """A comparison: `str()` shows it, `points` and `growth` have its verdicts."""
 
-    result: Comparison
+    result: CostComparison
 
     @property
     def points(self) -> tuple[ComparedPoint, ...]:
@@ -82,7 +82,7 @@ class Compared(Shown):
         return self.result.points
 
     @property
-    def growth(self) -> Mapping[str, Relation]:
+    def growth(self) -> Mapping[str, GrowthRelation]:
         """The relation of each metric and term of the first two."""
         return next(iter(self.result.growth.values()))
 
@@ -132,7 +132,7 @@ def compare(
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [machine_with(each) for each in names]
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
-    swept = None if sweep is None else Sweep.read(sweep)
+    swept = None if sweep is None else SizeSweep.read(sweep)
     given = together(at, sizes)
     subjects = [subject(each, where) for each in targets]
     return Compared(
@@ -148,13 +148,13 @@ def comparison(
     given_model: Model | None,
     given_by: str | None,
     at: Given | None,
-    sweep: Sweep | None,
+    sweep: SizeSweep | None,
     settings: Settings,
     execute: bool = False,
     where: str | None = None,
     *,
     everywhere: bool = False,
-) -> Comparison:
+) -> CostComparison:
     """The comparison of all pairs.
 
     The growth of what runs on a grid is that with several processors along each axis, unless `everywhere`. Raises
@@ -184,7 +184,7 @@ def comparison(
     }
     when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
     implied = {format_fact(fact) for each in known for fact in each.where}.difference(when)
-    found = Comparison(
+    found = CostComparison(
         tuple(names),
         model,
         by,
@@ -220,7 +220,7 @@ def _check(
     machines: Sequence[Machine],
     by: str | None,
     at: Given | None,
-    sweep: Sweep | None,
+    sweep: SizeSweep | None,
     settings: Settings,
 ) -> None:
     if len(subjects) < 2:
@@ -311,7 +311,7 @@ class _Work:
     model: Model
     by: str
     at: Given
-    sweep: Sweep | None
+    sweep: SizeSweep | None
     settings: Settings
     execute: bool
     caches: dict[str, CacheUsed] = field(default_factory=dict)
@@ -339,7 +339,7 @@ class _Work:
         at = {name: value for name, (value, _) in self._given(size).items()}
         for each in (first, second):
             if isinstance(each, ArchlineError):
-                verdict = Verdict(OPEN, None, None, "", each.diagnostics[0].message)
+                verdict = PointVerdict(OPEN, None, None, "", each.diagnostics[0].message)
                 return ComparedPoint(at, self.machines[machine], pair, verdict)  # type: ignore[arg-type]
         assert isinstance(first, Estimate)
         assert isinstance(second, Estimate)
@@ -377,7 +377,7 @@ class _Work:
         return machine.with_parameters(one)
 
     # Executions
-    def _executed(self, verdict: Verdict, size: int, machine: int, i: int, j: int) -> Verdict:
+    def _executed(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
         from archline.api.executions import paired
 
         one, other = self.subjects[i], self.subjects[j]
@@ -395,7 +395,9 @@ class _Work:
         on = self._machine(machine)
         return self.settings.on(on, self.model.on(on).levels)
 
-    def _judged(self, verdict: Verdict, runs: Sequence[tuple[str, Run, Run]], machine: int, i: int, j: int) -> Verdict:
+    def _judged(
+        self, verdict: PointVerdict, runs: Sequence[tuple[str, Run, Run]], machine: int, i: int, j: int
+    ) -> PointVerdict:
         ratios: list[Execution] = []
         decides = ""
         for data, one, other in runs:
@@ -454,7 +456,7 @@ class _Work:
                 own_points = [each for each in points if each.pair == pair and each.machine is machine]
                 sizes = list(zip(self.sweep.points, (each.verdict for each in own_points), strict=True))
 
-                def at(size: int, number: int = number, i: int = i, j: int = j) -> Verdict | None:
+                def at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
                     first, second = (self._estimate(each, number, size) for each in (i, j))
                     if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
                         return None

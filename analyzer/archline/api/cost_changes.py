@@ -22,7 +22,7 @@ from archline.changes.results import CostChange
 from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
-from archline.compare.sizes import Amount, Point, Sizes
+from archline.compare.sizes import Point, SizedCost, Sizes
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
@@ -194,7 +194,7 @@ class _Versions:
                 return
 
     def _told(
-        self, shown: CostChange, old: Amount, new: Amount, sizes: Sizes, lower: bool = True
+        self, shown: CostChange, old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
         """What changed between two costs, with values that show it; `lower` bounds count too."""
         for verdict, extent, point in _moves(old, new, sizes, lower):
@@ -211,7 +211,7 @@ class _Versions:
             yield self._with_values(found, (old, new), sizes, point, least)
 
     def _with_values(
-        self, found: CostChange, bounds: Sequence[Amount], sizes: Sizes, point: Point | None, least: Fraction
+        self, found: CostChange, bounds: Sequence[SizedCost], sizes: Sizes, point: Point | None, least: Fraction
     ) -> CostChange:
         """A change with values that show it: of the costs at sizes that are asked for, of their bounds at others.
 
@@ -229,7 +229,7 @@ class _Versions:
                         return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
         return found
 
-    def _amounts(self, more: Sequence[s.Fact]) -> tuple[Amount, Amount, Sizes]:
+    def _amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
         """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
         sides = [f"{self.metric}({each.name})" for each in (self.old, self.new)]
         (claim,) = parse_program(Source("<diff>", f"claim {sides[1]} <= {sides[0]}\n")).items
@@ -251,7 +251,7 @@ class _Versions:
             caches = (point, *({**point, "Z": point["Z"] << power} for power in larger))
             yield from islice(filter(sizes.allowed, caches), 1)
 
-    def _within(self, verdict: str, old: Amount, new: Amount, sizes: Sizes) -> OrderVerdict:
+    def _within(self, verdict: str, old: SizedCost, new: SizedCost, sizes: Sizes) -> OrderVerdict:
         """Whether a cost stays within the tolerance of the least that it was, or its bound within that of the bound."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
@@ -267,7 +267,7 @@ def _shows(verdict: str, before: Interval, after: Interval, least: Fraction) -> 
     return verdict != r.GREW or after.lower > max(before.upper, least * before.lower)
 
 
-def _moves(old: Amount, new: Amount, sizes: Sizes, lower: bool = True) -> list[Move]:
+def _moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
     """How a cost changed: up, down, or both, as proofs and values show; else how its bounds did, `lower` ones too."""
     same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if same and (old.cost.exact or not old.cost.ends):
@@ -285,7 +285,7 @@ def _moves(old: Amount, new: Amount, sizes: Sizes, lower: bool = True) -> list[M
     return found or ([UNCHANGED] if same else _moves_of_bounds(old, new, sizes, lower))
 
 
-def _moves_of_bounds(old: Amount, new: Amount, sizes: Sizes, lower: bool) -> list[Move]:
+def _moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
     """How bounds moved: the upper one, or the lower one where that is the same. Rose, where nothing is shown."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
@@ -299,12 +299,12 @@ def _moves_of_bounds(old: Amount, new: Amount, sizes: Sizes, lower: bool) -> lis
     return [(r.OTHER_FORM, None, None)]
 
 
-def _exactly(amount: Amount, bound: Poly) -> Amount:
+def _exactly(amount: SizedCost, bound: Poly) -> SizedCost:
     """A bound of a cost as a cost of its own."""
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
-def _bounds_in(amount: Amount, when: str, sizes: Sizes) -> tuple[list[Amount], bool]:
+def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
     """The bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
 
     Others hold there too, those of large caches first; beside that of the regime only those of larger ones.
@@ -319,7 +319,7 @@ def _bounds_in(amount: Amount, when: str, sizes: Sizes) -> tuple[list[Amount], b
     return [replace(amount, cost=each) for each in found], at is not None
 
 
-def _some_at_most(bounds: Sequence[Amount], other: Amount, sizes: Sizes) -> bool:
+def _some_at_most(bounds: Sequence[SizedCost], other: SizedCost, sizes: Sizes) -> bool:
     """Whether the upper bound of one of some costs is at most that of another."""
     ends = ((each.cost.upper, other.cost.upper) for each in bounds)
     return any(

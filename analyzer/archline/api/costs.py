@@ -20,7 +20,7 @@ from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.metrics import Metric
-from archline.api.settings import Given, Names, Number, Point, checked_point, unplaced
+from archline.api.settings import Given, Number, Point, SizeNames, checked_point, unplaced
 from archline.claims.decide import decide
 from archline.claims.general_case import GeneralCase, general_case, is_shorter
 from archline.claims.growth_of_cost import growth
@@ -38,19 +38,19 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
 from archline.records import replace
-from archline.report.communication import Communication, CommunicationView
+from archline.report.communication import CommunicationView, ProblemBounds
 from archline.report.cost_view import CostView, LruView, cost_view
 from archline.report.costs.page import document
 from archline.report.costs.text import first_page
 from archline.report.derivation import text
-from archline.report.documents import Document, Shown
+from archline.report.documents import Document, WithPage
 from archline.report.paths import PathTable, steps_text
 
 if TYPE_CHECKING:
     import sympy
 
 
-class CostReport(Shown):
+class CostReport(WithPage):
     """The derived costs of an algorithm: `.flops`, `.work`, `.span`, or by name, `report["work"]`."""
 
     def __init__(
@@ -60,7 +60,7 @@ class CostReport(Shown):
         costs: Costs,
         io: Callable[[], Cost],
         of_first_call: tuple[s.Fact, ...] = (),
-        communication: Communication | None = None,
+        communication: ProblemBounds | None = None,
         needed: tuple[str, ...] = (),
         stopped: Callable[[Mapping[str, int]], Failure | None] = lambda _: None,
         executed: tuple[model.Module, s.Algorithm] | None = None,
@@ -123,7 +123,7 @@ class CostReport(Shown):
                 self._requested[metric] = self._with(costs.metrics, self._communication, derivation=costs.derivation)
         return self._requested[metric]
 
-    def _with(self, metrics: Mapping[str, Cost], communication: Communication | None, **others: Any) -> CostReport:
+    def _with(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> CostReport:
         """The same with other costs."""
         costs = replace(self._derived, metrics={**self._derived.metrics, **metrics}, **others)
         about = (self._module, self._node, costs, lambda: self._costs["io"])
@@ -281,12 +281,12 @@ class CostReport(Shown):
         return recurses(self._module, self._node)
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> SizeNames:
         """What values are given for."""
         free: set[str] = set()
         for cost in (*self._costs, *self._costs.flops_by_kind.values()):
             free |= {name for value in (cost.lower, cost.upper) if value is not None for name in value.names}
-        return Names.of(self._module, self._node, free)
+        return SizeNames.of(self._module, self._node, free)
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
@@ -373,7 +373,7 @@ class CostReport(Shown):
         return self._communication.counted(at, counts, replicated)
 
     @property
-    def communication(self) -> Communication | None:
+    def communication(self) -> ProblemBounds | None:
         """Lower bounds for the communication of an algorithm on a grid; None for others."""
         return self._communication
 

@@ -51,7 +51,7 @@ from archline.language.parser import parse_expression
 from archline.records import record, replace
 from archline.report.communication import replicated
 from archline.report.costs.forms import short_growth
-from archline.report.documents import Document, Shown
+from archline.report.documents import Document, WithPage
 from archline.report.energies.shown import document
 from archline.report.energies.text import as_text
 
@@ -64,7 +64,7 @@ Ends_ = Fraction | tuple[Fraction, Fraction]
 
 
 @record(eq=False)
-class Energy(Shown):
+class Energy(WithPage):
     """An energy: `str()` shows it; numbers are exact, pairs of bounds where inputs are only bounded."""
 
     result: EnergyResult

@@ -14,7 +14,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.analysis.vectorised import NoBoundError, broken, upper_at
 from archline.api import rules
-from archline.api.settings import Names, Number, checked_point, unplaced
+from archline.api.settings import Number, SizeNames, checked_point, unplaced
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @record
-class Regime:
+class MetricRegime:
     """The bounds of a cost where a condition holds, given in the language's syntax."""
 
     when: str
@@ -83,15 +83,17 @@ class Metric:
         return self._sympy(self._cost.upper)
 
     @cached_property
-    def regimes(self) -> tuple[Regime, ...]:
+    def regimes(self) -> tuple[MetricRegime, ...]:
         """The bounds by conditions: on Z for io, each of which holds wherever its condition does; else by cases.
 
         Empty where one pair of bounds holds everywhere.
         """
         cost, to = self._cost, self._sympy
         if cost.regimes:
-            return tuple(Regime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
-        return tuple(Regime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.shown)
+            return tuple(MetricRegime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
+        return tuple(
+            MetricRegime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.shown
+        )
 
     @property
     def growth(self) -> str | None:
@@ -194,7 +196,7 @@ MAX_FOLLOWED = 64
 
 def upper_of(
     cost: Cost,
-    names: Names,
+    names: SizeNames,
     where: Iterable[s.Fact],
     needed: Iterable[str],
     given: Mapping[str, Any],

@@ -14,7 +14,7 @@ from archline.api.energies import Energy, energies
 from archline.api.plots import Drawn
 from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Subject, subject
-from archline.compare.results import Comparison
+from archline.compare.results import CostComparison
 from archline.energy.levels import MEMORY
 from archline.energy.machines import Machine, machine_with
 from archline.energy.models import has_levels, model
@@ -116,7 +116,7 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     return Picture(view(chosen, first, end))
 
 
-def save_comparison(found: Comparison, path: str | Path) -> None:
+def save_comparison(found: CostComparison, path: str | Path) -> None:
     """Draw a comparison: lines over a sweep, bars at one point. Raises ArchlineError (AL413, AL417, AL418)."""
     from archline.report.pictures.comparison import MOST, view
 

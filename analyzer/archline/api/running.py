@@ -42,10 +42,10 @@ from archline.records import field, record, replace
 from archline.report import runs
 from archline.report.communication import CommunicationView
 from archline.report.cost_view import values_at
-from archline.report.documents import Document, Shown
+from archline.report.documents import Document, WithPage
 from archline.report.paths import ExecutedPath
-from archline.report.view import CacheView, MatrixView, Number, Point, RunView, Values
-from archline.report.view import Counts as CountsView
+from archline.report.view import CacheView, MatrixView, Number, Point, RunView, ValueRange
+from archline.report.view import CheckedCounts as CountsView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class Processors:
 
 
 @record(eq=False)
-class Run(Shown):
+class Run(WithPage):
     """What a run returned and counted. `str()` of it shows the counts between the derived bounds."""
 
     algorithm: Algorithm
@@ -159,7 +159,7 @@ class Run(Shown):
         derived_kinds, _ = derived_at(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
             # A kind that only the one side knows counts nothing on the other.
-            derived_kinds = {kind: Values(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
+            derived_kinds = {kind: ValueRange(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
         kinds = {kind: self.counts.flops_by_kind.get(kind, 0) for kind in (*self.counts.flops_by_kind, *derived_kinds)}
         statuses = {metric: metrics[metric].status for metric in derived}
         for level, (cache, _) in self.levels.items():
@@ -233,9 +233,9 @@ class Run(Shown):
         return runs.document(self.view)
 
 
-def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, Values], dict[str, str]]:
+def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, ValueRange], dict[str, str]]:
     """The derived values at a point; and for those without one, why."""
-    derived: dict[str, Values] = {}
+    derived: dict[str, ValueRange] = {}
     unchecked: dict[str, str] = {}
     for name, cost in costs.items():
         try:

@@ -15,7 +15,7 @@ from archline.api.caches import Settings
 from archline.api.energies import energies, stated
 from archline.api.settings import Given, Number, read_settings, together
 from archline.api.subjects import AlgorithmSubject, Subject, model_for, subject
-from archline.api.sweeps import Sweep
+from archline.api.sweeps import SizeSweep
 from archline.claims.growth import pieces
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
@@ -101,7 +101,7 @@ def scaling_of(
     taken = model_for(chosen, None if model is None else model_of(model), model_of("linear"))
     if taken.processors != "P":
         raise error(rules.OPTIONS_CLASH, f"model `{taken.name}` does not count processors", hint="take `linear`")
-    sweeps = [Sweep.read(each) for each in vary]
+    sweeps = [SizeSweep.read(each) for each in vary]
     if len({len(each.points) for each in sweeps}) > 1:
         lengths = ", ".join(f"{each.variable} has {len(each.points)}" for each in sweeps)
         raise error(rules.OPTIONS_CLASH, f"sizes that vary together need as many values: {lengths}")
@@ -117,7 +117,7 @@ def scaling_of(
 
 
 def _steps(
-    chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[Sweep], settings: Settings
+    chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[SizeSweep], settings: Settings
 ) -> Iterator[ScaleStep]:
     failed: list[ArchlineError] = []
     points = len(sweeps[0].points)

@@ -41,7 +41,7 @@ def together(sizes: Mapping[str, object] | None, named: Mapping[str, object]) ->
 
 
 @record
-class Names:
+class SizeNames:
     """What values may be given for: sizes with their least values, indices (any sign), cost symbols (>= 0).
 
     `needed` are those without which there is no point; machine symbols are always allowed.
@@ -53,14 +53,14 @@ class Names:
     needed: tuple[str, ...] = ()
 
     @staticmethod
-    def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> Names:
+    def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> SizeNames:
         """The names of an algorithm; `free` are those its costs hold, without which costs have no value."""
         signature = module.signatures[algorithm]
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
         amounts = tuple(cost_symbols(module.externs.values()))
         held = set(free)
         wanted = [name for name in (*signature.indices, *amounts) if name in held]
-        return Names(sizes, signature.indices, amounts, (*sizes, *wanted))
+        return SizeNames(sizes, signature.indices, amounts, (*sizes, *wanted))
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
     return value
 
 
-def check_known(given: Given, names: Sequence[Names]) -> None:
+def check_known(given: Given, names: Sequence[SizeNames]) -> None:
     """Raise ArchlineError (AL401) for every name that none of several algorithms has."""
     known = list(dict.fromkeys(name for each in names for name in each.all))
     needed = list(dict.fromkeys(name for each in names for name in each.needed))
@@ -152,7 +152,7 @@ def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span 
 
 def checked_point(
     given: Given,
-    names: Names,
+    names: SizeNames,
     where: Iterable[s.Fact] = (),
     *,
     option: str = "--at",
@@ -192,7 +192,7 @@ def checked_point(
     return point
 
 
-def wrong_value(name: str, value: object, names: Names, span: Span | None) -> Diagnostic | None:
+def wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
     """What is wrong with a value of a name, whatever the others are; None for nothing."""
 
     def finding(rule: Rule, message: str) -> Diagnostic:

@@ -16,7 +16,7 @@ from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
-from archline.api.settings import Given, Names, Number, Point, checked_point
+from archline.api.settings import Given, Number, Point, SizeNames, checked_point
 from archline.energy.model import Model, ModelOnMachine
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
@@ -87,7 +87,7 @@ class AlgorithmSubject:
         return self.algorithm.cost()
 
     @property
-    def names(self) -> Names:
+    def names(self) -> SizeNames:
         """What values may be given for."""
         return self.report.names
 
@@ -275,10 +275,10 @@ class FormulaSubject:
         return self.target.formulas.keys()
 
     @property
-    def names(self) -> Names:
+    def names(self) -> SizeNames:
         """Its sizes: numbers, 0 or more."""
         own = tuple(name for name in self.target.sizes if name not in ("Z", "L", "P", "K"))
-        return Names({}, amounts=own, needed=self.target.sizes)
+        return SizeNames({}, amounts=own, needed=self.target.sizes)
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """The metrics at sizes. Raises ArchlineError (AL401 to AL408, AL462)."""

@@ -26,7 +26,7 @@ MOST = 1000
 
 
 @record
-class Sweep:
+class SizeSweep:
     """Values of some sizes that change together; both ends are among them."""
 
     names: tuple[str, ...]
@@ -49,7 +49,7 @@ class Sweep:
         return [{**given, **self.at(value)} for value in self.points]
 
     @staticmethod
-    def read(text: str) -> Sweep:
+    def read(text: str) -> SizeSweep:
         """Read `n=m=p=64..8192`, by doubling, or with a `step`. Raises ArchlineError (AL404, AL411)."""
         found = _SWEEP.fullmatch(text)
         hint = "write n=64..8192 (by doubling), n=m=p=64..8192, or n=100..1000 step 100"
@@ -65,7 +65,7 @@ class Sweep:
         points = _points(low, high, step)
         if len(points) > MOST:
             raise error(rules.OPTIONS_CLASH, f"the sweep has more than {MOST} points", hint="take a larger step")
-        return Sweep(names, points)
+        return SizeSweep(names, points)
 
 
 def _whole(text: str, hint: str) -> int:

@@ -84,7 +84,7 @@ class CostChange:
 
 
 @record(eq=False)
-class Differences:
+class VersionDifferences:
     """All changes, how many costs there are of each verdict, renamed algorithms, and what could not be compared."""
 
     changes: tuple[CostChange, ...]

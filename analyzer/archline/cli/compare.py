@@ -50,13 +50,13 @@ def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.api.comparisons import comparison
     from archline.api.subjects import subject
-    from archline.api.sweeps import Sweep
+    from archline.api.sweeps import SizeSweep
     from archline.report import comparisons
 
     machines = shared.read_machines(options)
     subjects = [subject(target, options.where) for target in options.targets]
     at = None if options.at is None else shared.read_at(options)
-    sweep = None if options.sweep is None else Sweep.read(options.sweep)
+    sweep = None if options.sweep is None else SizeSweep.read(options.sweep)
     if options.out is not None:
         from archline.api.plots import check_target
 

@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.api.energies import energies
     from archline.api.subjects import subject
-    from archline.api.sweeps import Sweep
+    from archline.api.sweeps import SizeSweep
     from archline.report.energies import formats
 
     # A mistyped name is reported before the run, not after it.
@@ -48,7 +48,7 @@ def execute(options: argparse.Namespace) -> str:
     subjects = [subject(target, options.where) for target in options.targets]
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
     settings = shared.energy_settings(options)
-    points = [at] if options.sweep is None else Sweep.read(options.sweep).points_with(at or {})
+    points = [at] if options.sweep is None else SizeSweep.read(options.sweep).points_with(at or {})
     everywhere = options.all or options.format in ("json", "csv")
     found = [
         energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere) for point in points

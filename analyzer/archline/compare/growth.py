@@ -20,7 +20,7 @@ LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
 
 @record
-class Relation:
+class GrowthRelation:
     """The growth of the first against that of the second: less, same, greater or unknown.
 
     `ratio` is what their quotient is Theta of, where both are known tightly, and "1" where they are equal; `bound` is O
@@ -37,12 +37,12 @@ class Relation:
     proofs: tuple[Proved, ...] = ()
 
 
-def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, Relation]:
+def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, GrowthRelation]:
     """The relation of each quantity that both have."""
     return {name: relation(each, second[name]) for name, each in first.items() if name in second}
 
 
-def with_ratios(relations: Mapping[str, Relation], ratios: Mapping[str, str]) -> dict[str, Relation]:
+def with_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
     """The relations, where those with the same ratio at all sizes are of the same order, whatever that is."""
     return {
         name: replace(each, relation=SAME, ratio=ratios[name], bound="") if name in ratios else each
@@ -50,7 +50,7 @@ def with_ratios(relations: Mapping[str, Relation], ratios: Mapping[str, str]) ->
     }
 
 
-def relation(one: Growth, other: Growth) -> Relation:
+def relation(one: Growth, other: Growth) -> GrowthRelation:
     """The relation of two growths under the facts of both."""
     facts = tuple(dict.fromkeys((*one.facts, *other.facts)))
     texts = one.text, other.text
@@ -60,7 +60,7 @@ def relation(one: Growth, other: Growth) -> Relation:
         positive = all(
             each.lower is not None and not is_number(each.lower, 0) for each in (one, other) if not each.is_zero
         )
-        return Relation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
+        return GrowthRelation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
     known = tuple(map(format_fact, facts))
     at_most, at_least = (half(side, one, other, facts) for side in ("O", "Omega"))
     ratio = None
@@ -68,7 +68,7 @@ def relation(one: Growth, other: Growth) -> Relation:
         assert one.upper is not None
         assert other.upper is not None
         ratio = f"Theta({quotient(one.upper, other.upper)})"
-    found = Relation(UNKNOWN, ratio, *texts, facts=known, proofs=(*at_most.proofs, *at_least.proofs))
+    found = GrowthRelation(UNKNOWN, ratio, *texts, facts=known, proofs=(*at_most.proofs, *at_least.proofs))
     match at_most.outcome, at_least.outcome:
         case "holds", "holds":
             return replace(found, relation=SAME, ratio="Theta(1)")
@@ -83,7 +83,7 @@ def relation(one: Growth, other: Growth) -> Relation:
 
 
 @record
-class Half:
+class OneSidedVerdict:
     """Whether one quantity is O of another, or Omega: the outcome, why, and the proofs where it holds.
 
     `shown` has the counterexample where the growths refute it.
@@ -95,23 +95,23 @@ class Half:
     shown: Mapping[str, Any] = field(default_factory=dict)
 
 
-def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> Half:
+def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> OneSidedVerdict:
     """Whether the first is O (or Omega) of the second where the facts hold, by their growths."""
     less, more = (one, other) if side == "O" else (other, one)
     try:
         domain = Domain(facts)
     except ArchlineError as problem:
-        return Half("unknown", problem.diagnostics[0].message)
+        return OneSidedVerdict("unknown", problem.diagnostics[0].message)
     match dominated(less, more, domain):
         case Proved() as proof:
-            return Half("holds", "proved for all sizes", (proof,))
+            return OneSidedVerdict("holds", "proved for all sizes", (proof,))
         case Refuted() as refuted:
-            return Half("fails", counterexample(refuted, side), shown=refuted.counterexample)
+            return OneSidedVerdict("fails", counterexample(refuted, side), shown=refuted.counterexample)
         case _:
-            return Half("unknown", "what is known of their growth does not decide it")
+            return OneSidedVerdict("unknown", "what is known of their growth does not decide it")
 
 
-def together(halves: Mapping[str, Half]) -> Half:
+def together(halves: Mapping[str, OneSidedVerdict]) -> OneSidedVerdict:
     """The verdict on a claim of both halves, or of one: of two it is said which is open."""
     for side, each in halves.items():
         if each.outcome == "fails":
@@ -123,4 +123,4 @@ def together(halves: Mapping[str, Half]) -> Half:
     side, first = next(iter(undecided.items()))
     known = [f"{name} is proved, " for name in halves if name not in undecided]
     reason = f"{''.join(known)}{' and '.join(undecided)} is open: {first.reason}" if len(halves) > 1 else first.reason
-    return Half("unknown", reason)
+    return OneSidedVerdict("unknown", reason)

@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from fractions import Fraction
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from itertools import islice
 from math import floor, log10
 from typing import Any
 
 from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.evaluate.boxes import Boxes
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import facts_of_case
 from archline.claims.verdict import Outcome
-from archline.compare.sizes import MAX_SIZES, Amount, Point, Sizes, point_text
+from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes, point_text
 from archline.energy.formulas import fold, names_in, value_of
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten, substituted_fact
@@ -34,7 +35,7 @@ from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import fmpq
-from archline.records import field, record
+from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
 MAX_CASES = 64
@@ -57,10 +58,6 @@ class OrderVerdict:
     bounds: str = ""
 
 
-class _OpenError(Exception):
-    """What has no bounds to compare, and why."""
-
-
 _Ends = tuple[list[Poly], list[Poly]]
 """Lower bounds, and upper ones."""
 _Case = tuple[Facts, dict[str, _Ends]]
@@ -74,7 +71,7 @@ class CostOrder:
     left: s.Expr
     relation: str
     right: s.Expr
-    amounts: Mapping[str, Amount]
+    amounts: Mapping[str, SizedCost]
     parts: Mapping[str, s.Expr | Fraction]
     sizes: Sizes
     units: tuple[str, str] = ("", "")
@@ -101,7 +98,7 @@ class CostOrder:
                     boxes = None if few is not None else self._by_boxes()
                 if boxes is not None:
                     return boxes
-            except (_OpenError, NotStaticError, TooComplexError) as problem:
+            except (OpenError, NotStaticError, TooComplexError) as problem:
                 why = str(problem)
         return self._tried(few, why)
 
@@ -220,7 +217,7 @@ class CostOrder:
 
     # By bounds
     @cached_property
-    def _symbols(self) -> _Symbols:
+    def _symbols(self) -> InSymbols:
         """Amounts as symbols, parts as expressions. Raises NotStaticError."""
         facts, found, same = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
         for name, each in self.amounts.items():
@@ -237,9 +234,9 @@ class CostOrder:
                 case _:
                     divisors = (each.right for each in s.nodes(part) if isinstance(each, s.Binary) and each.op == "/")
                     if not all(_positive(static_value(each, self.sizes.scope), facts) for each in divisors):
-                        raise _OpenError("a divisor is not known to be positive")
+                        raise OpenError("a divisor is not known to be positive")
                     found[name] = as_fractions(static_value(part, self.sizes.scope))
-        return _Symbols(found, facts)
+        return InSymbols(found, facts)
 
     @cached_property
     def _margins(self) -> tuple[Poly, ...]:
@@ -248,7 +245,7 @@ class CostOrder:
         return {"<": (other - one,), ">": (one - other,), "=": (other - one, one - other)}[self.relation[0]]
 
     def _proved(self, cases: Iterable[_Case]) -> bool:
-        """Whether bounds show it at all sizes, case by case. Raises _OpenError, NotStaticError, TooComplexError."""
+        """Whether bounds show it at all sizes, case by case. Raises OpenError, NotStaticError, TooComplexError."""
         strict = self.relation in ("<", ">")
         return all(
             all(self._at_least(each, case, strict) for each in self._margins)
@@ -270,7 +267,7 @@ class CostOrder:
         for under, rest in ((known, put.keys() - whole.keys()), (facts, put.keys())):
             for parts in () if maxima and rest else ([value],) if strict else ([value], list(_alike(value))):
                 bounds = {name: each for name, each in put.items() if name in rest}
-                with suppress(_OpenError):
+                with suppress(OpenError):
                     if all(shows(self._least(each.substitute(exact), bounds), under) for each in parts):
                         return True
         if not maxima:
@@ -283,7 +280,7 @@ class CostOrder:
         return any(ways) if atom in rising else all(ways)
 
     def _cases(self, apart: bool) -> list[_Case]:
-        """All cases together of the bounds of all amounts, at most MAX_CASES. Raises _OpenError where there are more.
+        """All cases together of the bounds of all amounts, at most MAX_CASES. Raises OpenError where there are more.
 
         With `apart` conditions under which there are other bounds make cases of their own.
         """
@@ -296,14 +293,12 @@ class CostOrder:
             )
             found = list(islice(several, MAX_CASES + 1))
             if len(found) > MAX_CASES:
-                raise _OpenError("their bounds have too many cases together")
+                raise OpenError("their bounds have too many cases together")
         return found
 
     def _by_boxes(self) -> OrderVerdict | None:
         """The verdict on a finite range, by bounds over boxes of sizes that are halved until these tell."""
         import numpy as np
-
-        from archline.algebra.evaluate.boxes import Boxes
 
         box, ((_, ends), *others) = self.sizes.box, self._cases(apart=False)
         values = [*self._margins, *self._symbols.divisors]
@@ -336,7 +331,7 @@ class CostOrder:
     def _least(self, value: Poly, amounts: Mapping[str, _Ends]) -> Poly:
         """What a polynomial without maxima of amounts is at least: each by the bound that makes it less.
 
-        Raises _OpenError.
+        Raises OpenError.
         """
         for name, (lowers, uppers) in amounts.items():
             factors = [each for power, each in value.coefficients(Symbol(name)).items() if power]
@@ -345,7 +340,7 @@ class CostOrder:
             elif all(self._symbols.facts.nonnegative(-each) for each in factors):
                 value = value.substitute({name: uppers[0]})
             else:
-                raise _OpenError("the sign of a factor of a cost is not known")
+                raise OpenError("the sign of a factor of a cost is not known")
         return value
 
 
@@ -366,7 +361,7 @@ def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], 
 
 
 # The bounds of amounts
-def _cases(amount: Amount, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
+def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
     """The bounds of an amount where some facts hold, by the cases of its regimes."""
     cost, scope = amount.cost, sizes.scope
     assert cost.lower is not None
@@ -429,86 +424,13 @@ def _positive(value: Poly, facts: Facts) -> bool:
     return margin != value and never_negative(margin, facts)
 
 
-# Formulas of amounts
-@record
-class _Ratio:
-    """`above` over `below`, which is positive."""
-
-    above: Poly
-    below: Poly = ONE
-
-    def __add__(self, other: _Ratio) -> _Ratio:
-        one, two = self.over(other)
-        return _Ratio(one + two, self.below if self.below == other.below else self.below * other.below)
-
-    def __mul__(self, other: _Ratio) -> _Ratio:
-        above, below = self.above * other.above, self.below * other.below
-        if len(below.terms) == 1:
-            # Without the divisor where that goes.
-            whole, divisors = above * below**-1, below.atoms()
-            if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
-                return _Ratio(whole)
-        return _Ratio(above, below)
-
-    def over(self, other: _Ratio) -> tuple[Poly, Poly]:
-        """Both over one divisor."""
-        same = self.below == other.below
-        return (self.above, other.above) if same else (self.above * other.below, other.above * self.below)
-
-
-@record
-class _Symbols:
-    """Formulas in symbols for amounts, which are 0 at least; what they divide by is added to the `divisors`."""
-
-    values: Mapping[str, Poly]
-    facts: Facts
-    divisors: list[Poly] = field(default_factory=list)
-
-    def number(self, value: int | Fraction, expr: s.Expr) -> _Ratio:
-        return _Ratio(Poly.constant(value))
-
-    def name(self, name: s.Name) -> _Ratio:
-        return _Ratio(self.values[name.id])
-
-    def negated(self, value: _Ratio, expr: s.Unary) -> _Ratio:
-        return _Ratio(-value.above, value.below)
-
-    def binary(self, op: str, left: _Ratio, right: _Ratio, expr: s.Binary) -> _Ratio:
-        match op:
-            case "+":
-                return left + right
-            case "-":
-                return left + _Ratio(-right.above, right.below)
-            case "*":
-                return left * right
-            case "/":
-                self.divisors.append(right.above)
-                return left * _Ratio(right.below, right.above)
-            case _:
-                power = right.above.constant_term
-                if right.below != ONE or not right.above.is_constant or power.q != 1 or power < 0:
-                    raise _OpenError("a power of a cost that is no whole number")
-                return reduce(_Ratio.__mul__, [left] * int(power.p), _Ratio(ONE))
-
-    def call(self, function: str, values: Sequence[_Ratio], expr: s.Call) -> _Ratio:
-        if function not in ("min", "max"):
-            raise _OpenError(f"`{function}` of a cost")
-
-        def chosen(one: _Ratio, other: _Ratio) -> _Ratio:
-            ends = one.over(other)
-            found = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
-            return _Ratio(found, (one + other).below)
-
-        return reduce(chosen, values)
-
-
-def at_most(one: Amount, other: Amount, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
+def at_most(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
     """Whether a cost is at most another (or `==` and so on) at all sizes: proved, refuted at a point, or unknown."""
     left, right = (s.Name(name, span=sizes.algorithm.span) for name in ("the one", "the other"))
     return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
 
 
-def _bounds_text(amount: Amount, sizes: Sizes) -> str:
+def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
     """The bounds of an amount, in the sizes of the claim where it sets some."""
     cost = amount.cost
     if amount.sizes and cost.lower is not None and cost.upper is not None:

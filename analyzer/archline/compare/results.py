@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from archline.compare.growth import Relation
-from archline.compare.verdicts import Crossover, Verdict
+from archline.compare.growth import GrowthRelation
+from archline.compare.verdicts import Crossover, PointVerdict
 from archline.energy.machines import Machine
 from archline.energy.model import Estimate, Model
 from archline.energy.results import CacheUsed
@@ -23,7 +23,7 @@ class ComparedPoint:
     at: Mapping[str, Number]
     machine: Machine
     pair: Pair
-    verdict: Verdict
+    verdict: PointVerdict
     first: Estimate | None = None
     second: Estimate | None = None
 
@@ -51,7 +51,7 @@ class ComparedPoint:
 
 
 @record
-class Comparison:
+class CostComparison:
     """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes.
 
     Growth was derived under the assumptions and the facts `when`: at least two processors along each axis of a grid.
@@ -62,7 +62,7 @@ class Comparison:
     algorithms: tuple[str, ...]
     model: Model
     by: str
-    growth: Mapping[Pair, Mapping[str, Relation]]
+    growth: Mapping[Pair, Mapping[str, GrowthRelation]]
     points: tuple[ComparedPoint, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
     caches: Mapping[str, CacheUsed] = field(default_factory=dict)

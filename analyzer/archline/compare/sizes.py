@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
 
 from archline.algebra.bounds import Bounds
+from archline.algebra.facts import Facts
 from archline.algebra.lazy_list import LazyList
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
 from archline.analysis.sampling import Allowed, points
+from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice, size
+from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.values import evaluate_static
@@ -22,7 +25,7 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.loader import load_text
 from archline.language.metrics import WHOLE
 from archline.language.parser import parse_expression
-from archline.records import record
+from archline.records import field, record
 
 MAX_SIZES = 10_000
 """A finite range of so many sizes is decided by all of them."""
@@ -30,7 +33,7 @@ Point = Mapping[str, int]
 
 
 @record(eq=False)
-class Amount:
+class SizedCost:
     """A cost of an algorithm, `text` as it is written; `sizes` gives some names of the cost by other sizes.
 
     `has_runs` tells whether a run may end where the names of the cost have values.
@@ -123,8 +126,6 @@ class Sizes:
     def all(self) -> tuple[Point, ...] | None:
         """All sizes that satisfy the facts, small ones first; None where they are not known to be few."""
         # Most sizes have no end, and need no arrays.
-        from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice, size
-        from archline.energy.optimise.problem import Variable
 
         ends = [(name, bounds.least, bounds.most) for name, bounds in self._bounds.items()]
         if any(low is None for _, low, _ in ends):
@@ -154,3 +155,79 @@ def point_text(point: Mapping[str, object]) -> str:
 def fact(text: str) -> s.Expr:
     """A comparison that archline itself writes."""
     return parse_expression(text, "claim")
+
+
+class OpenError(Exception):
+    """What has no bounds to compare, and why."""
+
+
+@record
+class Quotient:
+    """`above` over `below`, which is positive."""
+
+    above: Poly
+    below: Poly = ONE
+
+    def __add__(self, other: Quotient) -> Quotient:
+        one, two = self.over(other)
+        return Quotient(one + two, self.below if self.below == other.below else self.below * other.below)
+
+    def __mul__(self, other: Quotient) -> Quotient:
+        above, below = self.above * other.above, self.below * other.below
+        if len(below.terms) == 1:
+            # Without the divisor where that goes.
+            whole, divisors = above * below**-1, below.atoms()
+            if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
+                return Quotient(whole)
+        return Quotient(above, below)
+
+    def over(self, other: Quotient) -> tuple[Poly, Poly]:
+        """Both over one divisor."""
+        same = self.below == other.below
+        return (self.above, other.above) if same else (self.above * other.below, other.above * self.below)
+
+
+@record
+class InSymbols:
+    """Formulas in symbols for amounts, which are 0 at least; what they divide by is added to the `divisors`."""
+
+    values: Mapping[str, Poly]
+    facts: Facts
+    divisors: list[Poly] = field(default_factory=list)
+
+    def number(self, value: int | Fraction, expr: s.Expr) -> Quotient:
+        return Quotient(Poly.constant(value))
+
+    def name(self, name: s.Name) -> Quotient:
+        return Quotient(self.values[name.id])
+
+    def negated(self, value: Quotient, expr: s.Unary) -> Quotient:
+        return Quotient(-value.above, value.below)
+
+    def binary(self, op: str, left: Quotient, right: Quotient, expr: s.Binary) -> Quotient:
+        match op:
+            case "+":
+                return left + right
+            case "-":
+                return left + Quotient(-right.above, right.below)
+            case "*":
+                return left * right
+            case "/":
+                self.divisors.append(right.above)
+                return left * Quotient(right.below, right.above)
+            case _:
+                power = right.above.constant_term
+                if right.below != ONE or not right.above.is_constant or power.q != 1 or power < 0:
+                    raise OpenError("a power of a cost that is no whole number")
+                return reduce(Quotient.__mul__, [left] * int(power.p), Quotient(ONE))
+
+    def call(self, function: str, values: Sequence[Quotient], expr: s.Call) -> Quotient:
+        if function not in ("min", "max"):
+            raise OpenError(f"`{function}` of a cost")
+
+        def chosen(one: Quotient, other: Quotient) -> Quotient:
+            ends = one.over(other)
+            found = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
+            return Quotient(found, (one + other).below)
+
+        return reduce(chosen, values)

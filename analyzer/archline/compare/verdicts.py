@@ -27,7 +27,7 @@ class Execution:
 
 
 @record
-class Verdict:
+class PointVerdict:
     """Which of two takes less: `less` is "A" (the first), "B" or None.
 
     `ratio` bounds the first over the second over all data; `decides` names the term that decides, or that would;
@@ -47,22 +47,22 @@ class Verdict:
         return self.verdict in (PROVED, THIN)
 
 
-def judge(first: Estimate, second: Estimate, by: str) -> Verdict:
+def judge(first: Estimate, second: Estimate, by: str) -> PointVerdict:
     """The verdict of the bounds on a quantity of `QUANTITIES`."""
     one, other = first.by(by), second.by(by)
     if one is None or other is None:
         lacks = first if one is None else second
         reason = next(iter(lacks.reasons.values()), f"the {by} is not known")
-        return Verdict(OPEN, None, None, "", reason)
+        return PointVerdict(OPEN, None, None, "", reason)
     ratio = quotient(one, other)
     less = _less(one, other)
     if less is None and not (one.exact and one == other):
-        return Verdict(OPEN, None, ratio, _widest(first, second, by), _undecided(first, second, by))
+        return PointVerdict(OPEN, None, ratio, _widest(first, second, by), _undecided(first, second, by))
     decides = _largest_difference(first, second, by, less)
     thin = _thin(first, second, by, less, ratio)
     if less is None:
-        return Verdict(PROVED, None, ratio, decides, "equal")
-    return Verdict(THIN if thin else PROVED, less, ratio, decides, thin)
+        return PointVerdict(PROVED, None, ratio, decides, "equal")
+    return PointVerdict(THIN if thin else PROVED, less, ratio, decides, thin)
 
 
 def quotient(one: Interval, other: Interval) -> Interval | None:
@@ -145,7 +145,7 @@ def _coarse(estimate: Estimate, by: str) -> Interval | None:
     return None if energy is None else replace(estimate, energy=energy).by(by)
 
 
-def with_executions(verdict: Verdict, ratios: Sequence[Execution], decides: str) -> Verdict:
+def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
     """A verdict that the bounds leave open, with what executions say."""
     directions = {_side(each.ratio) for each in ratios}
     if not ratios:
@@ -184,7 +184,9 @@ class Crossover:
         return self.end == self.start + 1
 
 
-def brackets(points: Sequence[tuple[int, Verdict]], at: Callable[[int], Verdict | None]) -> list[tuple[int, int]]:
+def brackets(
+    points: Sequence[tuple[int, PointVerdict]], at: Callable[[int], PointVerdict | None]
+) -> list[tuple[int, int]]:
     """The closest sizes that are found on either side of each change between decided points.
 
     `at` gives the verdict of the bounds at a size, None where there is none. A change back and forth between two points
@@ -199,7 +201,7 @@ def brackets(points: Sequence[tuple[int, Verdict]], at: Callable[[int], Verdict 
     return found
 
 
-def _last(low: int, high: int, less: str | None, at: Callable[[int], Verdict | None]) -> int:
+def _last(low: int, high: int, less: str | None, at: Callable[[int], PointVerdict | None]) -> int:
     """A size from `low` on at which `less` takes less, and at whose successor that is not so."""
     while high - low > 1:
         middle = (low + high) // 2

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from archline.changes import results as r
-from archline.changes.results import CostChange, Differences
+from archline.changes.results import CostChange, VersionDifferences
 from archline.language.diagnostics import counted
 from archline.records import replace
 from archline.report import json
 from archline.report.checks.github import command
-from archline.report.findings import ERROR, Finding, of_diagnostic
+from archline.report.findings import ERROR, CheckFinding, of_diagnostic
 from archline.report.layout import GAP, indented, table, wrap
-from archline.report.view import Place, relative
+from archline.report.view import SourcePlace, relative
 
 LONGEST, BEFORE = 60, 20
 """Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
@@ -43,7 +43,7 @@ _SAID = {
 """What is said of one cost, and of several."""
 
 
-def verdict(found: Differences) -> str:
+def verdict(found: VersionDifferences) -> str:
     """The answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
     counts = dict(found.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
@@ -62,7 +62,7 @@ def verdict(found: Differences) -> str:
     return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
 
 
-def refused(found: Differences) -> list[str]:
+def refused(found: VersionDifferences) -> list[str]:
     """A line with the files that are left out; none where all are compared."""
     files = sorted({of_diagnostic(each).path for each in found.problems})
     return [f"{counted(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
@@ -111,7 +111,7 @@ LINES = 2
 INDENT, TO = 8, " -> "
 
 
-def as_text(found: Differences, width: int) -> str:
+def as_text(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, other names, and the changes."""
     lines, groups = [*wrap(verdict(found), width), *refused(found)], dict[str, list[CostChange]]()
     lines += ["", *(f"{old} -> {new}" for old, new in found.renames)] if found.renames else []
@@ -148,7 +148,7 @@ CODE = (0, 3, 4)
 """The columns of algorithms and expressions."""
 
 
-def as_markdown(found: Differences, width: int) -> str:
+def as_markdown(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, the table and other names."""
     rows = [_pipes(cells(each)) for each in found.shown]
     names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
@@ -168,26 +168,26 @@ def _pipes(texts: list[str]) -> str:
     return f"| {' | '.join(f'`{each}`' if each and at in CODE else each for at, each in enumerate(plain))} |\n"
 
 
-def as_github(found: Differences, width: int) -> str:
+def as_github(found: VersionDifferences, width: int) -> str:
     """The commands, then the verdict and what is left out."""
     findings = [*map(of_diagnostic, found.problems), *map(_finding, found.findings)]
     lines = [*(command(each, Path.cwd()) for each in findings), verdict(found), *refused(found)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _finding(change: CostChange) -> Finding:
+def _finding(change: CostChange) -> CheckFinding:
     algorithm, metric, said, old, new, more = cells(change)
     message = "\n".join(filter(None, (f"{algorithm}: {metric} {said}", f"{old} -> {new}", more)))
     rule = change.rule
-    return Finding(rule.code, ERROR, rule.title, message, Place(relative(change.file), change.line))
+    return CheckFinding(rule.code, ERROR, rule.title, message, SourcePlace(relative(change.file), change.line))
 
 
-def as_json(found: Differences, width: int) -> str:
+def as_json(found: VersionDifferences, width: int) -> str:
     """The document as text."""
     return json.render(document(found))
 
 
-def document(found: Differences) -> dict[str, Any]:
+def document(found: VersionDifferences) -> dict[str, Any]:
     """How many costs there are of each verdict, the changes, other names, and what could not be compared."""
     problems = map(of_diagnostic, found.problems)
     return {

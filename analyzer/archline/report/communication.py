@@ -276,7 +276,7 @@ def sentences(view: CostView) -> Iterator[str]:
 
 
 @record(eq=False)
-class Communication:
+class ProblemBounds:
     """Lower bounds for the communication of an algorithm on a grid, and whether runs replicate its input."""
 
     module: Module
@@ -284,7 +284,7 @@ class Communication:
     solved: SolvedProblem | None
 
     @staticmethod
-    def of(module: Module, algorithm: s.Algorithm, problem: str | None) -> Communication | None:
+    def of(module: Module, algorithm: s.Algorithm, problem: str | None) -> ProblemBounds | None:
         """None for algorithms that are not on a grid. Raises ArchlineError (AL419) for a problem that is unknown."""
         if not algorithm.grid:
             if problem is not None:
@@ -296,7 +296,7 @@ class Communication:
             if problem is None
             else named_problem(problem, [*names.size_names, "P", *cost_symbols(module.externs.values())])
         )
-        return Communication(module, algorithm, solved)
+        return ProblemBounds(module, algorithm, solved)
 
     @cached_property
     def replicated(self) -> Mapping[str, int] | None:

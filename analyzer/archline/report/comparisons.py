@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from io import StringIO
 from typing import Any
 
-from archline.compare.growth import Relation
-from archline.compare.results import ComparedPoint, Comparison, Pair
+from archline.compare.growth import GrowthRelation
+from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.report import json
 from archline.report.costs.forms import CUT, short_growth
@@ -21,7 +21,7 @@ from archline.report.layout import Columns, Inside, Part, page
 from archline.report.numbers import exact, readable
 
 
-def as_text(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+def as_text(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The comparison."""
     shown_in_full = growth or certificates or not found.points
     blocks: list[Iterable[Part]] = []
@@ -38,7 +38,7 @@ def as_text(found: Comparison, width: int, *, certificates: bool = False, growth
     return page(width, heading(found), *blocks, [*case_note(found), *assumed])
 
 
-def heading(found: Comparison) -> str:
+def heading(found: CostComparison) -> str:
     """What is compared."""
     if not found.points:
         return f"growth of {' and '.join(found.algorithms)}, model {found.model.name}"
@@ -52,7 +52,7 @@ def heading(found: Comparison) -> str:
     return "; ".join(filter(None, (what, shown.caches_text(found.caches))))
 
 
-def _several(found: Comparison) -> tuple[bool, bool, bool]:
+def _several(found: CostComparison) -> tuple[bool, bool, bool]:
     """Whether there are several machines, several pairs, and processors that the sizes shown do not say."""
     names = found.variable.split("=")
     counted = any(
@@ -61,7 +61,7 @@ def _several(found: Comparison) -> tuple[bool, bool, bool]:
     return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1, counted
 
 
-def head(found: Comparison) -> list[str]:
+def head(found: CostComparison) -> list[str]:
     """The heads of the columns of points."""
     machines, pairs, processors = _several(found)
     size = found.variable.replace("=", " = ") or "sizes"
@@ -69,7 +69,7 @@ def head(found: Comparison) -> list[str]:
     return [*what, "ratio", "verdict", "deciding term"]
 
 
-def row(found: Comparison, point: ComparedPoint) -> list[str]:
+def row(found: CostComparison, point: ComparedPoint) -> list[str]:
     """The cells of a point."""
     machines, pairs, processors = _several(found)
     names = found.variable.split("=")
@@ -96,7 +96,7 @@ def _named(reason: str, pair: Pair) -> str:
     return reason
 
 
-def notes(found: Comparison) -> Iterable[str]:
+def notes(found: CostComparison) -> Iterable[str]:
     """Crossovers, and what the numbers mean."""
     for each in found.crossovers:
         where = f"at {each.end}" if each.exact else f"between {each.start} and {each.end}"
@@ -114,7 +114,7 @@ def notes(found: Comparison) -> Iterable[str]:
         yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
 
 
-def beyond_peak(found: Comparison) -> list[str]:
+def beyond_peak(found: CostComparison) -> list[str]:
     """A warning where times that are compared are shorter than a machine's peak allows; energy depends on none."""
     if found.by in ("energy", "bytes"):
         return []
@@ -123,7 +123,7 @@ def beyond_peak(found: Comparison) -> list[str]:
     return shown.beyond_peak(each for point in points for each in (point.first, point.second) if each is not None)
 
 
-def growth_line(found: Comparison, pair: Pair, relations: Mapping[str, Relation]) -> str:
+def growth_line(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
     """The relations of growth in a line; `--growth` has them with the growths themselves."""
     kinds: dict[str, list[str]] = {}
     for name, each in relations.items():
@@ -133,13 +133,13 @@ def growth_line(found: Comparison, pair: Pair, relations: Mapping[str, Relation]
     return f"{_growth_title(found, pair)}: {said} (--growth shows it)"
 
 
-def _growth_title(found: Comparison, pair: Pair) -> str:
+def _growth_title(found: CostComparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
     more = [fact for fact in facts if fact not in found.assumptions and fact not in found.implied]
     return f"growth of {pair[0]} relative to {pair[1]}" + (f" where {' and '.join(more)}" if more else "")
 
 
-def case_note(found: Comparison) -> list[str]:
+def case_note(found: CostComparison) -> list[str]:
     """That growth is of several processors along each axis, and how many the grids have where they differ."""
     lines = [f"growth where {' and '.join(found.when)}; for all sizes see --all"] if found.when else []
     if len(set(found.processors.values())) > 1:
@@ -147,7 +147,7 @@ def case_note(found: Comparison) -> list[str]:
     return lines
 
 
-def growth_row(found: Comparison, name: str, relation: Relation) -> list[str]:
+def growth_row(found: CostComparison, name: str, relation: GrowthRelation) -> list[str]:
     """A metric, the relation, and the growth of both where they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
     alike = first == second and relation.relation == "same"
@@ -156,7 +156,7 @@ def growth_row(found: Comparison, name: str, relation: Relation) -> list[str]:
     return [name, _relation(relation), first, "" if alike else second]
 
 
-def _relation(relation: Relation) -> str:
+def _relation(relation: GrowthRelation) -> str:
     return {
         "less": "lower order",
         "greater": "higher order",
@@ -167,7 +167,7 @@ def _relation(relation: Relation) -> str:
     }[relation.relation]
 
 
-def _proofs(relations: Mapping[str, Relation]) -> Iterable[Part]:
+def _proofs(relations: Mapping[str, GrowthRelation]) -> Iterable[Part]:
     for name, each in relations.items():
         for proof in each.proofs:
             yield f"{name}:"
@@ -178,7 +178,7 @@ MOST = 12
 """So many points are shown on a short page, from the smallest sizes to the largest."""
 
 
-def document(found: Comparison, *, short: bool = True, growth: bool = False) -> Document:
+def document(found: CostComparison, *, short: bool = True, growth: bool = False) -> Document:
     """A table of points, notes, and tables of how costs grow where they are asked for or there are no points."""
     tables: list[Table] = []
     said: list[str] = []
@@ -199,7 +199,7 @@ def document(found: Comparison, *, short: bool = True, growth: bool = False) -> 
     return Document(heading(found), "", "", tuple(tables), tuple((each,) for each in said))
 
 
-def _growth(found: Comparison, pair: Pair, relations: Mapping[str, Relation]) -> Table:
+def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> Table:
     rows: list[tuple[Phrase, ...]] = []
     for name, each in relations.items():
         label, relation, first, second = growth_row(found, name, each)
@@ -211,17 +211,17 @@ def _marked(growth: str) -> Phrase:
     return (growth,) if growth.endswith(CUT) else with_growths(growth)
 
 
-def as_latex(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+def as_latex(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Arrays and sentences, for a paper."""
     return latex(document(found, short=False, growth=growth))
 
 
-def as_markdown(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+def as_markdown(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Tables and notes, for a README or a pull request."""
     return markdown(document(found, short=False, growth=growth))
 
 
-def as_csv(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+def as_csv(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The table; numbers are decimals in base units."""
     target = StringIO()
     writer = csv.writer(target, lineterminator="\n")
@@ -251,7 +251,7 @@ def as_csv(found: Comparison, width: int, *, certificates: bool = False, growth:
     return target.getvalue()
 
 
-def as_json(found: Comparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+def as_json(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The document."""
     pairs = [
         {
@@ -288,7 +288,7 @@ def as_json(found: Comparison, width: int, *, certificates: bool = False, growth
     return json.render(document)
 
 
-def _grows(relation: Relation, certificates: bool) -> Mapping[str, Any]:
+def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
     document: dict[str, Any] = {
         "relation": relation.relation,
         "ratio": relation.ratio,
@@ -302,7 +302,7 @@ def _grows(relation: Relation, certificates: bool) -> Mapping[str, Any]:
     return document
 
 
-def _point_document(found: Comparison, point: ComparedPoint) -> Mapping[str, Any]:
+def _point_document(found: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
     verdict = point.verdict
     values = point.amounts(found.by)
     return {

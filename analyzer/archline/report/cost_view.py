@@ -15,7 +15,7 @@ from archline.claims.verdict import Verdict
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.records import record
-from archline.report.view import Contract, Number, Point, Values, contract
+from archline.report.view import Contract, Number, Point, ValueRange, contract
 
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts
@@ -32,7 +32,7 @@ Case = tuple[str, Poly | None, Poly | None]
 
 
 @record(eq=False)
-class Row(Cost):
+class CostRow(Cost):
     """One metric as a page shows it, with the alternatives to show and its values `at` a point.
 
     These are at least `least`, where more is known than its form says. `order` and `nearness` find the properties
@@ -50,11 +50,11 @@ class Row(Cost):
         at: Point | None,
         order: Callable[[], str | None] = lambda: None,
         nearness: Callable[[], Near] = lambda: (None, None),
-    ) -> Row:
+    ) -> CostRow:
         """The row of a cost."""
         shown = tuple(each for each in cost.alternatives if each.shown)
         own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": shown}
-        return Row(**own, at=at, order=order, nearness=nearness)
+        return CostRow(**own, at=at, order=order, nearness=nearness)
 
     @property
     def place(self) -> str | None:
@@ -75,19 +75,19 @@ class Row(Cost):
             yield "", self.lower, self.upper
 
     @cached_property
-    def _evaluated(self) -> tuple[Values | None, Number | None, str]:
+    def _evaluated(self) -> tuple[ValueRange | None, Number | None, str]:
         """The cost at the point, its lower bound over all schedules there, and why there is none."""
-        values: Values | None = None
+        values: ValueRange | None = None
         try:
             if self.at is not None and (values := values_at(self, self.at)) is not None:
-                values = Values(max(values.lower, self.least), values.upper)
+                values = ValueRange(max(values.lower, self.least), values.upper)
             found = None if self.at is None or self.orderless is None else self.orderless.at(self.at)
             return values, found, ""
         except EvaluationError as problem:
             return values, None, str(problem)
 
     @property
-    def values(self) -> Values | None:
+    def values(self) -> ValueRange | None:
         """The cost at the view's point; None without a point, or where it has no rational value there."""
         return self._evaluated[0]
 
@@ -164,8 +164,8 @@ class CostView:
     parameters: tuple[str, ...]
     symbols: tuple[str, ...]
     assumptions: tuple[str, ...]
-    rows: tuple[Row, ...]
-    kinds: tuple[Row, ...]
+    rows: tuple[CostRow, ...]
+    kinds: tuple[CostRow, ...]
     contracts: tuple[Contract, ...]
     at: Point | None
     text: Callable[[Poly], str]
@@ -216,10 +216,10 @@ def cost_view(
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=(
-            *(Row.of(cost, at, partial(growth, cost), partial(near, cost)) for cost in costs),
-            *(Row.of(cost, at) for cost in more),
+            *(CostRow.of(cost, at, partial(growth, cost), partial(near, cost)) for cost in costs),
+            *(CostRow.of(cost, at) for cost in more),
         ),
-        kinds=tuple(Row.of(cost, at, partial(growth, cost)) for cost in costs.flops_by_kind.values()),
+        kinds=tuple(CostRow.of(cost, at, partial(growth, cost)) for cost in costs.flops_by_kind.values()),
         contracts=tuple(map(contract, verdicts)),
         at=at,
         derivation=costs.derivation,
@@ -227,6 +227,6 @@ def cost_view(
     )
 
 
-def values_at(cost: Cost, at: Point) -> Values | None:
+def values_at(cost: Cost, at: Point) -> ValueRange | None:
     """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
-    return Values(*whole_ends_at(cost, at)) if cost.valued else None
+    return ValueRange(*whole_ends_at(cost, at)) if cost.valued else None

@@ -16,7 +16,7 @@ from archline.claims.published import Published
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.recurrences.model import Case, Claim, Line, Range, Recurrence
-from archline.report.cost_view import CostView, Row
+from archline.report.cost_view import CostRow, CostView
 from archline.report.layout import Columns, Inside, Part, block_lines, wrap
 from archline.report.numbers import ratio, readable
 
@@ -96,7 +96,7 @@ COMPULSORY = {
 """What bounds a metric of the cache from below."""
 
 
-def io_text(view: CostView, row: Row) -> Iterator[Part]:
+def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
     """Each upper bound with what is held and fetched for it, then the lower bounds."""
     yield f"derivation of the {row.metric} of {view.algorithm}: which references keep lines of the cache"
     if not row.alternatives:
@@ -185,7 +185,7 @@ def attained(found: Attained) -> Iterator[tuple[str, str]]:
         name = ""
 
 
-def factors(row: Row) -> Iterator[str]:
+def factors(row: CostRow) -> Iterator[str]:
     """The factors between the values of bounds, and to the lower bound for any schedule."""
     if row.values is None or not row.any_order or not row.values.lower:
         return
@@ -207,7 +207,7 @@ def _in_full(view: CostView, found: TouchedRegion) -> str:
     return f"each call touches all of {found.array}[{ends}]{part}{where}"
 
 
-def _accessed(view: CostView, row: Row) -> Iterator[Part]:
+def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     """By the number of accesses."""
     why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
@@ -248,13 +248,13 @@ MAX_WRITTEN = 60
 _NAMES = {"=": "the solution", ">=": "the lower bound", "<=": "the upper bound"}
 
 
-def recursion_text(view: CostView, row: Row, recurrence: Recurrence) -> Iterator[Part]:
+def recursion_text(view: CostView, row: CostRow, recurrence: Recurrence) -> Iterator[Part]:
     """The derivation of one metric."""
     return _Writer(view, row, recurrence).lines()
 
 
 class _Writer:
-    def __init__(self, view: CostView, row: Row, recurrence: Recurrence) -> None:
+    def __init__(self, view: CostView, row: CostRow, recurrence: Recurrence) -> None:
         self._view, self._row, self._recurrence = view, row, recurrence
         self._function = self._applied(recurrence.letter)
 

@@ -12,7 +12,7 @@ from archline.records import record
 from archline.report.latex import RELATIONS, escaped, expression
 
 
-class Formula(str):
+class FormulaText(str):
     """A formula in the language's syntax, a growth or a relation, which each format typesets."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ def with_growths(text: str) -> Phrase:
 def _pieces(text: str) -> Iterator[str]:
     while (found := _GROWTH.search(text)) is not None:
         end = _closing(text, found.end())
-        yield from filter(None, (text[: found.start()], Formula(text[found.start() : end])))
+        yield from filter(None, (text[: found.start()], FormulaText(text[found.start() : end])))
         text = text[end:]
     if text:
         yield text
@@ -79,7 +79,7 @@ def _closing(text: str, start: int) -> int:
 
 def conditions(text: str) -> Phrase:
     """`n >= 2 and m >= 1` with each relation marked as a formula."""
-    return joined([Formula(each) if _RELATION.fullmatch(each) else each for each in text.split(" and ")], " and ")
+    return joined([FormulaText(each) if _RELATION.fullmatch(each) else each for each in text.split(" and ")], " and ")
 
 
 def joined(parts: Sequence[str], mark: str) -> Phrase:
@@ -87,7 +87,7 @@ def joined(parts: Sequence[str], mark: str) -> Phrase:
     return tuple(piece for each in parts for piece in (mark, each))[1:]
 
 
-class Shown:
+class WithPage:
     """A result that has a page, which notebooks show."""
 
     @property
@@ -117,7 +117,7 @@ def _html_table(found: Table) -> str:
 
 
 def _html_phrase(found: Phrase) -> str:
-    return "".join(f"<code>{escape(each)}</code>" if isinstance(each, Formula) else escape(each) for each in found)
+    return "".join(f"<code>{escape(each)}</code>" if isinstance(each, FormulaText) else escape(each) for each in found)
 
 
 _MARKS = {"~ ": r"{\sim}\,", "<= ": r"\le ", ">= ": r"\ge "}
@@ -139,11 +139,11 @@ def _array(found: Table) -> str:
 
 
 def _cell(found: Phrase) -> str:
-    return " ".join(formula(each) if isinstance(each, Formula) else rf"\text{{{escaped(each)}}}" for each in found)
+    return " ".join(formula(each) if isinstance(each, FormulaText) else rf"\text{{{escaped(each)}}}" for each in found)
 
 
 def _sentence(found: Phrase) -> str:
-    text = "".join(f"${formula(each)}$" if isinstance(each, Formula) else escaped(each) for each in found)
+    text = "".join(f"${formula(each)}$" if isinstance(each, FormulaText) else escaped(each) for each in found)
     return rf"\noindent {text}"
 
 
@@ -192,7 +192,7 @@ def pipes_row(cells: list[str]) -> str:
 
 
 def _marked(found: Phrase) -> str:
-    return "".join(_code(each) if isinstance(each, Formula) else plain_text(each) for each in found)
+    return "".join(_code(each) if isinstance(each, FormulaText) else plain_text(each) for each in found)
 
 
 def _code(formula: str) -> str:

@@ -13,7 +13,7 @@ from archline.language.suppressions import Suppression
 from archline.records import field, record
 from archline.report.costs.forms import cut
 from archline.report.numbers import point_text
-from archline.report.view import Accepted, CheckView, Contract, Place, relative
+from archline.report.view import Accepted, CheckView, Contract, SourcePlace, relative
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 RULES: Mapping[str, tuple[str, Rule]] = {
@@ -38,7 +38,7 @@ OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 
 
 @record
-class Finding:
+class CheckFinding:
     """What a check found. The place may be a path alone, or none; `algorithm` is empty for what is not in one.
 
     `claim` is what fails or is not decided. Errors fail the check, warnings do where it is strict, notes never.
@@ -48,7 +48,7 @@ class Finding:
     level: str
     title: str
     message: str
-    place: Place
+    place: SourcePlace
     algorithm: str = ""
     claim: str = ""
 
@@ -68,19 +68,23 @@ class Finding:
         return self.code, self.path, self.algorithm, self.claim
 
 
-def finding(code: str, message: str, place: Place, algorithm: str = "", claim: str = "") -> Finding:
+def finding(code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "") -> CheckFinding:
     """A finding that can be selected and ignored."""
     level, rule = RULES[code]
-    return Finding(
+    return CheckFinding(
         code, level, rule.title, f"{algorithm}: {message}" if algorithm else message, place, algorithm, claim
     )
 
 
-def of_diagnostic(problem: Diagnostic) -> Finding:
+def of_diagnostic(problem: Diagnostic) -> CheckFinding:
     """What is wrong with a program as a finding."""
     message = problem.message if problem.hint is None else f"{problem.message}\nhint: {problem.hint}"
-    place = Place(relative(problem.path or ""), problem.line or 0) if problem.span is None else Place.of(problem.span)
-    return Finding(problem.rule.code, ERROR, problem.rule.title, message, place)
+    place = (
+        SourcePlace(relative(problem.path or ""), problem.line or 0)
+        if problem.span is None
+        else SourcePlace.of(problem.span)
+    )
+    return CheckFinding(problem.rule.code, ERROR, problem.rule.title, message, place)
 
 
 @record
@@ -99,7 +103,7 @@ class CheckReport:
     certificates: bool = False
     select: tuple[str, ...] = ("AL",)
     ignore: tuple[str, ...] = ()
-    changes: tuple[Finding, ...] = ()
+    changes: tuple[CheckFinding, ...] = ()
     accepted: tuple[Accepted, ...] = ()
     compared: bool = False
     root: Path = field(default_factory=Path.cwd)
@@ -116,14 +120,14 @@ class CheckReport:
         return code.startswith(self.select) and not code.startswith(self.ignore)
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[CheckFinding, ...]:
         """Those of claims, runs that stop, a baseline, comments, and targets that cannot be checked, in that order."""
         counted = [each for each in self._made if each not in self.ignored]
         unneeded = self._unneeded() if self.selected(rules.UNNEEDED.code) else ()
         return (*counted, *unneeded, *map(of_diagnostic, self.problems))
 
     @cached_property
-    def ignored(self) -> frozenset[Finding]:
+    def ignored(self) -> frozenset[CheckFinding]:
         """Those that are not selected, or that a comment or the baseline ignores."""
         taken = {each.about for each in self.accepted}
         return frozenset(
@@ -138,7 +142,7 @@ class CheckReport:
         )
 
     @property
-    def failing(self) -> list[Finding]:
+    def failing(self) -> list[CheckFinding]:
         """Those for which the check fails."""
         return [each for each in self.findings if each.level == ERROR or (self.strict and each.level == WARNING)]
 
@@ -147,28 +151,28 @@ class CheckReport:
         return self._of_claims.get((contract.place, contract.text), ("", False))
 
     @cached_property
-    def _of_claims(self) -> Mapping[tuple[Place, str], tuple[str, bool]]:
+    def _of_claims(self) -> Mapping[tuple[SourcePlace, str], tuple[str, bool]]:
         return {(each.place, each.claim): (each.code, each in self.ignored) for each in self._made if each.claim}
 
     @cached_property
-    def _made(self) -> tuple[Finding, ...]:
+    def _made(self) -> tuple[CheckFinding, ...]:
         """All that can be ignored, and notes."""
-        found: list[Finding] = []
+        found: list[CheckFinding] = []
         for view in self.targets:
             for name, contracts in (*((each.name, each.contracts) for each in view.algorithms), ("", view.claims)):
                 found += (_of_contract(name, each) for each in contracts if each.outcome in OUTCOMES)
             for name, stop in ((each.name, each.stop) for each in view.algorithms):
                 if stop is not None:
                     message = f"{name}: {stop.text}"
-                    found.append(Finding(stop.code, NOTE, stop.title, message, stop.place, name, stop.text))
+                    found.append(CheckFinding(stop.code, NOTE, stop.title, message, stop.place, name, stop.text))
         return (*found, *self.changes)
 
-    def _unneeded(self) -> Iterator[Finding]:
+    def _unneeded(self) -> Iterator[CheckFinding]:
         """Comments and entries that ignore none of the findings."""
         for view in self.targets:
             for comment in view.suppressions:
                 if reason := self._reason(view, comment):
-                    place = Place(view.path, comment.line, comment.column, comment.line, comment.column + 1)
+                    place = SourcePlace(view.path, comment.line, comment.column, comment.line, comment.column + 1)
                     yield finding(rules.UNNEEDED.code, reason, place, comment.algorithm)
         names, found = {each.path for each in self.targets}, {each.about for each in self._made}
         for entry in self.accepted:
@@ -176,7 +180,7 @@ class CheckReport:
                 message = (
                     f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not found: remove the entry"
                 )
-                yield finding(rules.UNNEEDED.code, message, Place(entry.baseline, entry.line), entry.algorithm)
+                yield finding(rules.UNNEEDED.code, message, SourcePlace(entry.baseline, entry.line), entry.algorithm)
 
     def _reason(self, view: CheckView, comment: Suppression) -> str:
         """Why nothing needs a comment, and what to do about it; empty where something does."""
@@ -197,12 +201,12 @@ class CheckReport:
         return ""
 
 
-def _covers(view: CheckView, comment: Suppression, found: Finding) -> bool:
+def _covers(view: CheckView, comment: Suppression, found: CheckFinding) -> bool:
     """Whether a comment in a file ignores a finding."""
     return view.path == found.place.path and comment.covers(found.code, found.algorithm, found.place.line)
 
 
-def _of_contract(algorithm: str, contract: Contract) -> Finding:
+def _of_contract(algorithm: str, contract: Contract) -> CheckFinding:
     message = "\n".join([f"{contract.outcome}: {contract.text}", *(reasons(contract) or [contract.reason])])
     return finding(OUTCOMES[contract.outcome], message, contract.place, algorithm, contract.text)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from archline.algebra.polynomial import Poly
 from archline.report.numbers import exact
-from archline.report.view import Contract, Number, Values
+from archline.report.view import Contract, Number, ValueRange
 
 VERSION = 1
 
@@ -37,7 +37,7 @@ def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
             return {each.name: plain(getattr(value, each.name), write) for each in fields(value)}
 
 
-def ends(values: Values) -> dict[str, str]:
+def ends(values: ValueRange) -> dict[str, str]:
     """Both ends of a value."""
     return {"lower": exact(values.lower), "upper": exact(values.upper)}
 

@@ -12,7 +12,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
-from archline.report.documents import Document, Formula, Phrase, Table, conditions, joined, with_growths
+from archline.report.documents import Document, FormulaText, Phrase, Table, conditions, joined, with_growths
 from archline.report.layout import indented, wrap
 from archline.report.view import contract_text, shown_place
 
@@ -108,7 +108,7 @@ def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
 def _ensured(ensures: s.Ensures) -> Phrase:
     claim, _, facts = contract_text(ensures).partition(" when ")
     when = joined([piece for each in ensures.when for piece in conditions(format_fact(each))], ", ") if facts else ()
-    return (*(with_growths(claim) if " is " in claim else (Formula(claim),)), *((" when ", *when) if when else ()))
+    return (*(with_growths(claim) if " is " in claim else (FormulaText(claim),)), *((" when ", *when) if when else ()))
 
 
 def _parameter(parameter: s.Parameter) -> tuple[Phrase, ...]:

@@ -16,11 +16,11 @@ from archline.execution.traced_paths import TIME, PathPiece
 from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import Amount, Known
 from archline.records import record
-from archline.report.cost_view import CostView, Row
+from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import short_form
 from archline.report.layout import table, wrap
 from archline.report.numbers import exact, point_text, readable
-from archline.report.view import Place
+from archline.report.view import SourcePlace
 
 MOST = 20
 """Pieces of the path that are listed."""
@@ -114,8 +114,8 @@ def _documents(pieces: Sequence[PathPiece]) -> Iterator[dict[str, Any]]:
     for each in pieces:
         yield {
             "processor": list(each.coordinates),
-            "place": None if each.span is None else str(Place.of(each.span)),
-            "called": None if each.called is None else str(Place.of(each.called)),
+            "place": None if each.span is None else str(SourcePlace.of(each.span)),
+            "called": None if each.called is None else str(SourcePlace.of(each.called)),
             "computed": each.computed,
             "from": None if each.source is None else list(each.source),
             "to": None if each.to is None else list(each.to),
@@ -148,13 +148,13 @@ def steps_text(found: PathTable, metrics: Sequence[str], width: int, full: bool 
     return "\n".join("\n".join(_steps_table(found, rows[each], width, full)) + "\n" for each in metrics if each in rows)
 
 
-def rest_of(steps: Sequence[PathStep], row: Row) -> Poly:
+def rest_of(steps: Sequence[PathStep], row: CostRow) -> Poly:
     """The bound of a metric that is known, less the sum of those of the steps: the bound of a whole may be sharper."""
     assert row.upper is not None
     return row.upper - sum((each.upper(row.metric) for each in steps), ZERO)
 
 
-def _steps_table(found: PathTable, row: Row, width: int, full: bool) -> Iterator[str]:
+def _steps_table(found: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
     view = found.view
     if row.upper is None:
         yield from wrap(f"the {row.metric} of {view.algorithm} is unknown: {row.why} ({row.place})", width)
@@ -191,7 +191,7 @@ def _steps_table(found: PathTable, row: Row, width: int, full: bool) -> Iterator
 LEADING = "~: leading terms as all sizes grow; --all shows all terms, and the statements of collective operations"
 
 
-def _total(view: CostView, row: Row, upper: Poly, full: bool) -> str:
+def _total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
     """The bound that the steps add up to; what counts whole things is at most the whole number below."""
     form = _form(view, upper, full)
     below = None if row.values is None else readable(row.values.upper)

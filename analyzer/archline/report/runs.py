@@ -14,7 +14,7 @@ from archline.report.documents import Document, Table, cells
 from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, page, wrap
 from archline.report.numbers import exact, point_text, readable
-from archline.report.view import CacheView, MatrixView, Number, RunView, Values
+from archline.report.view import CacheView, MatrixView, Number, RunView, ValueRange
 
 
 def run(view: RunView, width: int) -> str:
@@ -71,7 +71,7 @@ ON_PATHS = (
 )
 
 
-def _count(name: str, values: Values | None, count: Number, verdict: str) -> list[str]:
+def _count(name: str, values: ValueRange | None, count: Number, verdict: str) -> list[str]:
     lower, upper = ("", "") if values is None else (readable(values.lower), readable(values.upper))
     return [name, lower, readable(count), upper, verdict]
 

@@ -26,7 +26,7 @@ Point = Mapping[str, Number]
 
 
 @record
-class Values:
+class ValueRange:
     """A cost at a point: exact bounds, the same where the cost is exact."""
 
     lower: Number
@@ -38,7 +38,7 @@ class Values:
 
 
 @record
-class Place:
+class SourcePlace:
     """Where something stands: the end is exclusive, the path relative to the current folder where it is inside.
 
     What is not known is 0, of the path empty.
@@ -51,9 +51,9 @@ class Place:
     end_column: int = 0
 
     @staticmethod
-    def of(span: Span) -> Place:
+    def of(span: Span) -> SourcePlace:
         """The place of a stretch of source."""
-        return Place(relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
+        return SourcePlace(relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.path, self.line) if part)
@@ -96,7 +96,7 @@ class Contract:
     outcome: str
     reason: str
     point: Point | None
-    place: Place
+    place: SourcePlace
     certificates: tuple[Mapping[str, object], ...] = ()
     derived: str = ""
     suggestion: str = ""
@@ -111,14 +111,14 @@ class Stop:
     code: str
     title: str
     message: str
-    place: Place
+    place: SourcePlace
     at: Point
 
     @staticmethod
     def of(found: Diagnostic, at: Point) -> Stop:
         """What stopped a run at sizes."""
         assert found.span is not None
-        return Stop(found.rule.code, found.rule.title, found.message, Place.of(found.span), at)
+        return Stop(found.rule.code, found.rule.title, found.message, SourcePlace.of(found.span), at)
 
     @property
     def text(self) -> str:
@@ -129,7 +129,7 @@ class Stop:
 
 
 @record
-class Group:
+class CheckedAlgorithm:
     """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
 
     `messages` says how far messages were checked; it is empty for algorithms that send none. Claims hold where the
@@ -148,16 +148,16 @@ class CheckView:
     """What a target ensures: the contracts of each algorithm, and the claims of its file."""
 
     target: str
-    algorithms: tuple[Group, ...]
+    algorithms: tuple[CheckedAlgorithm, ...]
     claims: tuple[Contract, ...]
     path: str = ""
     """The file, as places name it."""
     suppressions: tuple[Suppression, ...] = ()
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[CheckedAlgorithm, ...]:
         """The algorithms, then the claims, if there are any."""
-        return (*self.algorithms, *([Group(f"claims of {self.target}", self.claims)] if self.claims else []))
+        return (*self.algorithms, *([CheckedAlgorithm(f"claims of {self.target}", self.claims)] if self.claims else []))
 
 
 @record
@@ -178,7 +178,7 @@ class Accepted:
 
 
 @record
-class Counts:
+class CheckedCounts:
     """What an execution counted, by metric, and what was derived for it where there is a derivation.
 
     `kinds` and `derived_kinds` say the same of each kind of flops. On a grid what is executed is the longest path;
@@ -186,10 +186,10 @@ class Counts:
     """
 
     executed: Mapping[str, Number]
-    derived: Mapping[str, Values]
+    derived: Mapping[str, ValueRange]
     statuses: Mapping[str, str]
     kinds: Mapping[str, Number]
-    derived_kinds: Mapping[str, Values]
+    derived_kinds: Mapping[str, ValueRange]
     own: Mapping[str, Number] = field(default_factory=dict)
     total: Mapping[str, Number] = field(default_factory=dict)
 
@@ -245,7 +245,7 @@ class RunView:
 
     algorithm: str
     at: Point
-    counts: Counts
+    counts: CheckedCounts
     cache: CacheView | None
     matrix: MatrixView | None
     data: str
@@ -264,7 +264,7 @@ def contract(verdict: Verdict, certificates: bool = False) -> Contract:
         verdict.outcome,
         verdict.reason,
         verdict.deciding,
-        Place.of(verdict.ensures.span),
+        SourcePlace.of(verdict.ensures.span),
         tuple(each.certificate for each in verdict.proofs) if certificates and verdict.outcome == "holds" else (),
         verdict.derived,
         contract_text(verdict.guarded.ensures) if verdict.guarded else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archline.report.findings import ERROR, NOTE, WARNING, CheckReport, Finding
+from archline.report.findings import ERROR, NOTE, WARNING, CheckFinding, CheckReport
 from archline.report.view import from_root
 
 COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
@@ -15,7 +15,7 @@ def render(report: CheckReport, width: int) -> str:
     return "".join(f"{command(each, report.root)}\n" for each in report.findings)
 
 
-def command(finding: Finding, root: Path) -> str:
+def command(finding: CheckFinding, root: Path) -> str:
     """The command of a finding; paths start at the root."""
     known = {
         "file": from_root(finding.path, root),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from archline.report.findings import ERROR, OF_ENTRIES, RULES, CheckReport, Finding, reasons
+from archline.report.findings import ERROR, OF_ENTRIES, RULES, CheckFinding, CheckReport, reasons
 from archline.report.view import CheckView, Contract
 
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -55,7 +55,7 @@ def _outcome(report: CheckReport, contract: Contract) -> list[ElementTree.Elemen
     return [_element("failure", text, type=contract.outcome, message=contract.reason)]
 
 
-def _case(finding: Finding, tag: str) -> ElementTree.Element:
+def _case(finding: CheckFinding, tag: str) -> ElementTree.Element:
     """What is about no claim: a cost that changed, an entry that nothing needs, a program that cannot be checked."""
     name = f"{finding.code}: {finding.title}"
     case = _element("testcase", classname=finding.algorithm or finding.path, name=name, file=finding.path)

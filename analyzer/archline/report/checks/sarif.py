@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from archline.report import json
-from archline.report.findings import CheckReport, Finding
-from archline.report.view import Place, from_root
+from archline.report.findings import CheckFinding, CheckReport
+from archline.report.view import SourcePlace, from_root
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -27,7 +27,7 @@ def render(report: CheckReport, width: int) -> str:
     return json.render({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _result(finding: Finding, rule: int, root: Path, seen: Counter[tuple[str, ...]]) -> dict[str, Any]:
+def _result(finding: CheckFinding, rule: int, root: Path, seen: Counter[tuple[str, ...]]) -> dict[str, Any]:
     """A finding with a fingerprint that stays the same when lines are added above."""
     path = from_root(finding.path, root)
     what = (finding.code, path, finding.algorithm, finding.claim or finding.message)
@@ -48,7 +48,7 @@ def _result(finding: Finding, rule: int, root: Path, seen: Counter[tuple[str, ..
     return result
 
 
-def _region(place: Place) -> dict[str, int]:
+def _region(place: SourcePlace) -> dict[str, int]:
     """Without columns a region is its whole line, without an end it goes to the end of the line."""
     start = {"startColumn": place.column} if place.column else {}
     end = {"endColumn": place.end_column} if start and place.end_line == place.line else {}

@@ -13,7 +13,7 @@ from archline.claims.published import Published
 from archline.report import derivation, lru
 from archline.report.communication import block, replicated, sentences
 from archline.report.communication import document as bounds_document
-from archline.report.cost_view import CostView, Row, relations
+from archline.report.cost_view import CostRow, CostView, relations
 from archline.report.documents import pipes_row
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, ends, plain, point
@@ -21,7 +21,7 @@ from archline.report.latex import RELATIONS, condition, escaped, expression
 from archline.report.layout import Columns, Inside, Part, page
 from archline.report.lru import document as lru_document
 from archline.report.numbers import exact, point_text, readable
-from archline.report.view import Number, Values
+from archline.report.view import Number, ValueRange
 
 
 def as_text(view: CostView, width: int) -> str:
@@ -64,7 +64,7 @@ def _cost_table(view: CostView) -> Columns:
     return Columns(rows)
 
 
-def _bounds(view: CostView, row: Row, name: str) -> Iterator[list[str]]:
+def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[list[str]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
         yield [name, row.status, "?", f"{row.why}{place}"]
@@ -91,7 +91,7 @@ def _value_table(view: CostView) -> Columns:
     return Columns(rows, (1, 2) if all(row.values is not None for row in view.rows) else ())
 
 
-def _value_cells(values: Values | None, reason: str | None) -> list[str]:
+def _value_cells(values: ValueRange | None, reason: str | None) -> list[str]:
     if values is None:
         return [reason or "unknown", ""]
     return [readable(values.lower), readable(values.upper)]
@@ -112,7 +112,7 @@ def as_markdown(view: CostView) -> str:
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
 
 
-def _rows(view: CostView, row: Row) -> Iterator[list[str]]:
+def _rows(view: CostView, row: CostRow) -> Iterator[list[str]]:
     """A metric, and beneath it what bounds it where conditions hold."""
     cases = list(row.cases)
     bounds = [_cell(row.why or "unknown"), ""]
@@ -129,7 +129,7 @@ def _form(view: CostView, bound: Poly | None) -> str:
     return "" if bound is None else f"`{view.text(bound)}`"
 
 
-def _value(view: CostView, row: Row) -> list[str]:
+def _value(view: CostView, row: CostRow) -> list[str]:
     if view.at is None:
         return []
     if row.values is None:
@@ -165,7 +165,7 @@ def _any_algorithm(view: CostView) -> list[str]:
     return lines
 
 
-def _row(row: Row, view: CostView) -> list[str]:
+def _row(row: CostRow, view: CostView) -> list[str]:
     name = rf"\mathrm{{{row.metric}}}(\text{{{escaped(view.algorithm)}}}) "
     if row.lower is None or row.upper is None:
         return [rf"  {name}&\quad \text{{unknown: {escaped(row.why or '')}}}"]
@@ -181,7 +181,7 @@ def _row(row: Row, view: CostView) -> list[str]:
     return [*found, *(rf"  &{value} \quad \text{{at these sizes}}" for value in _values(row))]
 
 
-def _values(row: Row) -> list[str]:
+def _values(row: CostRow) -> list[str]:
     """The bounds at sizes, which may be tighter than their closed forms."""
     if row.values is None:
         return []
@@ -218,7 +218,7 @@ def as_document(view: CostView) -> dict[str, Any]:
     return found
 
 
-def _cost(view: CostView, row: Row) -> dict[str, Any]:
+def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
     cost: dict[str, Any] = {
         "status": row.status,
         "lower": row.lower,
@@ -269,7 +269,7 @@ def _published(found: Published) -> dict[str, Any]:
     return {"kernel": found.kernel, "bounds": bounds, "because": found.because}
 
 
-def _any_order(row: Row, attained: Attained) -> dict[str, Any]:
+def _any_order(row: CostRow, attained: Attained) -> dict[str, Any]:
     """How close the bounds are to the lower bound over all schedules, and to each other."""
     found: dict[str, Any] = {
         "omega": attained.floors,

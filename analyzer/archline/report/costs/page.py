@@ -27,11 +27,11 @@ from archline.report.communication import (
     on_processors,
     replicated,
 )
-from archline.report.cost_view import CostView, Row
+from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import CUT, FULL, LEADING, cut, divisors, lead_of, short_form
 from archline.report.costs.regimes import bound, is_constant, point_of, what_fits, words
 from archline.report.derivation import COMPULSORY, factors
-from archline.report.documents import Document, Formula, Phrase, Table, conditions, plain, with_growths
+from archline.report.documents import Document, FormulaText, Phrase, Table, conditions, plain, with_growths
 from archline.report.findings import tally
 from archline.report.numbers import point_text, readable, short
 from archline.report.view import Contract, shown_place
@@ -59,12 +59,12 @@ class Page:
     title: str
     doc: str
     place: str
-    metrics: tuple[Line, ...]
-    regimes: tuple[Line, ...]
+    metrics: tuple[PageRow, ...]
+    regimes: tuple[PageRow, ...]
     bound: tuple[Phrase, ...]
     schedules: tuple[Phrase, ...]
     notes: tuple[Phrase, ...]
-    least: tuple[Line, ...] = ()
+    least: tuple[PageRow, ...] = ()
     least_heading: Phrase = ()
     least_notes: tuple[Phrase, ...] = ()
 
@@ -85,7 +85,7 @@ def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
     if case is not None:
         notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
     if any("~" in plain(cell) for line in (*lines, *regimes) for cell in (line.form, line.status)):
-        with_lines = ("; of io, for ", Formula("L >= 2")) if io is not None and not view.on_grid else ()
+        with_lines = ("; of io, for ", FormulaText("L >= 2")) if io is not None and not view.on_grid else ()
         notes.append((LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
     found = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
@@ -97,13 +97,13 @@ def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
     return replace(found, least=tuple(_least_rows(known)), least_heading=heading, least_notes=notes_)
 
 
-def _slowly(rows: Sequence[Row]) -> str:
+def _slowly(rows: Sequence[CostRow]) -> str:
     """Which sizes grow more slowly than the others."""
     names = sorted(frozenset().union(*map(_divisors, rows)))
     return f", {', '.join(names)} more slowly than any power of the others" if names else ""
 
 
-def _divisors(row: Row) -> frozenset[str]:
+def _divisors(row: CostRow) -> frozenset[str]:
     """The sizes that arrays are cut by."""
     uppers = [row.upper, *(each.upper for each in row.alternatives)]
     return frozenset(name for upper in uppers if upper is not None for name in divisors(upper))
@@ -120,39 +120,39 @@ def _title(view: CostView) -> str:
     return f"{view.algorithm} at {'; '.join(at)}"
 
 
-def _metric(view: CostView, row: Row) -> Iterator[Line]:
+def _metric(view: CostView, row: CostRow) -> Iterator[PageRow]:
     label = IO if row.metric == "io" else row.metric
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # No growth is shown beside values, so none is searched for.
-        yield Line(label, (_values(row),), (_tightness(row),))
+        yield PageRow(label, (_values(row),), (_tightness(row),))
         return
     growth = with_growths(row.growth or "")
     if row.lower is None or row.upper is None:
-        yield Line(label, ("unknown",), ("unknown",), growth)
-        yield Line("", (f"{row.why}{f' ({row.place})' if row.place else ''}",))
+        yield PageRow(label, ("unknown",), ("unknown",), growth)
+        yield PageRow("", (f"{row.why}{f' ({row.place})' if row.place else ''}",))
         return
     status = ("exact" if row.exact else "bounds",)
     if row.metric in OF_CACHE and row.alternatives:
-        yield Line(label, ("by the size of the cache, at most",), status, growth)
+        yield PageRow(label, ("by the size of the cache, at most",), status, growth)
     elif row.exact:
-        yield Line(label, (_form(view, row.upper),), status, growth)
+        yield PageRow(label, (_form(view, row.upper),), status, growth)
         if row.open is not None:
-            yield Line("", (row.open,))
+            yield PageRow("", (row.open,))
     elif row.regimes:
         yield from _cases(view, row, label)
     else:
-        yield Line(label, _bounded("<=", _form(view, row.upper)), status, growth)
-        yield Line("", _bounded(">=", _form(view, row.lower)))
+        yield PageRow(label, _bounded("<=", _form(view, row.upper)), status, growth)
+        yield PageRow("", _bounded(">=", _form(view, row.lower)))
 
 
-def _tightness(row: Row) -> str:
+def _tightness(row: CostRow) -> str:
     """`exact`, `tight` for bounds that are equal at these sizes, `bounds` for others."""
     if row.values is None:
         return ""
     return "exact" if row.exact else "tight" if row.values.lower == row.values.upper else "bounds"
 
 
-def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
+def _cases(view: CostView, row: CostRow, label: str) -> Iterator[PageRow]:
     """The last of the cases, which leaves out small sizes, or all where they are few."""
     shown = row.regimes if len(row.regimes) <= 2 else row.regimes[-1:]
     growth = with_growths(row.growth or "")
@@ -160,10 +160,10 @@ def _cases(view: CostView, row: Row, label: str) -> Iterator[Line]:
         where: Phrase = (each.when,) if each.when == "otherwise" else ("where ", *conditions(each.when))
         upper = _form(view, each.upper)
         if each.upper == each.lower:
-            yield Line(label, (upper,), where, growth)
+            yield PageRow(label, (upper,), where, growth)
         else:
-            yield Line(label, _bounded("<=", upper), where, growth)
-            yield Line("", _bounded(">=", _form(view, each.lower)))
+            yield PageRow(label, _bounded("<=", upper), where, growth)
+            yield PageRow("", _bounded(">=", _form(view, each.lower)))
         label, growth = "", ()
 
 
@@ -173,52 +173,52 @@ def _form(view: CostView, value: Poly, most: int = FULL) -> str:
 
 
 def _shown(text: str) -> str:
-    return text if text.endswith(CUT) else Formula(text)
+    return text if text.endswith(CUT) else FormulaText(text)
 
 
 def _bounded(relation: str, form: str) -> Phrase:
-    return (Formula(f"{relation} {form}"),) if isinstance(form, Formula) else (f"{relation} ", form)
+    return (FormulaText(f"{relation} {form}"),) if isinstance(form, FormulaText) else (f"{relation} ", form)
 
 
-def _values(row: Row) -> str:
+def _values(row: CostRow) -> str:
     if row.values is None:
         return row.why or "unknown"
     low, high = readable(row.values.lower), readable(row.values.upper)
     return low if low == high else f"{low} .. {high}"
 
 
-def _parallelism(view: CostView) -> Line | None:
+def _parallelism(view: CostView) -> PageRow | None:
     """Work over span: its growth, or its value at sizes."""
     rows = {row.metric: row for row in view.rows}
     work, span = rows.get("work"), rows.get("span")
     if work is None or span is None:
         return None
     if view.serial and work.lower is not None and not (work.declared or span.declared):
-        everywhere = Line("parallelism", (Formula("work/span"),), (), with_growths("Theta(1)"))
-        return everywhere if view.at is None else Line("parallelism", ("1",))
+        everywhere = PageRow("parallelism", (FormulaText("work/span"),), (), with_growths("Theta(1)"))
+        return everywhere if view.at is None else PageRow("parallelism", ("1",))
     if view.at is not None:
         if work.values is None or span.values is None or not span.values.lower:
             return None
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
         low, high = map(short, ends)
-        return Line("parallelism", (low if low == high else f"{low} .. {high}",))
+        return PageRow("parallelism", (low if low == high else f"{low} .. {high}",))
     orders = [re.fullmatch(r"Theta\((.*?)\)( where [^()]*)?", each.growth or "") for each in (work, span)]
     if not all(orders) or any("), Theta(" in (each.growth or "") for each in (work, span)):
-        return Line("parallelism", (Formula("work/span"),))
+        return PageRow("parallelism", (FormulaText("work/span"),))
     (above, first), (below, second) = (each.groups("") for each in orders if each is not None)
     where = first if second in ("", first) else second if not first else f"{first} and {second.removeprefix(' where ')}"
     order = quotient(parse_expression(above), parse_expression(below))
-    return Line("parallelism", (Formula("work/span"),), (), with_growths(f"Theta({order}){where}"))
+    return PageRow("parallelism", (FormulaText("work/span"),), (), with_growths(f"Theta({order}){where}"))
 
 
-def _regimes(view: CostView, row: Row) -> Iterator[Line]:
+def _regimes(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     shown: set[str] = set()
     for each in _chosen(row.alternatives):
         form = _form(view, each.upper)
         if form not in shown:
             shown.add(form)
-            yield Line(what_fits(each), (form,), _bounded("Z >=", _least(view, row, each)))
+            yield PageRow(what_fits(each), (form,), _bounded("Z >=", _least(view, row, each)))
 
 
 def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
@@ -245,11 +245,11 @@ def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
     return shown
 
 
-def _least(view: CostView, row: Row, each: ConditionalBound) -> str:
+def _least(view: CostView, row: CostRow, each: ConditionalBound) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
     text = each.when.removeprefix("Z >= ")
     if len(text) <= SHORT:
-        return Formula(text)
+        return FormulaText(text)
     leads = {lead_of(Poly.symbol("Z") - need, _divisors(row)) for need in each.needs if "Z" in need.names}
     known = [lead for lead in leads if lead is not None]
     if len(known) < len(leads):
@@ -262,7 +262,7 @@ def _least(view: CostView, row: Row, each: ConditionalBound) -> str:
     return _shown(cut(shown, 2 * SHORT))
 
 
-def _bound(view: CostView, row: Row) -> Iterator[Phrase]:
+def _bound(view: CostView, row: CostRow) -> Iterator[Phrase]:
     """The lower bound for any schedule, and within which factor of it the upper bounds are."""
     if row.lower is None:
         return
@@ -274,13 +274,13 @@ def _bound(view: CostView, row: Row) -> Iterator[Phrase]:
     if found is None or not found.floors:
         yield "lower bound: ", least, f", {COMPULSORY[row.metric]}"
     else:
-        order = Formula(f"Omega({' + '.join(found.floors)})")
+        order = FormulaText(f"Omega({' + '.join(found.floors)})")
         yield "lower bound for any schedule: ", order, ", and the compulsory misses, ", least
     if found is not None:
         yield from _nearness(view, row, found)
 
 
-def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
+def _nearness(view: CostView, row: CostRow, found: Attained) -> Iterator[Phrase]:
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
     bounds = {each.when: each for each in row.alternatives}
@@ -297,7 +297,7 @@ def _nearness(view: CostView, row: Row, found: Attained) -> Iterator[Phrase]:
 
 def _notes(view: CostView) -> Iterator[Phrase]:
     if view.on_grid and "K" in view.parameters:
-        yield ("a message has K words at most, w words are ", Formula("ceil(w/K)"), " messages")
+        yield ("a message has K words at most, w words are ", FormulaText("ceil(w/K)"), " messages")
     if view.on_grid:
         yield ("each metric on its own critical path through the processors; memory: the most of any processor",)
         yield from _replicated(view)
@@ -325,7 +325,7 @@ def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
 
 
 @record
-class Line:
+class PageRow:
     """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
 
     label: str
@@ -347,7 +347,7 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
         tables.append(Table(("lower bound on", "at least", "kind", "derived"), tuple(least)))
     schedules = [("io on several processors, up to constants, ", *each) for each in found.schedules]
     heading = (found.least_heading, *found.least_notes) if found.least else ()
-    lru = () if view.lru is None else (("misses of LRU caches: see ", Formula("--format json")),)
+    lru = () if view.lru is None else (("misses of LRU caches: see ", FormulaText("--format json")),)
     return Document(
         found.title, found.doc, found.place, tuple(tables), (*found.bound, *heading, *schedules, *lru, *found.notes)
     )
@@ -365,7 +365,7 @@ def _least_heading(view: CommunicationView) -> Phrase:
     return (f"{any_} with {readable(view.memory)} words of memory {on_processors(view.processors)}",)
 
 
-def _least_rows(view: CommunicationView) -> Iterator[Line]:
+def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
     """A bound a row; at sizes the larger first, with how near the words are to it."""
     valued = sorted((each for each in view.bounds if each.value is not None), key=_value, reverse=True)
     if valued:
@@ -374,7 +374,7 @@ def _least_rows(view: CommunicationView) -> Iterator[Line]:
     for each in view.bounds:
         yield from _in_sizes(each)
     if any(each.cases for each in view.bounds):
-        yield Line("messages", (">= words/M",))
+        yield PageRow("messages", (">= words/M",))
 
 
 def _value(bound: BoundView) -> Ends:
@@ -382,27 +382,27 @@ def _value(bound: BoundView) -> Ends:
     return bound.value
 
 
-def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[Line]:
+def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[PageRow]:
     for index, each in enumerate(valued):
         assert each.value is not None
         known = view.words is not None and (index == 0 or each.value[1] < 0)
         near = factor(view.words, each.value) if known and view.words is not None else ""
-        least = (Formula(f">= {amount(max(each.value, NOTHING))}"),)
-        yield Line("words" if not index else "", least, (each.kind,), (near,))
+        least = (FormulaText(f">= {amount(max(each.value, NOTHING))}"),)
+        yield PageRow("words" if not index else "", least, (each.kind,), (near,))
     if view.least_messages is not None and view.least_messages[0] > 0:
         near = "" if view.messages is None else factor(view.messages, view.least_messages)
-        least = (Formula(f">= {amount(view.least_messages)}"),)
-        yield Line("messages", least, ("words over memory",), (near,))
+        least = (FormulaText(f">= {amount(view.least_messages)}"),)
+        yield PageRow("messages", least, ("words over memory",), (near,))
 
 
-def _in_sizes(bound: BoundView) -> Iterator[Line]:
+def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
     near = "; ".join(nearness_text(bound.near))
     if bound.growth is not None:
-        yield Line("words", (Formula(bound.growth),), (bound.kind,), (near,))
+        yield PageRow("words", (FormulaText(bound.growth),), (bound.kind,), (near,))
     label, kind = "words", bound.kind
     for condition, text in bound.cases:
         where = f"where {condition}" if condition else near
-        yield Line(label, (Formula(f">= {text}"),), (kind,), (where,))
+        yield PageRow(label, (FormulaText(f">= {text}"),), (kind,), (where,))
         label, kind = "", ""
 
 

@@ -7,7 +7,7 @@ from math import inf
 
 from archline.report import lru
 from archline.report.cost_view import CostView
-from archline.report.costs.page import Line, Page
+from archline.report.costs.page import Page, PageRow
 from archline.report.costs.page import page as page_of
 from archline.report.documents import plain
 from archline.report.layout import GAP, Columns, Inside, page, wrap
@@ -46,7 +46,7 @@ def _head(page: Page, width: int) -> list[str]:
     return [first, *rest, page.place.rjust(width)] if own else [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
 
 
-def _cells(line: Line, narrow: bool, most: float) -> Iterator[list[str]]:
+def _cells(line: PageRow, narrow: bool, most: float) -> Iterator[list[str]]:
     """A row of a metric or of a lower bound; on a narrow page the growth, and a status above `most` letters, below."""
     form, status, growth = map(plain, (line.form, line.status, line.growth))
     if not narrow:
@@ -57,6 +57,6 @@ def _cells(line: Line, narrow: bool, most: float) -> Iterator[list[str]]:
     yield from (["", each, ""] for each in ("" if short else status, growth) if each)
 
 
-def _regime(line: Line, narrow: bool) -> Iterator[list[str]]:
+def _regime(line: PageRow, narrow: bool) -> Iterator[list[str]]:
     form, status = plain(line.form), plain(line.status)
     yield from ([line.label, form], ["", f"where {status}"]) if narrow else ([line.label, form, status],)

@@ -12,7 +12,7 @@ from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
 from archline.report.communication import factor
 from archline.report.costs.forms import CUT, LEADING
-from archline.report.documents import Document, Formula, Phrase, Table, with_growths
+from archline.report.documents import Document, FormulaText, Phrase, Table, with_growths
 from archline.report.numbers import readable
 from archline.report.view import Number
 
@@ -182,7 +182,7 @@ def document(found: EnergyResult) -> Document:
 def _in_symbols(found: EnergyResult, symbolic: SymbolicEnergy) -> list[Table]:
     formulas = [*found.model.energy.items(), ("energy", found.model.expression)]
     terms: list[tuple[Phrase, ...]] = [
-        ((name,), (Formula(text),), _marked(symbolic.growth.get(name, ""))) for name, text in formulas
+        ((name,), (FormulaText(text),), _marked(symbolic.growth.get(name, ""))) for name, text in formulas
     ]
     metrics: list[tuple[Phrase, ...]] = [
         ((each.name,), (each.status,), _form(each.shown.lower), _form(each.shown.upper))
@@ -196,7 +196,7 @@ def _in_symbols(found: EnergyResult, symbolic: SymbolicEnergy) -> list[Table]:
 
 
 def _form(text: str) -> Phrase:
-    return (text,) if text.endswith(CUT) else (Formula(text),)
+    return (text,) if text.endswith(CUT) else (FormulaText(text),)
 
 
 def _marked(growth: str) -> Phrase:
@@ -208,10 +208,10 @@ def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...
     own = shares(estimate.terms)
     for name, each in estimate.terms.items():
         share = f"{float(100 * own[name]):.1f} %"
-        yield (name,), (amount_text(each, "J"),), (share,), (Formula(found.model.energy[name]),)
+        yield (name,), (amount_text(each, "J"),), (share,), (FormulaText(found.model.energy[name]),)
     formulas: dict[str, Phrase] = {
-        "energy": (Formula(found.model.expression),),
-        "time": (Formula(found.model.time),),
+        "energy": (FormulaText(found.model.expression),),
+        "time": (FormulaText(found.model.time),),
     }
     amounts = answers(estimate)
     for name, unit in ANSWERS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from archline.compare.results import ComparedPoint, Comparison
+from archline.compare.results import ComparedPoint, CostComparison
 from archline.compare.verdicts import Crossover
 from archline.energy.model import Estimate
 from archline.energy.optimise.constraints import UNITS
@@ -31,12 +31,12 @@ Key = tuple[str, str]
 
 
 @record
-class Lines(PictureView):
+class ComparisonLines(PictureView):
     """A quantity against the swept size, for each algorithm and machine; ratios to the first algorithm."""
 
     kind: ClassVar[str] = "comparison"
     height: ClassVar[float] = 6.0
-    found: Comparison
+    found: CostComparison
     unit: str
 
     def draw(self, figure: Figure) -> None:
@@ -76,11 +76,11 @@ class Lines(PictureView):
 
 
 @record
-class Bars(PictureView):
+class ComparisonBars(PictureView):
     """The terms of the energy, or another quantity, of each algorithm and machine at one point."""
 
     kind: ClassVar[str] = "comparison"
-    found: Comparison
+    found: CostComparison
     unit: str
     estimates: Mapping[Key, Estimate]
 
@@ -136,7 +136,7 @@ class Bars(PictureView):
         return ""
 
 
-def view(found: Comparison) -> Lines | Bars:
+def view(found: CostComparison) -> ComparisonLines | ComparisonBars:
     """Lines where a size is swept, else bars; without rows where there is nothing to draw."""
     first = found.points[0]
     machines = dict.fromkeys(each.machine.title for each in found.points)
@@ -162,7 +162,7 @@ def view(found: Comparison) -> Lines | Bars:
             *([said] if said else []),
         )
         columns = ("size", "algorithm", "machine", "lower", "upper", "lower ratio", "upper ratio")
-        return Lines(title, notes, columns, tuple(dict.fromkeys(rows)), found, unit)
+        return ComparisonLines(title, notes, columns, tuple(dict.fromkeys(rows)), found, unit)
     estimates: dict[Key, Estimate] = {}
     for key in _keys(found):
         for each in found.points:
@@ -170,10 +170,10 @@ def view(found: Comparison) -> Lines | Bars:
                 if estimate is not None and estimate.by(found.by) is not None and key == (name, each.machine.name):
                     estimates[key] = estimate
     bars = tuple((*key, *_ends(_by(each, found))) for key, each in estimates.items())
-    return Bars(title, notes, ("algorithm", "machine", "lower", "upper"), bars, found, unit, estimates)
+    return ComparisonBars(title, notes, ("algorithm", "machine", "lower", "upper"), bars, found, unit, estimates)
 
 
-def _in_its_unit(axis: Axis, found: Comparison, unit: str) -> None:
+def _in_its_unit(axis: Axis, found: CostComparison, unit: str) -> None:
     """Label an axis with what it is of, and its numbers with prefixes of the unit, if it has one."""
     named, known = found.by.replace("_", "-"), unit in UNITS.values()
     axis.set_label_text(named if known else f"{named}, {unit}")
@@ -183,7 +183,7 @@ def _in_its_unit(axis: Axis, found: Comparison, unit: str) -> None:
         axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _rows(found: Comparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
+def _rows(found: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
     """The rows of both algorithms of a pair, from pairs with the first algorithm, whose ratios are shown."""
     if point.pair[0] != found.algorithms[0]:
         return []
@@ -201,13 +201,13 @@ def _ends(amount: Interval | None) -> tuple[Cell, Cell]:
     return (None, None) if amount is None else (float(amount.lower), float(amount.upper))
 
 
-def _by(estimate: Estimate, found: Comparison) -> Interval:
+def _by(estimate: Estimate, found: CostComparison) -> Interval:
     amount = estimate.by(found.by)
     assert amount is not None
     return amount
 
 
-def _keys(found: Comparison) -> list[Key]:
+def _keys(found: CostComparison) -> list[Key]:
     machines = dict.fromkeys(each.machine.name for each in found.points)
     return [(name, machine) for machine in machines for name in found.algorithms]
 
@@ -216,16 +216,16 @@ def _key(row: Mapping[str, Cell]) -> Key:
     return str(row["algorithm"]), str(row["machine"])
 
 
-def _several(found: Comparison) -> bool:
+def _several(found: CostComparison) -> bool:
     return len({each.machine.name for each in found.points}) > 1
 
 
-def _named(key: Key, found: Comparison) -> str:
+def _named(key: Key, found: CostComparison) -> str:
     name = key[0] if len(key[0]) <= 25 else "\n".join(wrap(key[0].replace(",", ", "), 25)[:3])
     return f"{name}\n{_short(key[1], 25)}" if _several(found) else name
 
 
-def _told(crossover: Crossover, found: Comparison, comma: str) -> str:
+def _told(crossover: Crossover, found: CostComparison, comma: str) -> str:
     on = f"on {crossover.machine} " if _several(found) else ""
     before, after = _short(crossover.before), _short(crossover.after)
     return f"{on}{before} takes less up to {crossover.start}{comma}{after} from {crossover.end} on"

@@ -50,16 +50,30 @@ class Cutter:
     _loops: dict[tuple[Loop, Rule | None], Loop] = field(default_factory=dict)
     _facts: dict[tuple[int, Rule | None], tuple[Facts, Facts]] = field(default_factory=dict)
 
-    def cut(self, reference: Reference, rule: Rule) -> Reference:
-        """What a reference accesses on the rule's side."""
+    def clip(self, reference: Reference, dimension: int, below: bool) -> Reference | None:
+        """What a reference may access before the symbol in a dimension, or from there on; None where that is all."""
+        twin, entry = self.cut(reference, None), reference.place[dimension]
+        if entry is None:
+            return None
+        (low, high), end = entry, Poly.symbol(self.symbol)
+        # Of places that are all on the other side none is left.
+        if below:
+            high = twin.facts.minimum(high, end - 1)
+        else:
+            low, high = twin.facts.maximum(low, end), twin.facts.maximum(high, end - 1)
+        place = (*reference.place[:dimension], (low, high), *reference.place[dimension + 1 :])
+        return replace(twin, place=place)
+
+    def cut(self, reference: Reference, rule: Rule | None) -> Reference:
+        """What a reference accesses on the rule's side; all of it without a rule, with what is known of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._loop(loop, rule, first) for loop in reference.chain)
         facts = self.facts(reference.facts, rule, first)
         return replace(reference, chain=chain, facts=facts, _lines={}, _hulls={})
 
-    def facts(self, facts: Facts, rule: Rule, first: str | None) -> Facts:
+    def facts(self, facts: Facts, rule: Rule | None, first: str | None) -> Facts:
         """Facts with what is known of the symbol, which is older than the `first` counter, and of the rule's loop."""
-        within = rule if rule.loop.variable in facts.bounds else None
+        within = rule if rule is not None and rule.loop.variable in facts.bounds else None
         key = id(facts), within
         if key not in self._facts:
             found: dict[str, Bounds] = {}
@@ -67,19 +81,18 @@ class Cutter:
                 if name == first:
                     # Bounds of all counters may be in terms of the symbol.
                     found[self.symbol] = self.within
-                found[name] = rule.bounds(bounds) if name == rule.loop.variable else bounds
+                found[name] = within.bounds(bounds) if within and name == within.loop.variable else bounds
             found.setdefault(self.symbol, self.within)
             # The facts are kept with what was found: another object may not have their identity.
             self._facts[key] = facts, facts.with_bounds(found)
         return self._facts[key][1]
 
-    def _loop(self, loop: Loop, rule: Rule, first: str | None) -> Loop:
-        inside = rule.loop.variable in loop.inside.bounds
-        key = loop, rule if inside else None
+    def _loop(self, loop: Loop, rule: Rule | None, first: str | None) -> Loop:
+        key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
             facts, within = (self.facts(each, rule, first) for each in (loop.facts, loop.inside))
             twin = replace(loop, facts=facts, inside=within)
-            if loop is rule.loop:
+            if rule is not None and loop is rule.loop:
                 lo, hi = rule.range(facts)
                 counter = Poly.symbol(loop.variable)
                 ends = counter - loop.lo, loop.hi - 1 - counter

@@ -17,10 +17,11 @@ from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import Resident
+from archline.analysis.cache.residency.stream import walked
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension
-from archline.records import record
+from archline.records import record, replace
 
 CUT = "cut "
 """Where rows are split: the first row of the second side; no program has such a name."""
@@ -34,17 +35,19 @@ MAX_SPLITTING = 20_000
 class Side:
     """The rows of a dimension before `CUT`, or those from there on.
 
-    With `relative` the iterations are counted that pick them, from where their loop begins each time.
+    With `relative` the iterations are counted that pick them, from where their loop begins each time. With `clipped`
+    no iterations but places are on one side: the data moves them.
     """
 
     dimension: int
     before: bool
     relative: bool = False
+    clipped: bool = False
 
     @property
     def other(self) -> Side:
         """The other side."""
-        return Side(self.dimension, not self.before, self.relative)
+        return replace(self, before=not self.before)
 
 
 @dataclass(eq=False)
@@ -73,6 +76,8 @@ class Splitter:
 
     def part(self, reference: Reference) -> Reference | None:
         """What a reference accesses on this side; None where no loop picks its rows one by one."""
+        if reference not in self._parts and self.side.clipped:
+            self._parts[reference] = self.cutter.clip(reference, self.side.dimension, self.side.before)
         if reference not in self._parts:
             rule = self._rule(reference)
             self._parts[reference] = None if rule is None else self.cutter.cut(reference, rule)
@@ -190,6 +195,8 @@ class Splits:
             if held or any(_slanted(each, dimension) for each in coarse.references):
                 relative = all(_begins_elsewhere(each, dimension, coarse.loop) for each in coarse.references)
                 yield from (Side(dimension, before, relative) for before in (True, False))
+        if held and any(walked(each) is not None for each in coarse.references):
+            yield from (Side(contiguous_dimension(array), before, clipped=True) for before in (True, False))
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
         """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""

@@ -20,7 +20,7 @@ def passing(reference: Reference) -> Resident | None:
     depth = walked(reference)
     if depth is None:
         return None
-    return known(Resident((reference,), reference.chain[depth], partial(_passed, depth)))
+    return known(Resident((reference,), reference.chain[depth], partial(_passed, depth), fit=lambda _: True))
 
 
 def walking(references: Sequence[Reference]) -> Resident | None:
@@ -39,7 +39,7 @@ def walking(references: Sequence[Reference]) -> Resident | None:
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the loop to behind it, if something is accessed there.
     around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    return known(Resident(tuple(references), around, partial(_passed_together, depth, words)))
+    return known(Resident(tuple(references), around, partial(_passed_together, depth, words), fit=lambda _: True))
 
 
 def walked(reference: Reference) -> int | None:

@@ -1,7 +1,8 @@
-"""From lark's tree to the syntax tree: one small method a grammar rule."""
+"""From lark's tree to the syntax tree: a method for each grammar rule whose node is not just its parts in order."""
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import Any
 
@@ -13,6 +14,7 @@ from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
+from archline.resources import resource
 
 MAX_DEPTH = 200
 MAX_DIGITS = 1000
@@ -22,89 +24,18 @@ INTRINSICS = {
 }  # fmt: skip
 """The intrinsic functions and how many arguments each takes; None: two or more."""
 
-RESERVED = frozenset(
-    [
-        "use",
-        "extern",
-        "exchange",
-        "scan",
-        "costs",
-        "claim",
-        "where",
-        "on",
-        "at",
-        "algorithm",
-        "grid",
-        "within",
-        "ensures",
-        "when",
-        "is",
-        "decreases",
-        "power",
-        "of",
-        "square",
-        "divides",
-        "index",
-        "offsets",
-        "into",
-        "longest",
-        "below",
-        "real",
-        "int",
-        "rowmajor",
-        "colmajor",
-        "zmorton",
-        "in",
-        "out",
-        "inout",
-        "local",
-        "let",
-        "atomic",
-        "spawn",
-        "sync",
-        "pass",
-        "return",
-        "assume",
-        "input",
-        "output",
-        "shift",
-        "alltoall",
-        "broadcast",
-        "reduce",
-        "reduce_scatter",
-        "allreduce",
-        "gather",
-        "scatter",
-        "allgather",
-        "barrier",
-        "send",
-        "receive",
-        "along",
-        "by",
-        "onto",
-        "counts",
-        "from",
-        "to",
-        "with",
-        "using",
-        "parallel",
-        "for",
-        "step",
-        "downto",
-        "while",
-        "most",
-        "times",
-        "if",
-        "elif",
-        "else",
-        "split",
-        "as",
-        "or",
-        "and",
-        "not",
-        "pi",
-    ]
-) | frozenset(INTRINSICS)
+NAMES_TOO = {"any", "operator", "size"}
+"""Words of types, which stand where no name can: they can be names elsewhere."""
+
+
+def _reserved() -> frozenset[str]:
+    """The words in the grammar, literals and choices in patterns, that cannot be names; intrinsic functions and pi."""
+    text = re.sub(r"^//.*", "", (resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    choices = "|".join(re.findall(r"\(([a-z_|]+)\)\\b", text)).split("|")
+    return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - NAMES_TOO
+
+
+RESERVED = _reserved()
 
 
 class TreeBuilder(Transformer_NonRecursive[Token, Any]):
@@ -146,14 +77,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         if len(text) > MAX_DIGITS:
             raise error(rules.NUMBER_TOO_LONG, f"a number of {len(text)} digits", span=self._span(meta))
         return s.Integer(int(text), span=self._span(meta))
-
-    @v_args(meta=True)
-    def real(self, meta: Meta, children: list[Token]) -> s.Real:
-        return s.Real(str(children[0]), span=self._span(meta))
-
-    @v_args(meta=True)
-    def name(self, meta: Meta, children: list[Token]) -> s.Name:
-        return s.Name(str(children[0]), span=self._span(meta))
 
     def group(self, children: list[Any]) -> Any:
         return children[0]
@@ -203,35 +126,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def slice_all(self, meta: Meta, children: list[Any]) -> s.Slice:
         return s.Slice(None, None, children[1], False, span=self._span(meta))
 
-    @v_args(meta=True)
-    def reshape(self, meta: Meta, children: list[Any]) -> s.Reshape:
-        return s.Reshape(children[0], children[1], span=self._span(meta))
-
     # Facts
-    @v_args(meta=True)
-    def is_power(self, meta: Meta, children: list[Any]) -> s.IsPower:
-        return s.IsPower(children[0], children[1], span=self._span(meta))
-
-    @v_args(meta=True)
-    def is_square(self, meta: Meta, children: list[Any]) -> s.IsSquare:
-        return s.IsSquare(children[0], span=self._span(meta))
-
-    @v_args(meta=True)
-    def divides(self, meta: Meta, children: list[Any]) -> s.Divides:
-        return s.Divides(children[0], children[1], span=self._span(meta))
 
     # Types and parameters
-    @v_args(meta=True)
-    def size_type(self, meta: Meta, _: list[Any]) -> s.SizeType:
-        return s.SizeType(span=self._span(meta))
-
-    @v_args(meta=True)
-    def index_type(self, meta: Meta, _: list[Any]) -> s.IndexType:
-        return s.IndexType(span=self._span(meta))
-
-    @v_args(meta=True)
-    def scalar_type(self, meta: Meta, children: list[Any]) -> s.ScalarType:
-        return s.ScalarType(str(children[0]), span=self._span(meta))
 
     @v_args(meta=True)
     def operator_type(self, meta: Meta, _: list[Any]) -> s.OperatorType:
@@ -241,14 +138,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def array_type(self, meta: Meta, children: list[Any]) -> s.ArrayType:
         element, shape, layout = children
         return s.ArrayType(str(element), shape, str(layout or "rowmajor"), span=self._span(meta))
-
-    @v_args(meta=True)
-    def offsets_type(self, meta: Meta, children: list[Any]) -> s.OffsetsType:
-        return s.OffsetsType(*children, span=self._span(meta))
-
-    @v_args(meta=True)
-    def index_array_type(self, meta: Meta, children: list[Any]) -> s.IndexArrayType:
-        return s.IndexArrayType(children[0], children[1], span=self._span(meta))
 
     @v_args(meta=True)
     def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
@@ -283,26 +172,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
         spawn, call, _, along = children
         return s.Invoke(call, spawn is not None, along or (), span=self._span(meta))
-
-    @v_args(meta=True)
-    def sync(self, meta: Meta, _: list[Any]) -> s.Sync:
-        return s.Sync(span=self._span(meta))
-
-    @v_args(meta=True)
-    def pass_(self, meta: Meta, _: list[Any]) -> s.Pass:
-        return s.Pass(span=self._span(meta))
-
-    @v_args(meta=True)
-    def return_(self, meta: Meta, children: list[Any]) -> s.Return:
-        return s.Return(children[0], span=self._span(meta))
-
-    @v_args(meta=True)
-    def assume(self, meta: Meta, children: list[Any]) -> s.Assume:
-        return s.Assume(children[0], span=self._span(meta))
-
-    @v_args(meta=True)
-    def costs(self, meta: Meta, children: list[Any]) -> s.Costs:
-        return s.Costs(children[0], span=self._span(meta))
 
     def amount(self, children: list[Any]) -> tuple[Any, str]:
         return children[0], str(children[1])
@@ -469,7 +338,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     expression = fact_list = start
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
-        raise AssertionError(f"the grammar's rule {data} has no method here")
+        """Other rules have the name and the fields of their node."""
+        kind = getattr(s, "".join(word.capitalize() for word in data.split("_")))
+        return kind(*(str(each) if isinstance(each, Token) else each for each in children), span=self._span(meta))
 
 
 def _parts(subscript: s.Expr | s.Slice) -> list[s.Expr]:

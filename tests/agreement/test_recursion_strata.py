@@ -12,7 +12,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.analysis.metrics.time import time_on
+from archline.analysis.metrics.relations import time_on
 from archline.claims.decide import decide
 from archline.execution.run import execute
 from archline.language.loader import load_text

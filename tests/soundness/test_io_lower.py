@@ -21,7 +21,7 @@ from archline.analysis.cache.samples import samples
 from archline.execution.cache import compact, optimal
 from archline.execution.run import execute
 from archline.ir.lower import Lowering
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module

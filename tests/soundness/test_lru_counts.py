@@ -20,7 +20,7 @@ from archline.analysis.cache.lru.sleator_tarjan import at_least, bound
 from archline.analysis.cache.lru.wire import value_at
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances
 from archline.execution.run import execute
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module

@@ -25,7 +25,7 @@ from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static
 from archline.ir.factored import UnboundedError
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.loader import load_text

@@ -18,9 +18,9 @@ from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs, cost_of
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
-from archline.analysis.metrics.between import related
 from archline.analysis.metrics.cost_model import STANDARD, CostModel, events_of
 from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.relations import related
 from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import DerivationStep, unknown
 from archline.analysis.regimes import with_regimes
@@ -31,7 +31,7 @@ from archline.expr.values import holds
 from archline.ir.amounts import Unknown
 from archline.ir.declarations import declared
 from archline.ir.scope import Scope
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import UntracedError
 from archline.language import parser
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
@@ -185,9 +185,10 @@ def _costs(
 ) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared(module, algorithm).facts
+    processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,
-        (*signature.size_names, *signature.indices, *_processors(algorithm)),
+        (*signature.size_names, *signature.indices, *processors),
         _assumptions(module, algorithm),
         metrics,
         kinds,
@@ -195,11 +196,6 @@ def _costs(
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
         index_range(signature.indices, facts, signature.size_names),
     )
-
-
-def _processors(algorithm: s.Algorithm) -> tuple[str, ...]:
-    """P, where the axes of the grid are not all given by sizes."""
-    return ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
 
 
 @lru_cache(maxsize=MAX_MODULES)

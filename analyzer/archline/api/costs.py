@@ -15,7 +15,7 @@ from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.metrics.time import time_on
+from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
 from archline.api.lru import lru_view

@@ -18,9 +18,9 @@ from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.checks.guards import guard
+from archline.analysis.checks.sizes import guard
 from archline.analysis.cost import Cost, Costs, cost_text, ends_at, whole_ends_at
-from archline.analysis.metrics.time import margins, time_on
+from archline.analysis.metrics.relations import margins, time_on
 from archline.analysis.sampling import assumed, fixed_sizes, points
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import holds as unrolled

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from archline.algebra.factors import extents
-from archline.analysis.checks.guards import at_least, guards
+from archline.analysis.checks.sizes import at_least, guards
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_of_cost import GrowthBound, growth
 from archline.claims.small_sizes import may_vanish, zero_of_one_side

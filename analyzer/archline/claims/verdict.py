@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from archline.analysis.checks.guards import Guarded
+from archline.analysis.checks.sizes import Guarded
 from archline.growth.is_big_o import Proved
 from archline.language import syntax as s
 from archline.records import record

@@ -20,8 +20,7 @@ from archline.ir.conditions import never_negative as differences
 from archline.ir.recursive import OneLevel, TooManyWaysError, calls, ways
 from archline.ir.recursive import body as body_of
 from archline.ir.scope import Scope
-from archline.ir.tree import Recursion
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import Recursion, UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.checking.scopes import machine_symbols

@@ -47,7 +47,7 @@ def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last: what is said of it is a bound of Z itself.
-    own = _definitions(algorithm)
+    own = s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
     for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
         if name not in own:
@@ -65,11 +65,6 @@ def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
     return _with_arrays(scope, algorithm)
 
 
-def _definitions(algorithm: s.Algorithm) -> frozenset[str]:
-    """The names that an algorithm's parameters and statements define."""
-    return s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
-
-
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     facts = _with_equalities(facts, where, at_least)
     for fact in where:
@@ -78,7 +73,7 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 divisor != name and divisor in facts.bounds and facts.nonnegative(Poly.symbol(divisor))
             ):
                 by = Poly.symbol(divisor)
-            case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)) if _is_power_of_two(base):
+            case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)) if base >= 2 and base.bit_count() == 1:
                 if name in at_least and name not in facts.rewrites:
                     facts = facts.with_power_of_two(name, base.bit_length() - 1, 0 if at_least[name] <= 1 else 1)
                 continue
@@ -142,10 +137,6 @@ def _product(expr: s.Expr, facts: Facts) -> Poly | None:
             return None if one is None or other is None else one * other
         case _:
             return None
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number >= 2 and number.bit_count() == 1
 
 
 def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:

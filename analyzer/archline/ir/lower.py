@@ -16,8 +16,7 @@ from archline.ir.monotone import stream
 from archline.ir.places import Place, callee, is_exact, most_extent, shape_of, sized, static, view, whole_view
 from archline.ir.ranges import data_range, rises, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
-from archline.ir.tree import Access, Array, Loop, Node, View, Walk, contiguous_dimension
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import Access, Array, Loop, Node, UntracedError, View, Walk, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module

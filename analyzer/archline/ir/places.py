@@ -12,8 +12,7 @@ from archline.ir.declarations import declared
 from archline.ir.monotone import EnclosingLoop, assigned
 from archline.ir.ranges import extent, extent_range, int_range
 from archline.ir.scope import NotStaticError, Scope, static_value
-from archline.ir.tree import Array, Loop, Node, View
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import Array, Loop, Node, UntracedError, View
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.model import BoundBy, Module

@@ -13,8 +13,18 @@ from archline.ir.conditions import indicator, knowing, negated, required
 from archline.ir.lower import Lowering, Policy
 from archline.ir.places import Place, callee, sized, static, whole_view
 from archline.ir.scope import Scope
-from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, Recursion, View, contiguous_dimension
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import (
+    Access,
+    Array,
+    Choice,
+    ChoiceBranch,
+    Loop,
+    Node,
+    Recursion,
+    UntracedError,
+    View,
+    contiguous_dimension,
+)
 from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.model import Module

@@ -39,8 +39,7 @@ from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Lowering
-from archline.ir.tree import accesses, contiguous_dimension
-from archline.ir.unsupported import UntracedError, require_accesses
+from archline.ir.tree import UntracedError, accesses, contiguous_dimension, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
 from archline.language.model import Module

@@ -33,8 +33,7 @@ from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Lowering
-from archline.ir.tree import accesses
-from archline.ir.unsupported import UntracedError, require_accesses
+from archline.ir.tree import UntracedError, accesses, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.metrics import WORD

@@ -152,7 +152,7 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     # A form that is false where a run ends asks too much.
     found = [replace(each, kind="other") if any(_holds(each, at) is False for at in ending) else each for each in left]
     for each in failing:
-        if not any(_is_about(one, each) for one in found):
+        if not any(one.node is each.node or _holds(one, each.sizes) is False for one in found):
             owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
             found.append(Assumption(owner.name, each.about, each.node, each.about))
     found = _by_a_bound(module, algorithm, found)
@@ -224,10 +224,6 @@ def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
         for each in (algorithm, *reachable(module, algorithm))
         for node in s.nodes(each.body)
     )
-
-
-def _is_about(assumption: Assumption, failure: Failure) -> bool:
-    return assumption.node is failure.node or _holds(assumption, failure.sizes) is False
 
 
 def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]) -> tuple[Failure, ...]:

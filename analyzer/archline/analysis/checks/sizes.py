@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
 
 from archline.analysis.sampling import Allowed
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.checking.points import Free, Path, Requirement, Sampler
 from archline.language.model import Module
+from archline.records import record, replace
 
 SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
 SMALL, MAX_SMALL = 8, 24
@@ -80,3 +82,41 @@ def _ladder(count: int) -> Iterator[tuple[int, ...]]:
 def at(sizes: Sizes) -> str:
     """`n = 1, m = 2`."""
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
+
+
+LEAST, MOST = 2, 5
+"""Guards ask for sizes that are at least one of these numbers."""
+
+
+@record
+class Guarded:
+    """A claim under a further condition, and where alone it fails without that: `n < 2`."""
+
+    ensures: s.Ensures
+    fails_where: str
+
+
+def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]) -> Guarded | None:
+    """The claim with the first guard under which it is proved: one size is large, or all are."""
+    # Most claims that fail do so at large sizes as well, and one question finds them out.
+    if not proved(_guarded(ensures, MOST, sizes).ensures):
+        return None
+    candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
+    return next((each for each in candidates if proved(each.ensures)), None)
+
+
+def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The least number and the sizes of each guard to try: one of them, then all."""
+    for least in range(LEAST, MOST + 1):
+        yield from ((least, (name,)) for name in sizes)
+    yield from ((least, sizes) for least in (LEAST, MOST))
+
+
+def at_least(least: int, names: Sequence[str]) -> list[str]:
+    """The facts of a guard."""
+    return [f"{name} >= {least}" for name in names]
+
+
+def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
+    fails_where = " or ".join(f"{name} < {least}" for name in names)
+    return Guarded(replace(ensures, when=(*ensures.when, *b.least(names, least))), fails_where)

@@ -122,13 +122,10 @@ def _without_powers(value: Poly, facts: Facts) -> Poly:
             continue
         if set(parts) - {0, 1}:
             continue
-        signed = (parts[1],) if _has_sign(parts[1], facts) else (Poly({m: c}) for m, c in parts[1].terms.items())
+        whole = facts.nonnegative(parts[1]) or facts.nonnegative(-parts[1])
+        signed = (parts[1],) if whole else (Poly({m: c}) for m, c in parts[1].terms.items())
         value = parts.get(0, ZERO) + sum((each * _power_bound(atom, each, facts) for each in signed), ZERO)
     return value
-
-
-def _has_sign(value: Poly, facts: Facts) -> bool:
-    return facts.nonnegative(value) or facts.nonnegative(-value)
 
 
 def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:

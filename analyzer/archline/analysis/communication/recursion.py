@@ -21,7 +21,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.place import GridAxis, Position, at_start
 from archline.analysis.communication.stretches import Stretches
 from archline.analysis.cost import Cost
-from archline.analysis.metrics.cases import BodyCase, DecisionPath, TooManyCasesError, UndecidedError, every_case
+from archline.analysis.metrics.extraction import BodyCase, DecisionPath, TooManyCasesError, UndecidedError, every_case
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
 from archline.expr.tree import defined_sizes

@@ -17,7 +17,7 @@ from archline.analysis.regimes import with_regimes
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
 from archline.ir.scope import Scope
-from archline.ir.unsupported import require_accesses
+from archline.ir.tree import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import METRICS

@@ -97,14 +97,10 @@ def _without_rises(value: Poly, facts: Facts) -> Poly:
     """The value less every c*(array[e + w] - array[e]) with w >= 0 and c > 0 in it, none of which is negative."""
     entries = sorted((atom for atom in value.atoms() if isinstance(atom, a.Offset)), key=str)
     for low, high in permutations(entries, 2):
-        less, more = (_coefficient(value, atom) for atom in (low, high))
+        less, more = (value.terms.get(((atom, 1),), fmpq(0)) for atom in (low, high))
         if less < 0 and more >= -less and low.segments == high.segments and facts.nonnegative(high.index - low.index):
             value = value + (Poly.of_atom(high) - Poly.of_atom(low)).scaled(less)
     return value
-
-
-def _coefficient(value: Poly, atom: a.Offset) -> fmpq:
-    return value.terms.get(((atom, 1),), fmpq(0))
 
 
 def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:

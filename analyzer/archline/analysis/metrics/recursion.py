@@ -14,8 +14,8 @@ from archline.algebra.lp import blamed
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.cost import Ends, Regime
-from archline.analysis.metrics.between import may_exceed
 from archline.analysis.metrics.extraction import Extracted, Extraction
+from archline.analysis.metrics.relations import may_exceed
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
@@ -228,10 +228,10 @@ class RecursionSolver:
                 self._everywhere[key] = None
             elif not closed.regimes:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
-            elif holds_at_leaves(function, value := _recursive(closed, upper), upper):
-                self._everywhere[key] = value
             else:
-                self._everywhere[key] = self._search(function, metric, upper)
+                recursive = closed.regimes[-1].upper if upper else closed.regimes[-1].lower
+                fits = holds_at_leaves(function, recursive, upper)
+                self._everywhere[key] = recursive if fits else self._search(function, metric, upper)
         return self._everywhere[key]
 
     def _search(self, function: Function, metric: str, upper: bool, capped: bool = True) -> Poly | None:
@@ -351,7 +351,8 @@ class RecursionSolver:
         if top is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
             return by_levels or MetricSolution(Unknown(blamed(reason), algorithm.span))
-        bottom = _clamped(lower, low)
+        recursive = [each for each in lower.equations if each.recursive]
+        bottom = ZERO if low is None else clamped(recursive, low.value)
         proofs = (
             Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),
             Proof("<=", top, reason="it is at most the work") if high is None else Proof.of("<=", high),
@@ -418,11 +419,6 @@ class RecursionSolver:
         return more.regimes[-1].upper if more.regimes else more.amount.upper
 
 
-def _recursive(closed: MetricSolution, upper: bool) -> Poly:
-    """The bound of the recursive cases, which is the last regime."""
-    return closed.regimes[-1].upper if upper else closed.regimes[-1].lower
-
-
 def _settled(function: Function, functions: Mapping[str, Function]) -> bool:
     """Whether a function is one of its sizes alone, and so are those that it calls."""
 
@@ -440,11 +436,6 @@ def _signature(system: System) -> str:
     for function in functions:
         text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
     return text
-
-
-def _clamped(function: Function, low: Bound | None) -> Poly:
-    """A lower bound of the recursive cases."""
-    return ZERO if low is None else clamped([each for each in function.equations if each.recursive], low.value)
 
 
 def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> MetricSolution:

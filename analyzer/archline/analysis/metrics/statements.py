@@ -136,7 +136,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body, _ = self.algorithm(target)
         sizes = self.sizes(call, target, scope)
         facts = scope.facts
-        if self._solves and component(self.module, target) and _vary(sizes, scope):
+        varies = any(not value.names <= scope.fixed for value in sizes.values())
+        if self._solves and varies and component(self.module, target):
             body = self.recursions.plain(target)
 
         def at_call(amount: Amount) -> Amount:
@@ -229,9 +230,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return cost, rule, ()
         # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
         arguments = evaluations(call.arguments, scope, self)
-        before = self.model.event(CALL).paths
+        before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
         body = self.call(call, scope)
-        forked = {name: max_plus.spawned(_start(before, name), each.finish) for name, each in body.paths.items()}
+        forked = {name: max_plus.spawned(before.get(name, NOTHING), each.finish) for name, each in body.paths.items()}
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
@@ -448,16 +449,6 @@ def _span_rule(statement: s.Stmt) -> str | None:
     if isinstance(statement, s.Loop) and statement.parallel:
         return f"ceil(log2(iterations)) + maximum over {statement.variable} of (1 + body)"
     return None
-
-
-def _start(before: Mapping[str, MaxPlusMap], name: str) -> Amount:
-    """What a call costs on a path before it forks."""
-    return before[name].finish if name in before else NOTHING
-
-
-def _vary(sizes: Mapping[str, Poly], scope: Scope) -> bool:
-    """Whether sizes of a call depend on a loop around it."""
-    return any(not value.names <= scope.fixed for value in sizes.values())
 
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:

@@ -8,7 +8,6 @@ from archline.expr.tree import Span, substituted
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language import type_rules
-from archline.language.checking.agreement import disagreement
 from archline.language.checking.context import BodyContext
 from archline.language.checking.expressions import (
     base_symbol,
@@ -18,7 +17,7 @@ from archline.language.checking.expressions import (
     static,
     type_of,
 )
-from archline.language.checking.extents import combine, integer, shown
+from archline.language.checking.extents import combine, disagreement, integer, shown
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import element_kind, shape_entries
 from archline.language.diagnostics import counted
@@ -146,7 +145,7 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
         if not _check_argument(body, call, callee, parameter, argument):
             fine = False
         elif is_buffer(parameter):
-            extents[number] = (_words(body, argument),)
+            extents[number] = (_product(body, body.facts.shapes.get(argument, ()), argument.span),)
         elif argument in body.facts.shapes:
             extents[number] = body.facts.shapes[argument]
     if not fine:
@@ -195,11 +194,6 @@ def _check_argument(
         body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
         return False
     return _fits(body, callee, parameter, argument, found, wanted)
-
-
-def _words(body: BodyContext, argument: s.Expr) -> s.Expr:
-    """The number of elements of a buffer."""
-    return _product(body, body.facts.shapes.get(argument, ()), argument.span)
 
 
 def _product(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
@@ -353,12 +347,9 @@ def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, 
         symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
         if symbol is None or symbol.offsets is None:
             return []
-        pairs = zip(shape_entries(parameter), shape_entries(_as_parameter(parameter, symbol.offsets)), strict=False)
+        given = s.Parameter(parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span)
+        pairs = zip(shape_entries(parameter), shape_entries(given), strict=False)
         return [(a, b, what) for (a, b), what in zip(pairs, ("the count", "the total"), strict=False)]
     entries = _expected_extents(parameter)
     names = ("the extent",) if len(entries) == 1 else tuple(f"extent {k + 1}" for k in range(len(entries)))
     return list(zip(entries, extents, names, strict=True))
-
-
-def _as_parameter(parameter: s.Parameter, offsets: s.OffsetsType) -> s.Parameter:
-    return s.Parameter(parameter.name, parameter.mode, parameter.local, offsets, span=parameter.span)

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from archline.language import call_rules as rules
 from archline.language import name_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.agreement import agree
 from archline.language.checking.calls import buffer_of, check_along, check_writable
 from archline.language.checking.context import BodyContext
 from archline.language.checking.expressions import base_symbol, condition, static, type_of
-from archline.language.checking.extents import combine, shown
+from archline.language.checking.extents import agree, combine, shown
 from archline.language.checking.points import Opaque
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.diagnostics import counted

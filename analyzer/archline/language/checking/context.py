@@ -241,3 +241,69 @@ def leaves(fact: s.Fact) -> Iterator[s.Expr]:
                 yield from leaves(each)
         case _:
             yield fact
+
+
+def of_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
+    """Whether data decides a value; `data` are the registers that it decides."""
+    if any(isinstance(each, s.Call) and each in facts.targets for each in s.nodes(fact)):
+        return True
+    for each in leaves(fact):
+        static = facts.types.get(each) is Kind.STATIC or isinstance(each, s.Integer)
+        if not static and not (isinstance(each, s.Name) and facts.types.get(each) is Kind.INT and each.id not in data):
+            return True
+    return False
+
+
+def buffers_of(statement: s.Communicate) -> Iterator[s.Expr]:
+    """What a statement sends from, and what it receives into."""
+    if statement.buffer is not None:
+        yield statement.buffer
+    for clause in statement.clauses:
+        if clause.keyword == "into":
+            yield from clause.values
+
+
+def changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
+    """The registers that are set again, or may be by what they are given to."""
+    found: set[str] = set()
+    for node in s.nodes(algorithm.body):
+        match node:
+            case s.Assign(target=s.Name(id=name)):
+                found.add(name)
+            case s.Communicate() | s.Call():
+                # Perhaps as buffers.
+                found |= {each.id for each in s.nodes(node) if isinstance(each, s.Name)}
+            case _:
+                # What else there is sets no register.
+                continue
+    return frozenset(found)
+
+
+def data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
+    """The registers, and `int` parameters, whose values data may decide."""
+    found = {each.name for each in algorithm.parameters if isinstance(each.type, s.ScalarType)}
+    for node in s.nodes(algorithm.body):
+        buffers: Iterable[s.Expr] = ()
+        if isinstance(node, s.Communicate):
+            buffers = buffers_of(node)
+        elif isinstance(node, s.Call) and node in facts.targets:
+            buffers = node.arguments
+        found |= {each.id for each in buffers if isinstance(each, s.Name)}
+
+    def follow(body: tuple[s.Stmt, ...], data: bool) -> None:
+        for statement in body:
+            within = data or isinstance(statement, s.While)
+            if isinstance(statement, s.Simple):
+                for name in statement.sets:
+                    if data or any(of_data(facts, each, frozenset(found)) for each in statement.reads):
+                        found.add(name)
+            else:
+                within |= any(of_data(facts, each, frozenset(found)) for each in s.evaluated(statement))
+            for block in s.blocks(statement):
+                follow(block, within)
+
+    before = -1
+    while before != len(found):
+        before = len(found)
+        follow(algorithm.body, False)
+    return frozenset(found)

@@ -318,11 +318,7 @@ def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:
 
     for extern in externs:
         for amount, _ in extern.costs:
-            for name in _names(amount):
+            for name in (leaf for leaf in leaves(amount) if isinstance(leaf, s.Name)):
                 if name.id not in MACHINE_SYMBOLS and name.id != "pi":
                     found.setdefault(name.id, name.span)
     return found
-
-
-def _names(expr: s.Expr) -> list[s.Name]:
-    return [leaf for leaf in leaves(expr) if isinstance(leaf, s.Name)]

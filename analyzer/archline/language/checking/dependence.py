@@ -19,7 +19,14 @@ from archline.expr.values import evaluate_static, holds
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language.call_graph import called, reached
-from archline.language.checking.context import CheckedFacts, Findings, leaves
+from archline.language.checking.context import (
+    CheckedFacts,
+    Findings,
+    buffers_of,
+    changed_registers,
+    data_registers,
+    of_data,
+)
 from archline.language.checking.points import (
     BoundedVariable,
     Frame,
@@ -30,7 +37,7 @@ from archline.language.checking.points import (
     Requirement,
     Sampler,
 )
-from archline.language.model import Agreement, Kind, Need, Signature
+from archline.language.model import Agreement, Need, Signature
 from archline.language.substitution import processors_of
 from archline.language.visitor import StatementVisitor
 from archline.records import record
@@ -139,8 +146,8 @@ class _Pass(StatementVisitor[None, None]):
         """Follow the algorithm."""
         signature = self.program.signatures[self.algorithm]
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
-        self._data = _data_registers(self.program.facts, self.algorithm)
-        self._changed = _changed(self.algorithm)
+        self._data = data_registers(self.program.facts, self.algorithm)
+        self._changed = changed_registers(self.algorithm)
         of_axes = s.names(tuple(self._axes.values()))
         names = (*signature.size_names, *signature.indices)
         self._free = frozenset(names)
@@ -260,7 +267,7 @@ class _Pass(StatementVisitor[None, None]):
             invoke = facts.collectives[statement].invoke
             self._call(statement.span, invoke.call, invoke.along, statement)
             return
-        sizes = [extent for each in _buffers(statement) for extent in facts.shapes.get(each, ())]
+        sizes = [extent for each in buffers_of(statement) for extent in facts.shapes.get(each, ())]
         partners = [each for each in statement.clauses if each.keyword != "into"]
         conditions = [each.when for each in partners if each.when is not None]
         self._note_data(statement.span, *sizes, *conditions, *(value for each in partners for value in each.values))
@@ -418,7 +425,9 @@ class _Pass(StatementVisitor[None, None]):
         found = self._apart(need.axes, self.guards, lambda each: _value(need.value, each))
         if not found:
             return None
-        values = [f"{_shown(value)} at {_named(each, need.axes)}" for value, each in islice(found.items(), 2)]
+        # Truth is written in lower case, as programs have it.
+        shown = [(str(value).lower(), _named(each, need.axes)) for value, each in islice(found.items(), 2)]
+        values = [f"{value} at {place}" for value, place in shown]
         return f": {', '.join(values)}{self._sizes(next(iter(found.values())))}"
 
     def _sizes(self, point: Point) -> str:
@@ -430,7 +439,7 @@ class _Pass(StatementVisitor[None, None]):
         return result if sum(1 for _ in s.nodes(result)) <= MAX_NODES else s.Name("...'", span=expr.span)
 
     def _of_data(self, fact: s.Fact) -> bool:
-        return _of_data(self.program.facts, fact, self._data)
+        return of_data(self.program.facts, fact, self._data)
 
 
 def _named(point: Point, names: Iterable[str]) -> str:
@@ -446,73 +455,3 @@ def _value(expr: s.Expr, point: Point) -> object:
     if isinstance(expr, s.Binary | s.Unary) and expr.op in ("not", "and", "or", "==", "!=", "<", "<=", ">", ">="):
         return holds(expr, point)
     return evaluate_static(expr, point)
-
-
-def _shown(value: object) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
-
-
-def _of_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
-    """Whether data decides a value; `data` are the registers that it decides."""
-    if any(isinstance(each, s.Call) and each in facts.targets for each in s.nodes(fact)):
-        return True
-    for each in leaves(fact):
-        static = facts.types.get(each) is Kind.STATIC or isinstance(each, s.Integer)
-        if not static and not (isinstance(each, s.Name) and facts.types.get(each) is Kind.INT and each.id not in data):
-            return True
-    return False
-
-
-def _buffers(statement: s.Communicate) -> Iterator[s.Expr]:
-    """What a statement sends from, and what it receives into."""
-    if statement.buffer is not None:
-        yield statement.buffer
-    for clause in statement.clauses:
-        if clause.keyword == "into":
-            yield from clause.values
-
-
-def _changed(algorithm: s.Algorithm) -> frozenset[str]:
-    """The registers that are set again, or may be by what they are given to."""
-    found: set[str] = set()
-    for node in s.nodes(algorithm.body):
-        match node:
-            case s.Assign(target=s.Name(id=name)):
-                found.add(name)
-            case s.Communicate() | s.Call():
-                # Perhaps as buffers.
-                found |= {each.id for each in s.nodes(node) if isinstance(each, s.Name)}
-            case _:
-                # What else there is sets no register.
-                continue
-    return frozenset(found)
-
-
-def _data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
-    """The registers, and `int` parameters, whose values data may decide."""
-    found = {each.name for each in algorithm.parameters if isinstance(each.type, s.ScalarType)}
-    for node in s.nodes(algorithm.body):
-        buffers: Iterable[s.Expr] = ()
-        if isinstance(node, s.Communicate):
-            buffers = _buffers(node)
-        elif isinstance(node, s.Call) and node in facts.targets:
-            buffers = node.arguments
-        found |= {each.id for each in buffers if isinstance(each, s.Name)}
-
-    def follow(body: tuple[s.Stmt, ...], data: bool) -> None:
-        for statement in body:
-            within = data or isinstance(statement, s.While)
-            if isinstance(statement, s.Simple):
-                for name in statement.sets:
-                    if data or any(_of_data(facts, each, frozenset(found)) for each in statement.reads):
-                        found.add(name)
-            else:
-                within |= any(_of_data(facts, each, frozenset(found)) for each in s.evaluated(statement))
-            for block in s.blocks(statement):
-                follow(block, within)
-
-    before = -1
-    while before != len(found):
-        before = len(found)
-        follow(algorithm.body, False)
-    return frozenset(found)

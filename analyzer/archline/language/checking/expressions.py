@@ -7,9 +7,8 @@ from archline.language import name_rules as names
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.builder import INTRINSICS
-from archline.language.checking.agreement import agree
 from archline.language.checking.context import BodyContext
-from archline.language.checking.extents import combine, length, shown
+from archline.language.checking.extents import agree, combine, length, shown
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.diagnostics import counted
 from archline.language.model import ExprType, Kind, ViewType

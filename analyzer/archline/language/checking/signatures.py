@@ -112,7 +112,7 @@ def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, i
 def define_parameters(body: BodyContext, signature: Signature) -> None:
     """Put an algorithm's parameters and sizes in scope."""
     for binding in signature.sizes:
-        span = _span_of(body.algorithm, binding.name)
+        span = next((at for name, at in _names(body.algorithm) if name == binding.name), body.algorithm.name_span)
         if body.scope.find(binding.name) is None:
             body.define(SymbolEntry(binding.name, Role.SIZE, Kind.STATIC, span))
             body.path.append(Free(binding.name, signature.at_least[binding.name]))
@@ -129,10 +129,6 @@ def define_parameters(body: BodyContext, signature: Signature) -> None:
         # A size that nothing binds has been reported; one report is enough.
         if body.scope.find(name) is None and name not in MACHINE_SYMBOLS:
             body.define(SymbolEntry(name, Role.SIZE, Kind.STATIC, span))
-
-
-def _span_of(algorithm: s.Algorithm, name: str) -> Span:
-    return next((span for each, span in _names(algorithm) if each == name), algorithm.name_span)
 
 
 def _check_mode(body: BodyContext, parameter: s.Parameter) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
 from archline.language.builder import MAX_DEPTH
-from archline.language.checking.agreement import agree
 from archline.language.checking.calls import check_statement, check_writable, result_of
 from archline.language.checking.collectives import check_collective, needs_collectives
 from archline.language.checking.communication import check_messages, check_split, check_transfer, split_group
@@ -24,7 +23,7 @@ from archline.language.checking.expressions import (
     static,
     type_of,
 )
-from archline.language.checking.extents import shown
+from archline.language.checking.extents import agree, shown
 from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import array_type, element_kind

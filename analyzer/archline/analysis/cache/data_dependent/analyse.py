@@ -19,7 +19,7 @@ from archline.analysis.cache.data_dependent.sum import Around, Totals
 from archline.analysis.metrics.accesses import WordModel
 from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, rows
 from archline.ir.scope import NotStaticError
-from archline.ir.unsupported import require_accesses
+from archline.ir.tree import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component, local_arrays, reachable, recurses
 from archline.language.model import Module

@@ -40,8 +40,7 @@ from archline.analysis.cache.summaries.must_access import Filled, filled
 from archline.ir.recursive import Body as Called
 from archline.ir.recursive import OneLevel, TooManyWaysError, recurses, ways
 from archline.ir.recursive import body as body_of
-from archline.ir.tree import Access, Array, Chain, Loop, Node, Recursion
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import Access, Array, Chain, Loop, Node, Recursion, UntracedError
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module

@@ -17,7 +17,7 @@ from archline.analysis.cache.lru.distribution import DistanceRange, LruCounts, R
 from archline.analysis.cache.lru.schedule import problem
 from archline.analysis.cache.lru.wire import Problem, read, read_pieces
 from archline.expr.tree import Span
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import record

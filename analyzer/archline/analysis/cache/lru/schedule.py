@@ -18,8 +18,7 @@ from archline.analysis.cache.lru.wire import Column, Problem, Reference
 from archline.ir.conditions import required
 from archline.ir.lower import Lowering
 from archline.ir.scope import Scope
-from archline.ir.tree import Access, Array, Chain, Choice, Loop, Node, Recursion, contiguous_dimension
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import Access, Array, Chain, Choice, Loop, Node, Recursion, UntracedError, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.checking.scopes import machine_symbols

@@ -28,8 +28,7 @@ from archline.analysis.cost import TouchedRegion
 from archline.ir.layout import LINE, whole
 from archline.ir.recursive import AsFarAsKnown, TooManyWaysError, calls, ways
 from archline.ir.recursive import body as body_of
-from archline.ir.tree import Array, Node, accesses, changing
-from archline.ir.unsupported import UntracedError
+from archline.ir.tree import Array, Node, UntracedError, accesses, changing
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
 from archline.language.model import Module

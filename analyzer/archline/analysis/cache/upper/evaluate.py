@@ -87,9 +87,9 @@ class Upper:
         """The plans that fit, what they fetch, and the lines that each region has to spare."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
-            spare = [capacity - need for need in point.at(plan.needs)]
+            spare = [capacity - need for need in point.at(plan, plan.needs)]
             if min(spare, default=0) >= 0:
-                yield plan, point.at((plan.misses,))[0], spare
+                yield plan, point.at((plan, "misses"), (plan.misses,))[0], spare
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ hold of the rest, less what these held of all; how large the part is follows fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -35,14 +35,20 @@ class Compiled:
     names: tuple[str, ...]
     restore: Callable[[Poly], Poly]
     _functions: dict[Poly, Compute] = field(default_factory=dict, repr=False)
+    _by_owner: dict[Hashable, tuple[Compute, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def compiler(self) -> Compiler:
         """What all expressions have in common is computed once at a point."""
         return Compiler((*self.names, CUT))
 
-    def function(self, value: Poly) -> Compute:
-        """An expression as a function."""
+    def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
+        """The expressions of an owner as functions: to look each of them up takes longer than to compute it."""
+        if owner not in self._by_owner:
+            self._by_owner[owner] = tuple(map(self._function, values))
+        return self._by_owner[owner]
+
+    def _function(self, value: Poly) -> Compute:
         if value not in self._functions:
             self._functions[value] = self.compiler.of(self.restore(value))
         return self._functions[value]
@@ -79,20 +85,20 @@ class Point:
 
     compiled: Compiled
     sizes: Mapping[str, int]
-    known: dict[Retention, tuple[Number, ...]] = field(default_factory=dict)
-    taken: dict[tuple[ByRow, Number], Taken] = field(default_factory=dict)
+    known: dict[Hashable, tuple[Number, ...]] = field(default_factory=dict)
+    taken: dict[tuple[ByRow, Number], tuple[Number, ...]] = field(default_factory=dict)
     savings: dict[tuple[ByRow, tuple[Number, ...]], Saving] = field(default_factory=dict)
     _environments: dict[Number, Environment] = field(default_factory=dict)
 
-    def once(self, retention: Retention, values: Iterable[Poly]) -> tuple[Number, ...]:
-        """Numbers of a retention, computed once at the point."""
-        if retention not in self.known:
-            self.known[retention] = tuple(self.at(values))
-        return self.known[retention]
+    def once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
+        """Numbers of an owner, computed once at the point. Raises EvaluationError."""
+        if owner not in self.known:
+            self.known[owner] = tuple(self.at(owner, values))
+        return self.known[owner]
 
-    def at(self, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
-        """Numbers at the point. Raises EvaluationError."""
-        compiler, functions = self.compiled.compiler, [self.compiled.function(value) for value in values]
+    def at(self, owner: Hashable, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
+        """The same, which depend on where rows are split. Raises EvaluationError."""
+        compiler, functions = self.compiled.compiler, self.compiled.of(owner, values)
         if cut not in self._environments:
             numbers = [self.sizes[name] for name in self.compiled.names]
             self._environments[cut] = compiler.environment([*numbers, cut])
@@ -168,23 +174,32 @@ class ByRow:
         return self.totals if self.split is None else (*self.totals, *self.split.values)
 
     @cached_property
+    def _around(self) -> tuple[int, ...]:
+        return self.regions(self.loop)
+
+    @cached_property
     def _regions(self) -> list[tuple[int, ...]]:
         return [] if self.split is None else [self.regions(half.loop) for half in self.split.halves]
+
+    @cached_property
+    def _sharing(self) -> list[tuple[int, list[int]]]:
+        """The halves that hold lines in each region."""
+        places = sorted({region for regions in self._regions for region in regions})
+        return [(each, [half for half, regions in enumerate(self._regions) if each in regions]) for each in places]
 
     def ceiling(self, point: Point, spare: Sequence[Number]) -> float:
         """About the most that it saves: some rows are worth more than others, at most about `DENSEST` times."""
         fetched, instead, held, lines = point.once(self, self.totals)
         if (fetched - instead) * LITTLE < fetched:
             return 0.0
-        room = min(spare[region] for region in self.regions(self.loop)) + held
-        share = about(room) / max(1.0, about(lines))
+        share = about(min([spare[region] for region in self._around]) + held) / max(1.0, about(lines))
         return about(fetched - instead) * min(1.0, DENSEST * share)
 
     def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
         """With as many rows as fit."""
         if self.split is None:
             return NOTHING
-        key = self, tuple(spare[region] for regions in self._regions for region in regions)
+        key = self, tuple([spare[region] for region, _ in self._sharing])
         if key not in point.savings:
             point.savings[key] = self._most_rows(self.split, point, spare)
         return point.savings[key]
@@ -194,32 +209,34 @@ class ByRow:
         return about(self.saving(point, spare).saved)
 
     def _most_rows(self, split: Split, point: Point, spare: Sequence[Number]) -> Saving:
-        step, last = point.at((split.step, split.last))
+        step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
         most = ceil(last / Fraction(step))
 
         def cut(rows: int) -> Number:
             return min(last, (rows if split.before else most - rows) * step)
 
         def fits(rows: int) -> bool:
-            return min(left_of(spare, self._taken(split, point, cut(rows))), default=0) >= 0
+            lines = self._taken(split, point, cut(rows))
+            return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
 
         rows = greatest(most, fits)
         if not rows or not fits(rows):
             return NOTHING
         # What is fetched is asked for once, what is held at each step of the search.
-        fetched, *halves = point.at((split.fetched, *(half.misses for half in split.halves)), cut(rows))
-        saved = fetched - sum(max(0, misses) for misses in halves)
-        return Saving(self._taken(split, point, cut(rows)), saved) if saved > 0 else NOTHING
+        misses = (split.fetched, *(half.misses for half in split.halves))
+        fetched, *halves = point.at((split, "misses"), misses, cut(rows))
+        saved = fetched - sum(max(0, each) for each in halves)
+        taken = tuple(zip(self._taken(split, point, cut(rows)), self._regions, strict=True))
+        return Saving(taken, saved) if saved > 0 else NOTHING
 
-    def _taken(self, split: Split, point: Point, cut: Number) -> Taken:
-        """The lines that are used with rows split at a place."""
+    def _taken(self, split: Split, point: Point, cut: Number) -> tuple[Number, ...]:
+        """The lines that each half takes with rows split at a place."""
         key = self, cut
         if key not in point.taken:
-            held = point.at((half.lines for half in split.halves), cut)
-            instead = point.at((half.instead for half in split.halves), cut)
+            held = point.at((split, "lines"), (half.lines for half in split.halves), cut)
+            instead = point.known[split][2:]
             # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
-            lines = (max(0, ceil(each)) - before for each, before in zip(held, instead, strict=True))
-            point.taken[key] = tuple(zip(lines, self._regions, strict=True))
+            point.taken[key] = tuple([max(0, ceil(each)) - old for each, old in zip(held, instead, strict=True)])
         return point.taken[key]
 
 

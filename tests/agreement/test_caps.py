@@ -16,6 +16,14 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.execution.run import execute
 from archline.language.loader import load_path, load_text
+from archline.recurrences.exact.at_call import (
+    at_halves,
+    halvings,
+    in_logarithms,
+    most_halvings,
+    remaining,
+    without_halvings,
+)
 from archline.recurrences.exact.base_cases import uncapped
 from archline.recurrences.exact.leaves import pieces, without_pieces
 
@@ -117,3 +125,77 @@ def test_bounds_of_the_library_are_near(path: str, name: str, factor: int) -> No
             assert low <= least
             assert most <= high
             assert high <= factor * low
+
+
+# Terms of calls that halve all sizes down to leaves of a fixed size, and the bounds of LCS by quadrants
+
+
+STDLIB_LEVELS = Path(__file__).parents[2] / "stdlib"
+
+
+def test_bounds_of_lcs_by_quadrants_are_near() -> None:
+    module = load_path(STDLIB_LEVELS / "string/lcs.algo")
+    cost = derive(module, module.algorithms["lcs_co"])["span"]
+    for n, m in product((17, 31, 32, 33, 64, 65, 129, 1000, 1024, 1025), repeat=2):
+        at = {"n": n, "m": m}
+        low, high = evaluate(cost.lower, at), evaluate(cost.upper, at)
+        least, most = cost.ends(at)
+        assert low <= least
+        assert most <= high
+        assert high <= 3 * low
+
+
+@given(st.integers(3, 40), st.integers(0, 3000))
+def test_halvings_are_one_less_at_a_half(end: int, size: int) -> None:
+    value = halvings(N, number(end))
+    here, small, large = (evaluate(value, {"n": each}) for each in (size, size // 2, size - size // 2))
+    assert small == max(0, here - 1) <= large
+    times = 0
+    while size >> times >= end:
+        times += 1
+    assert here == times
+    # What stands for it where it is not read.
+    less = without_halvings(N * value, Facts().with_symbol("n", [number(0)]))
+    assert evaluate(less, {"n": size}) <= size * here
+
+
+@given(st.integers(3, 40), st.integers(1, 3000))
+def test_most_halvings_are_one_less_at_a_half(end: int, size: int) -> None:
+    value = most_halvings(N, number(end))
+    here, small, large = (evaluate(value, {"n": each}) for each in (size, size // 2, size - size // 2))
+    times, part = 0, size
+    while part > end:
+        times, part = times + 1, part - part // 2
+    assert here == times
+    assert small <= large == max(0, here - 1)
+    # The name of the number, and what proofs take at the halves of a size that is halved.
+    (atom,) = value.atoms()
+    facts = Facts().with_symbol("n", [number(end + 1)])
+    halves = a.floor_div(N, number(2)), a.ceil_div(N, number(2))
+    assert [remaining(atom, {"n": each}, facts) for each in (N, N - 1, *halves)] == [value, value, value - 1, value - 1]
+    # Of a size that may be a leaf's, or of more than it, that is not known.
+    assert remaining(atom, {"n": halves[1]}, Facts().with_symbol("n", [number(1)])) == value
+    assert remaining(atom, {"n": N + 1}, facts) is None
+
+
+@given(st.integers(3, 40), st.integers(0, 3000))
+def test_halvings_in_logarithms(end: int, more: int) -> None:
+    size = end + more
+    facts = Facts().with_symbol("m", [number(1)]).with_symbol("n", [number(end)])
+    value = halvings(N, number(end)) ** 2 * M
+    less = in_logarithms(value, facts)
+    assert less != value
+    assert 0 < evaluate(less, {"n": size, "m": 3}) <= evaluate(value, {"n": size, "m": 3})
+    # Of a size that may be smaller nothing is known.
+    assert in_logarithms(value, Facts().with_symbol("m", [number(1)]).with_symbol("n", [number(end - 1)])) == value
+
+
+@given(st.integers(3, 40), st.integers(0, 3000))
+def test_halvings_at_halves_of_a_call(end: int, more: int) -> None:
+    size = end + more
+    facts = Facts().with_symbol("n", [number(end)])
+    for half in (a.floor_div(N, number(2)), a.ceil_div(N, number(2)), N, N - 1):
+        there = evaluate(half, {"n": size})
+        known = Facts().with_symbol("m", [number(1)])
+        less = at_halves(M * halvings(M, number(end)), known, {"m": half}, facts)
+        assert evaluate(less, {"n": size}) <= there * evaluate(halvings(M, number(end)), {"m": there})

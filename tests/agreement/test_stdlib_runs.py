@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.algebra.evaluate.exact import evaluate
+from archline.claims.decide import decide
+from archline.execution.matrix_market import read_matrix
 from archline.expr.values import holds
 from archline.language import syntax as s
+from archline.language.call_graph import recurses
+from archline.language.loader import load_target, stdlib_modules
 from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import CASES, Ran, derived, execute_case, load
-from stdlib_recursive_cases import RECURSIVE
+from stdlib_recursive_cases import HELPERS, RECURSIVE
 from stdlib_targets import ALL, BOUNDED
 
 METRICS = ("flops", "work", "span")
@@ -55,3 +63,83 @@ def assert_ensured(target: str, ran: Ran) -> None:
         count = s.Integer(value=getattr(ran.counts, each.metric), span=each.span)
         claim = s.Binary(op=each.relation, left=count, right=each.bound, span=each.span)
         assert holds(claim, ran.sizes), (each.metric, each.relation, count.value, ran.sizes)
+
+
+# The standard library: costs are exact unless the data decides, everything it ensures is decided, no sum is left
+
+
+@pytest.mark.parametrize("target", CASES)
+def test_costs_are_exact_unless_the_data_decides(target: str) -> None:
+    costs = derived(target)
+    assert {cost.metric for cost in costs if not cost.exact} == BOUNDED.get(target, set())
+
+
+@pytest.mark.parametrize("target", CASES)
+def test_everything_derived_is_decided(target: str) -> None:
+    for verdict in decide(*load(target), derived(target)):
+        if verdict.ensures.metric not in ("flops", "work", "span", "time"):
+            assert verdict.outcome == "unknown", verdict
+        else:
+            assert verdict.outcome == "holds", verdict
+
+
+@pytest.mark.parametrize(
+    ("target", "flops"),
+    [
+        # Textbook counts: Golub and Van Loan, Matrix Computations (4th ed.), sections 3.1, 3.2, 4.2; multiplications,
+        # divisions, additions and square roots one each.
+        ("dense.lu::lu", lambda n: sum(n - k - 1 + 2 * (n - k - 1) ** 2 for k in range(n))),
+        ("dense.cholesky::cholesky", lambda n: sum(1 + 2 * j + (n - j - 1) * (2 * j + 1) for j in range(n))),
+        ("dense.trisolv::trisolv", lambda n: sum(2 * i + 1 for i in range(n))),
+    ],
+)
+def test_kernels_that_others_leave_as_sums(target: str, flops: object) -> None:
+    costs = derived(target)
+    for n in (1, 2, 3, 10, 101):
+        assert evaluate(costs["flops"].lower, {"n": n}) == flops(n)  # type: ignore[operator]
+
+
+def test_exact_at_a_size_of_thirty_digits() -> None:
+    costs = derived("dense.lu::lu")
+    n = 10**30
+    assert evaluate(costs["flops"].lower, {"n": n}) == n * (n - 1) * (4 * n + 1) // 6
+
+
+# The standard library computes what it says: the sparse products of real matrices against scipy
+
+
+MATRICES = sorted((Path(__file__).parents[1] / "data" / "matrices").glob("*.mtx*"))
+
+
+def test_every_algorithm_has_a_case() -> None:
+    # What runs on grids has its cases in test_distributed_algorithms and test_collectives.
+    names = [name for name in stdlib_modules() if not name.startswith("distributed.")]
+    modules = {name: load_target(name)[0] for name in names}
+    assert {*ALL} == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
+    assert {each for each in ALL if recurses(*load(each))} == RECURSIVE.keys() - HELPERS
+
+
+@pytest.mark.parametrize("path", MATRICES, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("form", ["csr", "csc", "block"])
+def test_real_matrices(path: Path, form: str) -> None:
+    read = read_matrix(path)
+    reference = scipy.io.mmread(path, spmatrix=False).tocsr()
+    x = np.random.default_rng(1).normal(size=read.m)
+    b = 64
+    if form == "csr":
+        rowptr, col, val = read.csr()
+        arguments = {"rowptr": rowptr, "col": col, "val": val, "x": x}
+    elif form == "csc":
+        colptr, row, val = read.csc()
+        arguments = {"colptr": colptr, "row": row, "val": val, "x": x, "y": np.zeros(read.n)}
+    else:
+        cut = read.blocks(b, square=True)
+        padded = {"x": np.zeros(cut.block_rows * b), "y": np.zeros(cut.block_rows * b)}
+        padded["x"][: read.m] = x
+        entries = {"blk": cut.offsets, "row": cut.row, "col": cut.col, "val": cut.val}
+        arguments = {**entries, **padded, "nb": cut.block_rows, "b": b}
+    ran = execute_case(f"sparse.{form}::spmv_{form}", arguments, {"y": np.zeros(read.n)})
+    assert ran.counts.flops == 2 * reference.nnz
+    # Sums of at most 1000 products in another order: each rounding is below 2^-53 of the sum of magnitudes.
+    slack = 1e-12 * (abs(reference) @ abs(x))
+    assert (abs(ran.results["y"][: read.n] - reference @ x) <= slack).all()

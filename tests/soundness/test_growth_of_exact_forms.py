@@ -6,17 +6,25 @@ import re
 from fractions import Fraction
 from itertools import product
 
-from hypothesis import given, settings
+import pytest
+from flint import fmpq
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
 from archline.expr.values import holds
+from archline.growth.counterexample import Divergence
+from archline.growth.is_big_o import Proved, Refuted, Undecided, is_O
+from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 from archline.report.cost_view import NO_THETA
 from effort import drawn
+from growth_questions import FACTS, NAMES, questions
+from growth_support import TIMES, grows_somewhere, log_of, point_at, satisfied
 from guard_programs import guarded_program_from_seed
 
 CASE = re.compile(r"(?:Theta\(((?:[^()]|\([^()]*\))*)\)|0)(?: where (.*?))?(?=, (?:Theta\(|0 )|$)")
@@ -108,3 +116,58 @@ def test_leaning_tiles():
         assert check_growth(text) == {"theta"}
         if growth is not None:
             assert al.loads(text)["main"].cost().flops.growth == growth
+
+
+# Random questions: proofs and counterexamples are held against values far out, computed independently
+
+
+DIRECTIONS = 6
+QUESTIONS = 130
+
+
+def curve_points(found: Divergence) -> list[dict[str, mpf]]:
+    """Logarithms of the sizes on a curve at three times."""
+
+    def rational(value: fmpq) -> mpf:
+        return mpf(int(value.p)) / int(value.q)
+
+    padded = {name: [*found.curve.scales.get(name, ()), *([fmpq(0)] * 3)][:3] for name in NAMES}
+    direction = {name: [rational(each) for each in powers] for name, powers in padded.items()}
+    points = [point_at(direction, time) for time in TIMES]
+    for point in points:
+        for name, constant in found.curve.coefficients.items():
+            point[name] += mp.log(rational(constant), 2)
+    return points
+
+
+def check(f: s.Expr, g: s.Expr, facts: tuple[s.Fact, ...], answer: Proved | Refuted) -> None:
+    if isinstance(answer, Proved):
+        assert not grows_somewhere(f, g, facts, NAMES, DIRECTIONS)
+        return
+    assert isinstance(answer.found, Divergence)
+    points = curve_points(answer.found)
+    # Powers of log2(T) in a curve may need still larger sizes to bring it within the facts.
+    if all(min(point.values()) >= 0 for point in points):
+        assert all(satisfied(facts, point) for point in points)
+        gaps = [log_of(f, point) - log_of(g, point) for point in points]
+        assert gaps[2] > gaps[1]
+
+
+@pytest.mark.parametrize("where", FACTS)
+def test_random_questions(where: str) -> None:
+    facts = parse_facts(where) if where else ()
+    asked = {"all": 0, "unknown": 0}
+
+    @settings(max_examples=QUESTIONS, suppress_health_check=list(HealthCheck))
+    @given(questions())
+    def ask(texts: tuple[str, str]) -> None:
+        f, g = map(parse_expression, texts)
+        answer = is_O(f, g, facts)
+        asked["all"] += 1
+        if isinstance(answer, Undecided):
+            asked["unknown"] += 1
+        else:
+            check(f, g, facts, answer)
+
+    ask()
+    assert asked["unknown"] <= asked["all"] // 100

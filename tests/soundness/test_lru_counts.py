@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from affine_programs import affine_program
 from archline.analysis.cache.lru import client as solve
@@ -18,16 +22,22 @@ from archline.analysis.cache.lru.distribution import LruCounts
 from archline.analysis.cache.lru.schedule import problem
 from archline.analysis.cache.lru.sleator_tarjan import at_least, bound
 from archline.analysis.cache.lru.wire import value_at
-from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances
+from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
+from archline.execution.cache.streamed import SPARE
+from archline.execution.codegen.writer import AT_ONCE
+from archline.execution.results import Cache
 from archline.execution.run import execute
 from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
 from cli_support import cli
+from effort import drawn
 from io_cases import KINDS
 from io_moving_cases import MOVING
 from io_points import arguments, kernel, loops
+from programs import program_from_seed
+from programs.choice import Seeded
 from stdlib_cases import CASES, load
 
 MISSING = "the extra `isl` (islpy-barvinok) is not installed"
@@ -126,8 +136,8 @@ def test_programs_of_every_kind(name: str) -> None:
     text, sizes = {**KINDS, **MOVING}[name]
     module = load_text(text)
     algorithm = module.algorithms["main"]
-    for line, given in zip((3, 1), sizes, strict=False):
-        point, trace = trace_of(module, algorithm, arguments(algorithm, given, Random(name)), line)
+    for line, known in zip((3, 1), sizes, strict=False):
+        point, trace = trace_of(module, algorithm, arguments(algorithm, known, Random(name)), line)
         try:
             counts = counted(module, algorithm, point)
         except UntracedError:
@@ -307,3 +317,67 @@ def test_an_unknown_count_on_the_command_line() -> None:
     found = cli("cost", "string.lcs::lcs", "--lru", "8")
     assert found.code == 0
     assert "LRU in lines of 8 words is unknown" in found.out
+
+
+# LRU simulated while generated programs run counts the misses and write-backs of LRU on their traces
+
+
+STREAMED = """
+algorithm part(x: inout real[n], depth: size):
+    decreases depth
+    where depth >= 0, n >= 1
+    local w: real[n] = x
+    if depth > 0:
+        spawn part(x[0..(n + 1)//2], depth - 1)
+        sync
+    x[0] += w[n - 1]
+
+algorithm f(x: inout real[n], y: out real[m, n], k: int[m]):
+    y[0..m, 0..n] = 0
+    parallel for i in 0..m:
+        for j in 0..n:
+            y[i, j] += x[j]*x[n - 1 - j]
+            if x[j] > 0.5:
+                y[i, 0] = y[i, j] + x[k[i]]
+    local i: int = 0
+    while i < n at most n times:
+        part(x, 2)
+        i += 1
+"""
+
+
+@pytest.mark.parametrize("number", range(drawn(8, 2)))
+def test_generated_programs_in_lru_streamed(number: int) -> None:
+    program, source = program_from_seed(1000 + number), random.Random(number)
+    module = load_text(program.text)
+    algorithm = module.algorithms[program.entry]
+    line = source.choice([1, 2, 3, 4, 7, 8])
+    for each in range(4):
+        arguments = program.arguments(program.choose_sizes(Seeded(10 * number + each)), each)
+        for capacity in (1, 2, 5, 30):
+            cache = Cache(capacity * line, line, "lru")
+            beside = execute(module, algorithm, arguments, cache=cache, compiled=True, progress=False)
+            traced = execute(module, algorithm, arguments, cache=cache, trace=True, compiled=False, progress=False)
+            assert beside.trace is None
+            assert beside.counts == traced.counts, program.text
+
+
+def test_rings_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load_text(STREAMED)
+    counted = partial(execute, module, module.algorithms["f"], progress=False)
+    lines = st.integers(1, 60), st.integers(1, 9)
+
+    @given(st.integers(1, 9), st.integers(1, 9), *lines, st.sampled_from([AT_ONCE, SPARE]), st.integers(0, 2**32 - 1))
+    def check(n: int, m: int, capacity: int, line: int, spare: int, seed: int) -> None:
+        monkeypatch.setattr(streamed, "SPARE", spare)
+        source = np.random.default_rng(seed)
+        arguments = {"x": source.random(n), "y": np.zeros((m, n)), "k": source.integers(0, n, m)}
+        cache = Cache(capacity * line, line, "lru")
+        beside = counted(arguments, cache=cache, compiled=True)
+        assert beside.compiled
+        assert beside.trace is None
+        traced = counted(arguments, cache=cache, trace=True, compiled=False)
+        assert beside.counts == traced.counts
+        assert np.array_equal(beside.outputs["y"], traced.outputs["y"])
+
+    check()

@@ -1,13 +1,13 @@
 """Random recurrences of one to three sizes with cut-offs, solved, and their growth compared with their own values.
 
-Run as a program with two numbers it goes through that range of recurrences and prints what it finds.
-"""
+Run as a program with two numbers it goes through that range of recurrences and prints what it finds."""
 
 from __future__ import annotations
 
 import random
 import sys
 from dataclasses import dataclass
+from functools import cache
 from math import log
 
 import pytest
@@ -16,8 +16,11 @@ from flint import arb
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
-from archline.recurrences.asymptotic.problem import Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.problem import Answer, Recurrence, Refused, Solved
 from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.solve import solve
+from effort import drawn
+from random_recurrences import disagreement, draw
 
 SCALES = (20, 40, 80, 160)
 FURTHER = (320, 640, 1280)
@@ -190,3 +193,49 @@ def survey(first: int, last: int) -> None:
 
 if __name__ == "__main__":
     survey(int(sys.argv[1]), int(sys.argv[2]))
+
+
+# Random recurrences of one size: none answered wrongly, few refused
+
+
+BATCH = 50
+COUNT_RECURRENCE_RANDOM = drawn(200, least=BATCH)
+
+
+@cache
+def solved(seed: int) -> tuple[str, Recurrence, Answer]:
+    text = draw(seed)
+    problem = parse_recurrence(text)
+    return text, problem, solve(problem)
+
+
+@pytest.mark.parametrize("first", range(0, COUNT_RECURRENCE_RANDOM, BATCH))
+def test_answers_agree_with_the_recurrences(first: int) -> None:
+    for text, problem, found in map(solved, range(first, first + BATCH)):
+        if isinstance(found, Refused) or found.growth is None:
+            continue
+        try:
+            wrong = disagreement(problem, found.growth)
+        except EvaluationRefusedError:
+            continue
+        assert wrong is None, (text, found.growth)
+
+
+def test_few_are_refused() -> None:
+    refused = [text for text, _, found in map(solved, range(COUNT_RECURRENCE_RANDOM)) if isinstance(found, Refused)]
+    assert len(refused) < COUNT_RECURRENCE_RANDOM / 10, refused
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("T(n) = 2*T(n/2) + n", "n"),
+        ("T(n) = 2*T(n/2) + n", "n*log2(n)^2"),
+        ("T(n) = 2*T(n/2) + n/log2(n)^2", "n*log2(n)"),
+        ("T(n) = T(n/3) + T(3*n/4) + n", "n^1.25"),
+        ("T(n) = T(n-1) + n", "n^2*log2(n)"),
+        ("T(n) = 2*T(sqrt(n)) + log2(n)", "log2(n)^2"),
+    ],
+)
+def test_wrong_answers_would_be_seen(text: str, wrong: str) -> None:
+    assert disagreement(parse_recurrence(text), wrong) is not None

@@ -1,6 +1,6 @@
 """The algorithms of the standard library as targets; those that recurse take long to derive.
 
-Read from the cases, so that collecting tests loads no module; `test_stdlib_values` compares with the library.
+Read from the cases, so that collecting tests loads no module; `test_stdlib_runs` compares with the library.
 """
 
 from __future__ import annotations

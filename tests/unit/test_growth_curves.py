@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from archline.algebra.reals import Constant, OutOfReachError
-from archline.growth import counterexample as samples
 from archline.growth import hardy_field as scales
 from archline.growth.balls import digits, value_at
-from archline.growth.counterexample import Refuter, _constants, _log2_above, curve_text, scale_text
+from archline.growth.counterexample import curve_text, scale_text
 from archline.growth.hardy_field import Curve, along, holds
 from archline.growth.is_big_o import Refuted
-from archline.growth.log_domain import Domain
 from archline.growth.normal_form import constant
 from archline.language.parser import parse_expression, parse_facts
 from effort import drawn
@@ -156,34 +154,6 @@ def test_curves_in_the_syntax_of_the_language() -> None:
     assert scale_text((none, none)) == "1"
 
 
-# Sizes on curves, for people.
-@pytest.mark.parametrize(
-    ("powers", "time", "value"),
-    [
-        ((), 16, 1), ((1,), 16, 65536), ((fmpq(1, 2), 1), 16, 4096), ((0, fmpq(1, 2)), 16, 4), ((0, 0, 1), 16, 4), ((0, 0, 0, 1), 16, 2), ((0, 0, 0, 0, 1), 16, 1),
-        ((0, -1, 2), 16, 1), ((fmpq(1, 2),), 5, 5), ((0, fmpq(1, 2)), 5, 2), ((0, 0, 1), 7, 2), ((1, -1), 16, 4096), ((2,), 40, 1 << 80), ((0, -1), 16, 0),
-        ((1,), 1 << 20, None), ((0, 0, 0, 0, 1, 1), 2, None),
-    ],
-)  # fmt: skip
-def test_whole_sizes_on_a_curve(powers: tuple[fmpq, ...], time: int, value: int | None) -> None:
-    """2^T, T, log2(T), log2(log2(T)) and so on, multiplied and rounded down."""
-    found = samples._value(tuple(fmpq(each) for each in powers), time)
-    assert found == value
-    assert samples._value((fmpq(1, 2),), 1 << 20) == fmpq(2) ** (1 << 19)
-
-
-def test_points_on_a_curve() -> None:
-    assert samples._point(CURVE, 16) == {"n": 2048, "m": 85, "p": 4, "q": 5}
-    assert samples._point(CURVE, 1 << 22) is None
-    near = Curve({"n": (fmpq(0), fmpq(1))}, {"n": fmpq(1, 1000)})
-    assert samples._point(near, 16) == {"n": 1}
-    real = {name: samples._real(CURVE, name, 3) for name in "nmpq"}
-    assert all(
-        real[name].overlaps(arb(expected)) for name, expected in (("n", 128), ("m", fmpq(64, 3)), ("p", 3), ("q", 5))
-    )
-    assert all(each.rad() < 1e-30 for each in real.values())
-
-
 def test_counterexamples_are_written_out() -> None:
     """c^3 = P makes c^4/P = c: at c = 16, 65536/4096."""
     answer = order_texts("c^4", "P", "c^3 <= P")
@@ -215,45 +185,6 @@ def test_counterexamples_are_written_out() -> None:
         nothing = order_texts("n", g, "m >= 2*n")
         assert isinstance(nothing, Refuted)
         assert nothing.counterexample == {"kind": "point", "at": {"m": "2", "n": "1"}, "f": "1", "g": "0"}
-
-
-def test_constants_for_facts_that_growth_leaves_open() -> None:
-    """2*q <= p where both are 2^T: p = 2*2^T; n is far above 100*m as it is."""
-    domain = Domain(parse_facts("n >= 100*m, p >= 2*q"))
-    one, two = (fmpq(1),), (fmpq(2),)
-    curve = Curve({"n": two, "m": one, "p": one, "q": one}, {})
-    assert _constants(domain.bounds, curve, ["m", "n", "p", "q"]) == {"p": 2}
-    # log2(q) is 5*T where q = 2^(5*T), and twice that is surely more.
-    logs = Domain(parse_facts("n >= m*log2(q)")).bounds
-    assert _constants(logs, Curve({"n": (fmpq(0), fmpq(1)), "m": (), "q": (fmpq(5),)}, {}), ["m", "n", "q"]) == {
-        "n": 16
-    }
-    level = Curve({"n": one, "m": one, "p": two, "q": one}, {})
-    assert _constants(domain.bounds, level, ["m", "n", "p", "q"]) == {"n": 128}
-
-
-@pytest.mark.parametrize(
-    ("scales", "coefficients", "inside"),
-    [
-        ({"Z": (fmpq(1),), "L": ()}, {}, True), ({"Z": (fmpq(1),), "L": (fmpq(1),)}, {}, True), ({"Z": (), "L": ()}, {"Z": fmpq(2)}, True),
-        # Below 1, and Z below L.
-        ({"Z": (fmpq(1),), "L": (fmpq(-1),)}, {}, False), ({"Z": (fmpq(1),), "L": ()}, {"L": fmpq(1, 2)}, False), ({"Z": (fmpq(1),), "L": (fmpq(2),)}, {}, False),
-        ({"Z": (fmpq(1),), "L": (fmpq(1),)}, {"L": fmpq(2)}, False), ({"Z": (fmpq(0), fmpq(1)), "L": (fmpq(1), fmpq(-1))}, {}, False),
-    ],
-)  # fmt: skip
-def test_curves_stay_where_sizes_are(
-    scales: dict[str, tuple[fmpq, ...]], coefficients: dict[str, fmpq], inside: bool
-) -> None:
-    refuter = Refuter(parse_expression("Z"), parse_expression("L"), Domain(()), frozenset(("Z", "L")))
-    assert refuter._inside(Curve(scales, coefficients)) is inside
-
-
-@given(st.integers(1, 5000), st.integers(1, 5000))
-def test_whole_logarithms_from_above(top: int, bottom: int) -> None:
-    value = fmpq(top, bottom)
-    found = int(_log2_above(value))
-    assert fmpq(2) ** found >= value > fmpq(2) ** (found - 2)
-    assert value < 1 or fmpq(2) ** (found - 1) < value
 
 
 # Values at points.

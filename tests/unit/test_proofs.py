@@ -1,0 +1,274 @@
+"""Proofs by sums of products of facts, and what they are made of: nothing false is proved, known inequalities are."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.algebra import atoms as a
+from archline.algebra.bounds import Bounds
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.prove.binades import holds_in_binades
+from archline.algebra.prove.powers import holds_beside_power
+from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.handelman import proves
+from effort import drawn
+
+N, M, P = (Poly.symbol(name) for name in "nmp")
+ONE, TWO = Poly.constant(1), Poly.constant(2)
+
+
+def ordered(least: int = 1) -> Facts:
+    """n >= m >= p >= least."""
+    low = Poly.constant(least)
+    return Facts().with_symbol("p", [low]).with_symbol("m", [low, P]).with_symbol("n", [low, M])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        N * M - M * M,
+        # With n >= m it is (n - m)^2.
+        N * N - N * M.scaled(2) + M * M,
+        N * M * P - P * P * P,
+        N * M - N - M + 1,
+        a.ceil_log2(N) - a.ceil_log2(M),
+        (N - M) * (a.ceil_log2(N) - a.ceil_log2(P)),
+        a.ceil_log2(N + 1) - a.ceil_log2(M),
+        a.ceil_log2(N) + 1 - a.ceil_log2(N + 1),
+        N - a.ceil_log2(N) - 1,
+        a.floor_div(N, TWO).scaled(2) - N + 1,
+    ],
+)
+def test_known_inequalities_are_proved(value: Poly) -> None:
+    assert proves(value, ordered())
+
+
+@pytest.mark.parametrize(
+    ("value", "least"),
+    [
+        (N - M - 1, 1),
+        (N * M - N * P - 1, 1),
+        (a.ceil_log2(M) - a.ceil_log2(N), 1),
+        (a.ceil_log2(N) - a.ceil_log2(N + 1), 1),
+        # The logarithm of 0 is 0, as that of 1 is: not below.
+        (N - a.ceil_log2(N) - 1, 0),
+        (-a.ceil_log2(N) - 1 + N, 0),
+        (a.floor_div(N, TWO).scaled(2) - N, 1),
+    ],
+)
+def test_false_claims_are_not_proved(value: Poly, least: int) -> None:
+    sizes = [(n, m, p) for n, m, p in product(range(least, 9), repeat=3) if n >= m >= p]
+    assert any(evaluate(value, {"n": n, "m": m, "p": p}) < 0 for n, m, p in sizes)
+    assert not proves(value, ordered(least))
+
+
+TERMS = (
+    *(N, M, P, N * M, M * M, N * N, M * P, a.ceil_log2(N), a.ceil_log2(M + 1), N * a.ceil_log2(M)),
+    *(a.floor_div(N, TWO), a.floor_div(M + 1, TWO) * N, a.positive_part(N - 5), a.positive_part(M - P)),
+)
+
+
+@settings(max_examples=drawn(150), deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(TERMS), st.integers(-3, 3)), min_size=1, max_size=5), st.integers(-6, 6))
+def test_what_is_proved_holds(terms: list[tuple[Poly, int]], constant: int) -> None:
+    value = sum((term.scaled(number) for term, number in terms), Poly.constant(constant))
+    for least in (0, 1):
+        if proves(value, ordered(least)):
+            for n, m, p in product(range(least, 14), repeat=3):
+                assert not n >= m >= p or evaluate(value, {"n": n, "m": m, "p": p}) >= 0, (n, m, p)
+
+
+def test_a_logarithm_at_least_two_others_is_at_least_the_larger() -> None:
+    facts = Facts().with_symbol("p", [ONE]).with_symbol("m", [ONE]).with_symbol("n", [M, P])
+    large, most = a.ceil_log2(N), a.maximum(a.ceil_log2(M), a.ceil_log2(P))
+    assert proves(large - most, facts)
+    assert proves(large * large - most * most, facts)
+    assert not proves(large - most - 1, facts)
+    assert not proves(most - large, facts)
+
+
+@settings(max_examples=drawn(60), deadline=None)
+@given(
+    coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=3),
+    bases=st.tuples(st.sampled_from([2, 3, 5, 7]), st.integers(-3, 3)),
+    ends=st.tuples(st.integers(1, 70), st.one_of(st.none(), st.integers(0, 300))),
+)
+def test_powers_as_symbols_keep_their_range(
+    coefficients: list[int], bases: tuple[int, int], ends: tuple[int, int | None]
+) -> None:
+    """b^ceil(log2(n)) lies between what the least and the greatest n make it, whether b is above or below 1."""
+    base, twos = bases
+    least, more = ends
+    most = [] if more is None else [Poly.constant(least + more)]
+    caller = Caller(Facts().with_symbol("n", [Poly.constant(least)], most), ())
+    level = a.ceil_log2(N)
+    power = a.exponential(base, level) * a.exponential(2, level) ** twos
+    value = sum((N**index * power * each for index, each in enumerate(coefficients)), Poly.constant(1))
+    named = caller.without_powers(value)
+    for n in range(least, least + (80 if more is None else more) + 1):
+        point = {"n": n}
+        symbols = {name: evaluate(power, point) for name in named.names - {"n"}}
+        assert len(symbols) <= 1
+        assert evaluate(named, point | symbols) == evaluate(value, point)  # type: ignore[operator]
+        for name, number in symbols.items():
+            known = caller.facts.bounds[name]
+            assert all(evaluate(each, {}) <= number for each in known.lower)
+            assert all(evaluate(each, {}) >= number for each in known.upper)
+
+
+# Proofs for one size and its logarithm: what they say holds at every size tried, and known inequalities are found
+
+
+N_BINADES, E = Poly.symbol("n"), Poly.symbol("e")
+LEVEL = a.ceil_log2(N_BINADES)
+
+
+def floor(value: Poly, divisor: int) -> Poly:
+    return a.floor_div(value, Poly.constant(divisor))
+
+
+def facts(name: str, least: int) -> Facts:
+    return Facts().with_symbol(name, (Poly.constant(least),))
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "least"),
+    [
+        (N_BINADES * N_BINADES - N_BINADES.scaled(2), "n", 1),
+        (a.exponential(2, LEVEL) - N_BINADES - 1, "n", 1),
+        # False at n = 1 alone, below the sizes that have a logarithm.
+        (N_BINADES * a.ceil_log2(N_BINADES - 1) + N_BINADES - 2, "n", 1),
+        # Floors by numbers with a large common multiple, and within each other.
+        (floor(N_BINADES, 5) + floor(N_BINADES, 7) - N_BINADES.scaled(2), "n", 2),
+        (floor(N_BINADES, 25) - N_BINADES.scaled(2), "n", 2),
+        (
+            floor(N_BINADES + floor(N_BINADES, 2), 2).scaled(6)
+            - floor(N_BINADES, 2).scaled(6)
+            + N_BINADES / 3
+            - Poly.constant(7) / 6,
+            "n",
+            2,
+        ),
+        # A power beside the logarithm of another expression.
+        (67 - a.ceil_log2(a.exponential(2, E) + 1).scaled(3) + E / 3, "e", 1),
+    ],
+)
+def test_false_claims_are_not_proved_in_binades(value: Poly, name: str, least: int) -> None:
+    assert any(evaluate(value, {name: size}) < 0 for size in range(least, 60))
+    assert not holds_in_binades(value, facts(name, least))
+
+
+FACTORS = st.sampled_from(
+    [
+        N_BINADES,
+        N_BINADES * N_BINADES,
+        LEVEL,
+        LEVEL * LEVEL,
+        a.exponential(2, LEVEL),
+        floor(N_BINADES, 2),
+        floor(N_BINADES + 1, 3),
+        floor(N_BINADES + floor(N_BINADES, 2), 2),
+        Poly.constant(1),
+    ]
+)
+
+
+@settings(max_examples=drawn(300))
+@given(st.lists(st.tuples(st.integers(-6, 6), FACTORS, FACTORS), min_size=1, max_size=4), st.integers(1, 4))
+def test_what_is_proved_holds_in_binades(terms: list[tuple[int, Poly, Poly]], least: int) -> None:
+    value = Poly.constant(0)
+    for coefficient, x, y in terms:
+        value = value + (x * y).scaled(coefficient)
+    if holds_in_binades(value, facts("n", least)):
+        assert all(evaluate(value, {"n": size}) >= 0 for size in (*range(least, 200), 1023, 1024, 1025, 99_999))
+
+
+# Proofs beside a power of two: sizes over the power, and logarithms of sizes that the power bounds
+
+
+FACTS = Facts().with_symbol("d", (Poly.constant(1),)).with_power_of_two("d", 1, 0)
+E_EXPONENTS = Poly.symbol("log2(d)")
+D = a.exponential(2, E_EXPONENTS)
+R = Poly.symbol("r")
+SHARE = R * a.exponential(2, -E_EXPONENTS)
+
+
+def log(value: Poly) -> Poly:
+    return a.ceil_log2(value)
+
+
+def within(low: Poly, high: Poly, least: int = 0) -> Facts:
+    """An integer r between bounds in d, which is at least 2^least."""
+    facts = FACTS.with_bounds({**FACTS.bounds, "log2(d)": Bounds((Poly.constant(least),))})
+    return facts.with_symbol("r", (low,), (high,))
+
+
+MORE = within(D + 1, D * D, 1)
+"""d < r <= d^2"""
+FEW = within(ZERO, D)
+"""r <= d"""
+
+
+@pytest.mark.parametrize(
+    ("value", "facts"),
+    [
+        # Each is 0 or more at nearly all sizes; in the order of the list: r = d + 1, r = d^2, r = d + 1, r = d = 2.
+        (SHARE - 2, MORE),
+        (E_EXPONENTS * 2 - log(R + 1), MORE),
+        (log(R) - E_EXPONENTS - 2, MORE),
+        (R - SHARE * E_EXPONENTS * 2 - 1, within(D, D * D, 1)),
+        (D * D - R - 1, MORE),
+    ],
+)
+def test_false_claims_are_not_proved_in_exponents(value: Poly, facts: Facts) -> None:
+    assert min(evaluate(value, point) for point in points(facts)) < 0
+    assert not holds_beside_power(value, facts)
+
+
+def points(facts: Facts) -> list[dict[str, int]]:
+    """Every r for small d."""
+    (least,) = facts.bounds["log2(d)"].lower
+    found = []
+    for e in range(int(least.constant_term.p), 6):
+        low = max(evaluate(each, {"log2(d)": e}) for each in facts.bounds["r"].lower)
+        high = min(evaluate(each, {"log2(d)": e}) for each in facts.bounds["r"].upper)
+        found.extend({"log2(d)": e, "r": r} for r in range(int(low), int(high) + 1))
+    return found
+
+
+FACTORS_EXPONENTS = st.sampled_from(
+    [Poly.constant(1), E_EXPONENTS, D, R, SHARE, SHARE * E_EXPONENTS, log(R), log(R + 1), D * E_EXPONENTS]
+)
+
+
+@settings(max_examples=drawn(400), deadline=None)
+@given(st.lists(st.tuples(st.integers(-6, 9), FACTORS_EXPONENTS), min_size=2, max_size=4), st.sampled_from([MORE, FEW]))
+def test_what_is_proved_holds_in_exponents(terms: list[tuple[int, Poly]], facts: Facts) -> None:
+    value = sum((factor.scaled(coefficient) for coefficient, factor in terms), ZERO)
+    if holds_beside_power(value, facts):
+        assert all(evaluate(value, point) >= 0 for point in points(facts))
+
+
+@settings(max_examples=drawn(200), deadline=None)
+@given(st.integers(-3, 3), st.integers(-2, 3), st.booleans(), st.integers(0, 5))
+def test_logarithms_of_halves(inside: int, more: int, ceiling: bool, least: int) -> None:
+    half = (a.ceil_div if ceiling else a.floor_div)(N + inside, TWO) + more
+    facts = Facts().with_symbol("n", [Poly.constant(least)])
+    caller = Caller(facts, (N, N + 1, N + 2))
+    placed = caller.at(a.ceil_log2(half), {})
+    for n in range(least, 80):
+        point = {"n": n}
+        value = evaluate(a.ceil_log2(half), point)
+        if placed.names <= {"n"}:
+            assert evaluate(placed, point) == value
+            continue
+        (name,) = placed.names - {"n"}
+        plain = [each for each in (*caller.facts.bounds[name].lower,) if each.names <= {"n"}]
+        assert all(evaluate(each, point) <= value for each in plain)
+        assert all(evaluate(each, point) >= value for each in caller.facts.bounds[name].upper if each.names <= {"n"})

@@ -18,8 +18,8 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.loader import load_text
 from archline.language.model import Module
-from archline.recurrences.evaluate import Values
-from archline.recurrences.model import Function, System
+from archline.recurrences.evaluate import ValueTable
+from archline.recurrences.model import SizeFunction, System
 from effort import drawn
 from programs.choice import Chooser, Drawn, Seeded
 from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
@@ -117,16 +117,16 @@ def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]
     found: dict[str, Recurrence] = {}
     for metric, system in extracted[algorithm].systems.items():
         if isinstance(system, System) and system.exact:
-            functions: dict[str, Function] = {}
+            functions: dict[str, SizeFunction] = {}
             for each in extracted.values():
                 other = each.systems.get(metric)
                 functions |= other.functions if isinstance(other, System) else {}
             (name,) = system.functions
-            found[metric] = _recurrence(Values(functions), name, 0 if metric.startswith("flops") else 1)
+            found[metric] = _recurrence(ValueTable(functions), name, 0 if metric.startswith("flops") else 1)
     return found
 
 
-def _recurrence(values: Values, name: str, more: int) -> Recurrence:
+def _recurrence(values: ValueTable, name: str, more: int) -> Recurrence:
     return lambda sizes: values.at(name, sizes) + more
 
 

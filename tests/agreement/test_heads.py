@@ -15,7 +15,7 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.ir.amounts import Unknown
 from archline.language.loader import load_path, load_text
-from archline.recurrences.evaluate import Values
+from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.constraints import START, Context
 
 STDLIB = Path(__file__).parents[2] / "stdlib"
@@ -94,7 +94,7 @@ def test_small_exponents_have_the_values_of_the_recurrence() -> None:
     assert not any(isinstance(each, Unknown) for each in systems)
     functions = {name: each for system in systems for name, each in system.functions.items()}
     roots = functions["span of roots"]
-    values = Values(functions)
+    values = ValueTable(functions)
     foreign = {"span of halves": lambda arguments, facts: facts.simplify(arguments[0])}
     found = {}
     for step in Context(roots, True, foreign, values).steps:

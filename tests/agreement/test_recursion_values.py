@@ -14,8 +14,8 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.expr.intervals import EvaluationError
 from archline.language.loader import load_text
 from archline.numbers import fmpq
-from archline.recurrences.evaluate import Values
-from archline.recurrences.model import Function
+from archline.recurrences.evaluate import ValueTable
+from archline.recurrences.model import SizeFunction
 from stdlib_cases import load
 
 TARGETS = (
@@ -38,15 +38,15 @@ algorithm f(x: inout real[n]):
 """
 
 
-def functions(target: str, metric: str) -> dict[str, Function]:
+def functions(target: str, metric: str) -> dict[str, SizeFunction]:
     module, algorithm = load(target)
     recursions = Derivation(module, False).recursions
     assert recursions.extracted(algorithm)
     return recursions._extraction.systems(metric)
 
 
-def followed(known: dict[str, Function], name: str, points: list[dict[str, int]]) -> list[Fraction | str]:
-    values = Values(known)
+def followed(known: dict[str, SizeFunction], name: str, points: list[dict[str, int]]) -> list[Fraction | str]:
+    values = ValueTable(known)
 
     def at(sizes: dict[str, int]) -> Fraction | str:
         try:
@@ -60,7 +60,7 @@ def followed(known: dict[str, Function], name: str, points: list[dict[str, int]]
 class Naive:
     """The same by substitution: the first equation whose decisions come out as it says, its calls evaluated in it."""
 
-    def __init__(self, functions: dict[str, Function]) -> None:
+    def __init__(self, functions: dict[str, SizeFunction]) -> None:
         self._functions = functions
         self._known: dict[object, fmpq] = {}
 
@@ -69,7 +69,7 @@ class Naive:
             self._known[name, arguments] = self._value(self._functions[name], arguments)
         return self._known[name, arguments]
 
-    def _value(self, function: Function, arguments: tuple[fmpq, ...]) -> fmpq:
+    def _value(self, function: SizeFunction, arguments: tuple[fmpq, ...]) -> fmpq:
         point = dict(zip(function.parameters, arguments, strict=True))
         if any(each.q != 1 for each in arguments) or any(point[name] < least for name, least in function.least.items()):
             raise EvaluationError("a call at no sizes")
@@ -115,7 +115,7 @@ algorithm f(x: inout real[n]):
     assert recursions.extracted(module.algorithms["f"])
     known = recursions._extraction.systems("flops.add")
     (name,) = known
-    values = Values(known)
+    values = ValueTable(known)
     assert [values.at(name, {"n": n}) for n in (50, 20_000, 60)] == [49, 19_999, 59]
     with pytest.raises(EvaluationError, match="too many steps"):
         values.at(name, {"n": 30_000}, 100)
@@ -124,7 +124,7 @@ algorithm f(x: inout real[n]):
 def test_steps_are_counted() -> None:
     known = functions("scan.recursive::prefix_sum_pairs", "span")
     (name,) = known
-    values = Values(known)
+    values = ValueTable(known)
     with pytest.raises(EvaluationError, match="too many steps"):
         values.at(name, {"n": 2**20}, 10)
     assert values.at(name, {"n": 2**20}, 100) > 20
@@ -139,7 +139,7 @@ def test_fractions_are_whole_where_counts_are() -> None:
     assert recursions.extracted(module.algorithms["f"])
     known = recursions._extraction.systems("flops.add")
     (name,) = known
-    values = Values(known)
+    values = ValueTable(known)
 
     def additions(n: int) -> int:
         if n == 8:

@@ -21,7 +21,7 @@ from archline.analysis.analyse import derive
 from archline.claims.decide import decide
 from archline.claims.verdict import Verdict
 from archline.language.loader import load_text
-from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.at_call import CallContext
 from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import derived, execute_case, load
@@ -65,7 +65,7 @@ def points() -> list[dict[str, int]]:
 def test_logarithms_at_calls_lie_between_their_bounds(shift: int, call: dict[str, Poly], real: bool) -> None:
     whole = N + M + shift
     atom = a.RealFunction("log2", whole) if real else a.CeilLog2(whole)
-    caller = Caller(merging(), ())
+    caller = CallContext(merging(), ())
     others = [a.CeilLog2(each) for each in (N, M, N + 1, M + 1, N + M, N + M + 1)]
     symbols: dict[str, Callable[[dict[str, int]], float]] = {}
     for other in others:

@@ -16,7 +16,7 @@ from flint import arb
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
-from archline.recurrences.asymptotic.problem import Answer, Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 from effort import drawn
@@ -92,7 +92,7 @@ def _cutoff(draw: random.Random, sizes: tuple[str, ...], symbols: tuple[str, ...
     return f"{left} <= {draw.choice(symbols) if symbols else 1}"
 
 
-def claimed(answer: Solved, sizes: tuple[str, ...]) -> Recurrence:
+def claimed(answer: SolvedGrowth, sizes: tuple[str, ...]) -> RealRecurrence:
     """The growth as a function to be evaluated, by regimes where there are several."""
     cases = [f"{growth} when {condition}" for condition, growth in answer.regimes[:-1]]
     # A condition that always holds: without any, a function would be 1 up to size 1.
@@ -100,7 +100,7 @@ def claimed(answer: Solved, sizes: tuple[str, ...]) -> Recurrence:
     return parse_recurrence(f"G({', '.join(sizes)}) = {'; '.join(cases)}")
 
 
-def ratio(problem: Recurrence, growth: Recurrence, point: dict[str, float]) -> float:
+def ratio(problem: RealRecurrence, growth: RealRecurrence, point: dict[str, float]) -> float:
     """log2 of the recurrence's value over the growth claimed."""
     value, other = (arb(Evaluator(each, point, WIDE).at(point)) for each in (problem, growth))
     assert value > 0
@@ -108,7 +108,7 @@ def ratio(problem: Recurrence, growth: Recurrence, point: dict[str, float]) -> f
     return float((value / other).log()) / log(2)
 
 
-def drift(found: Sample, answer: Solved, seed: int, directions: int = 5) -> tuple[float, dict[str, float]]:
+def drift(found: Sample, answer: SolvedGrowth, seed: int, directions: int = 5) -> tuple[float, dict[str, float]]:
     """How far the ratio moves as the sizes grow at random rates, at worst, and the rates.
 
     Sizes that are no powers of the factors make it vary within a constant; what moves on steadily is wrong.
@@ -130,8 +130,8 @@ def _rate(draw: random.Random) -> float:
 
 
 def _moved(
-    problem: Recurrence,
-    growth: Recurrence,
+    problem: RealRecurrence,
+    growth: RealRecurrence,
     found: Sample,
     rates: dict[str, float],
     scales: tuple[int, ...],
@@ -158,7 +158,7 @@ def _point(found: Sample, rates: dict[str, float], scale: int, draw: random.Rand
 def test_the_growth_agrees_with_the_recurrence_over_four_scales(seed: int) -> None:
     found = sample(seed)
     answer = solve_multi(parse_recurrence(found.text, found.where))
-    assert isinstance(answer, Solved), f"{found.text} {found.where}: {answer}"
+    assert isinstance(answer, SolvedGrowth), f"{found.text} {found.where}: {answer}"
     moved, rates = drift(found, answer, seed)
     assert moved <= NOISE, f"{found.text} {found.where} -> {answer.growth} {answer.regimes} drifts at {rates}"
 
@@ -170,7 +170,7 @@ def test_cases_of_different_costs_agree_too_or_jump(seed: int) -> None:
     if isinstance(answer, Refused):
         assert answer.reason.startswith("the growth jumps where"), found.text
     else:
-        assert isinstance(answer, Solved)
+        assert isinstance(answer, SolvedGrowth)
         moved, rates = drift(found, answer, seed)
         assert moved <= NOISE, f"{found.text} {found.where} -> {answer.growth} {answer.regimes} drifts at {rates}"
 
@@ -184,7 +184,7 @@ def survey(first: int, last: int) -> None:
         if isinstance(answer, Refused):
             refused += 1
             print(f"{seed} refused: {answer.reason}: {found.text} {found.where}")
-        elif isinstance(answer, Solved):
+        elif isinstance(answer, SolvedGrowth):
             moved, rates = drift(found, answer, seed, 12)
             if moved > NOISE:
                 print(f"{seed} drifts by {moved:.2f} at {rates}: {found.text} {found.where} -> {answer.growth}")
@@ -203,7 +203,7 @@ COUNT_RECURRENCE_RANDOM = drawn(200, least=BATCH)
 
 
 @cache
-def solved(seed: int) -> tuple[str, Recurrence, Answer]:
+def solved(seed: int) -> tuple[str, RealRecurrence, Answer]:
     text = draw(seed)
     problem = parse_recurrence(text)
     return text, problem, solve(problem)

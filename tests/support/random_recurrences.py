@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Formula
-from archline.recurrences.asymptotic.problem import Recurrence
+from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.problem import RealRecurrence
 
 SYMBOLS = {"b": 3, "L": 17, "d": 5}
 POWERS = ["1/n", "1/sqrt(n)", "1", "1", "sqrt(n)", "n", "n", "n^(3/2)", "n^2", "n^2", "n^3", "n^log2(3)", "n^0.4"]
@@ -123,7 +123,7 @@ def draw(seed: int) -> str:
     return KINDS[seed % len(KINDS)](pick)
 
 
-def scales(problem: Recurrence) -> list[list[int]]:
+def scales(problem: RealRecurrence) -> list[list[int]]:
     """Five scales, each twice as far out as the one before it where logarithms are concerned, with several sizes each.
 
     Between its divisions a function may jump by a constant; the sizes of one scale cover the stretch between them.
@@ -137,7 +137,7 @@ def scales(problem: Recurrence) -> list[list[int]]:
     return [[1 << (top >> down) + part for part in range(count)] for down in (4, 3, 2, 1, 0)]
 
 
-def _arguments(problem: Recurrence) -> set[str]:
+def _arguments(problem: RealRecurrence) -> set[str]:
     from archline.language import syntax as s
 
     return {
@@ -149,7 +149,7 @@ def _arguments(problem: Recurrence) -> set[str]:
     }
 
 
-def disagreement(problem: Recurrence, growth: str) -> str | None:
+def disagreement(problem: RealRecurrence, growth: str) -> str | None:
     """Why the growth is not that of the recurrence, as far as five scales tell.
 
     The logarithm of the ratio, on average at a scale, settles or swings: what it changes by, for each doubling of
@@ -163,7 +163,7 @@ def disagreement(problem: Recurrence, growth: str) -> str | None:
         ratios = []
         for size in sizes:
             value = evaluator.of("T", size)
-            ratio = value / Formula(claim, WIDE, exact_logs=False).at({"n": size, **SYMBOLS})
+            ratio = value / CompiledFormula(claim, WIDE, exact_logs=False).at({"n": size, **SYMBOLS})
             if not ratio > 0:
                 return f"the ratio at {size} is {ratio}"
             ratios.append(float(ratio.log().mid()) / math.log(2))

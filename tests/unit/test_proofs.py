@@ -15,7 +15,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.binades import holds_in_binades
 from archline.algebra.prove.powers import holds_beside_power
-from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.at_call import CallContext
 from archline.recurrences.exact.handelman import proves
 from effort import drawn
 
@@ -106,7 +106,7 @@ def test_powers_as_symbols_keep_their_range(
     base, twos = bases
     least, more = ends
     most = [] if more is None else [Poly.constant(least + more)]
-    caller = Caller(Facts().with_symbol("n", [Poly.constant(least)], most), ())
+    caller = CallContext(Facts().with_symbol("n", [Poly.constant(least)], most), ())
     level = a.ceil_log2(N)
     power = a.exponential(base, level) * a.exponential(2, level) ** twos
     value = sum((N**index * power * each for index, each in enumerate(coefficients)), Poly.constant(1))
@@ -260,7 +260,7 @@ def test_what_is_proved_holds_in_exponents(terms: list[tuple[int, Poly]], facts:
 def test_logarithms_of_halves(inside: int, more: int, ceiling: bool, least: int) -> None:
     half = (a.ceil_div if ceiling else a.floor_div)(N + inside, TWO) + more
     facts = Facts().with_symbol("n", [Poly.constant(least)])
-    caller = Caller(facts, (N, N + 1, N + 2))
+    caller = CallContext(facts, (N, N + 1, N + 2))
     placed = caller.at(a.ceil_log2(half), {})
     for n in range(least, 80):
         point = {"n": n}

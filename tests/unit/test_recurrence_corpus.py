@@ -14,7 +14,7 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import evaluate, value_at
-from archline.recurrences.asymptotic.problem import Exponential, Solved
+from archline.recurrences.asymptotic.problem import SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 from cli_support import ROOT
@@ -46,7 +46,7 @@ def test_the_corpus_is_there() -> None:
 @named(POLYNOMIAL)
 def test_growth(row: dict[str, Any]) -> None:
     answer = solve(parse_recurrence(row["recurrence"]))
-    assert isinstance(answer, Solved), answer
+    assert isinstance(answer, SolvedGrowth), answer
     assert isinstance(order_texts(answer.growth, row["growth"]), Proved)
     assert isinstance(order_texts(row["growth"], answer.growth), Proved)
 
@@ -56,7 +56,7 @@ def test_growth_beyond_polynomials() -> None:
     assert len(expected) == 3
     for text, growth in expected.items():
         answer = solve(parse_recurrence(text))
-        assert isinstance(answer, Exponential)
+        assert isinstance(answer, Superpolynomial)
         assert answer.growth == growth
 
 
@@ -71,7 +71,7 @@ def test_exact_solutions_at_many_sizes(row: dict[str, Any]) -> None:
     """Ours, the known one and the recurrence itself are equal: in rationals where these are rational."""
     problem = parse_recurrence(row["recurrence"])
     answer = solve(problem)
-    assert isinstance(answer, Solved | Exponential)
+    assert isinstance(answer, SolvedGrowth | Superpolynomial)
     assert answer.exact is not None
     (name,) = problem.asked.parameters
     texts = [
@@ -95,7 +95,7 @@ def equal(expr: s.Expr, point: dict[str, int], itself: Fraction | float) -> bool
 def test_exact_solutions_in_sympy(row: dict[str, Any]) -> None:
     problem = parse_recurrence(row["recurrence"])
     answer = solve(problem)
-    assert isinstance(answer, Solved | Exponential)
+    assert isinstance(answer, SolvedGrowth | Superpolynomial)
     assert answer.exact is not None
     (name,) = problem.asked.parameters
     known = in_sympy(parse_expression(row["exact"]))

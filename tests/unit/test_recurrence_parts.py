@@ -19,7 +19,7 @@ from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, 
 from archline.recurrences.asymptotic.normal_form import TermReader
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import _System, check_answer
-from archline.recurrences.asymptotic.terms import Term, leading
+from archline.recurrences.asymptotic.terms import GrowthTerm, leading
 from archline.recurrences.asymptotic.theorems import (
     characteristic,
     excess,
@@ -32,7 +32,7 @@ from archline.recurrences.closed.geometric import ClosedTerm, fibonacci, solve_s
 from effort import drawn
 
 
-def terms(text: str) -> tuple[Term, ...]:
+def terms(text: str) -> tuple[GrowthTerm, ...]:
     return TermReader("n").read(parse_expression(text))
 
 

@@ -13,7 +13,7 @@ from archline.growth.is_big_o import Proved
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate, value_at
-from archline.recurrences.asymptotic.problem import Answer, Exponential, Refused, Solved
+from archline.recurrences.asymptotic.problem import Answer, Refused, SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.closed.geometric import fibonacci
@@ -113,7 +113,7 @@ GROWTH = [
 @pytest.mark.parametrize(("text", "growth"), GROWTH, ids=[text for text, _ in GROWTH])
 def test_growth(text: str, growth: str) -> None:
     found = answer(text)
-    assert isinstance(found, Solved), found
+    assert isinstance(found, SolvedGrowth), found
     assert isinstance(order_texts(found.growth, growth), Proved), found.growth
     assert isinstance(order_texts(growth, found.growth), Proved), found.growth
 
@@ -145,7 +145,7 @@ EXACT: list[tuple[str, Callable[[int], object], Callable[[int], int]]] = [
 def test_exact_solutions(text: str, known: Callable[[int], object], size: Callable[[int], int]) -> None:
     problem = parse_recurrence(text)
     found = solve(problem)
-    assert isinstance(found, Solved | Exponential), found
+    assert isinstance(found, SolvedGrowth | Superpolynomial), found
     assert found.exact is not None
     assert found.domain
     closed = parse_expression(found.exact)
@@ -159,7 +159,7 @@ def test_exact_solutions(text: str, known: Callable[[int], object], size: Callab
 
 def test_closed_forms_with_symbols_over_steps() -> None:
     found = solve(parse_recurrence("T(n) = T(n-1) + n/L + b, T(0) = P"))
-    assert isinstance(found, Solved)
+    assert isinstance(found, SolvedGrowth)
     n, b, processors, line = sympy.symbols("n b P L")
     known = n * (n + 1) / (2 * line) + b * n + processors
     assert sympy.expand(sympy.sympify(found.exact.replace("^", "**")) - known) == 0
@@ -175,7 +175,7 @@ def test_closed_forms_with_symbols_over_steps() -> None:
 )  # fmt: skip
 def test_domains_of_closed_forms(text: str, domain: str) -> None:
     found = answer(text)
-    assert isinstance(found, Solved | Exponential)
+    assert isinstance(found, SolvedGrowth | Superpolynomial)
     assert found.domain == domain
 
 
@@ -205,7 +205,7 @@ FOLLOWED: list[tuple[str, Callable[[int], int | Fraction]]] = [
 def test_closed_forms_are_what_the_recurrence_comes_to(text: str, size: Callable[[int], int | Fraction]) -> None:
     problem = parse_recurrence(text)
     found = solve(problem)
-    assert isinstance(found, Solved | Exponential), found
+    assert isinstance(found, SolvedGrowth | Superpolynomial), found
     assert found.exact is not None
     closed = parse_expression(found.exact)
     (name,) = problem.asked.parameters
@@ -242,7 +242,7 @@ BEYOND = [
 @pytest.mark.parametrize(("text", "growth"), BEYOND, ids=[text for text, _ in BEYOND])
 def test_growth_beyond_polynomials(text: str, growth: str | None) -> None:
     found = answer(text)
-    assert isinstance(found, Exponential), found
+    assert isinstance(found, Superpolynomial), found
     assert found.growth == growth
 
 
@@ -324,7 +324,7 @@ EXPLAINED = [
 @pytest.mark.parametrize(("text", "lines"), EXPLAINED, ids=[text for text, _ in EXPLAINED])
 def test_solutions_are_explained(text: str, lines: list[str]) -> None:
     found = answer(text)
-    assert isinstance(found, Solved | Exponential), found
+    assert isinstance(found, SolvedGrowth | Superpolynomial), found
     assert [each for each in lines if each not in found.steps] == []
     assert not any(each.startswith(("-", "n is")) for each in found.steps)
 
@@ -332,7 +332,7 @@ def test_solutions_are_explained(text: str, lines: list[str]) -> None:
 def test_an_irrational_exponent_is_printed_to_nine_digits_with_its_equation() -> None:
     # AFP's foo_cost: p in [1.1519623, 1.1519624].
     found = answer("T(n) = T(n/3) + T(3*n/4) + n")
-    assert isinstance(found, Solved)
+    assert isinstance(found, SolvedGrowth)
     assert found.growth == "n^1.15196237"
     assert any("(1/3)^p + (3/4)^p = 1" in line and "1.15196237" in line for line in found.steps)
 
@@ -348,7 +348,7 @@ def test_near_misses_of_the_critical_case_are_told_apart() -> None:
 
 def test_several_sizes_and_cases_go_to_the_solver_for_them() -> None:
     found = answer("Q(n) = 1 when n <= L; 2*Q(n/2) + 1")
-    assert isinstance(found, Solved)
+    assert isinstance(found, SolvedGrowth)
     assert isinstance(order_texts(found.growth, "1 + n/L"), Proved)
 
 
@@ -473,5 +473,5 @@ TOLD = [
 def test_solutions_line_by_line(told: str) -> None:
     text, method, *lines = (line.strip() for line in told.splitlines())
     found = answer(text)
-    assert isinstance(found, Solved | Exponential)
+    assert isinstance(found, SolvedGrowth | Superpolynomial)
     assert (found.method, list(found.steps)) == (method, lines)

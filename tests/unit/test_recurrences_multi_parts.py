@@ -24,10 +24,10 @@ from archline.recurrences.asymptotic.logspace.cones import (
 from archline.recurrences.asymptotic.logspace.paths import paths, pieces
 from archline.recurrences.asymptotic.logspace.solve import GrowthRegime, check, regimes
 from archline.recurrences.asymptotic.logspace.system import read_system
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial, LogNames
 from archline.recurrences.asymptotic.read import parse_recurrence
 
-XYZ = Names(("x", "y", "z"), 3)
+XYZ = LogNames(("x", "y", "z"), 3)
 
 
 def terms(text: str) -> tuple[LogMonomial, ...]:

@@ -17,7 +17,7 @@ from archline.expr.tree import defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.records import record
-from archline.recurrences.model import Equation, Function, IntegerRecurrence, by_call, calls
+from archline.recurrences.model import Equation, IntegerRecurrence, SizeFunction, by_call, calls
 
 LEVELS = Poly.symbol("levels")
 MAX_LEVELS = 8
@@ -81,13 +81,13 @@ class _LostError(Exception):
 
 @record
 class _Claim:
-    function: Function
+    function: SizeFunction
     ties: Tied
     bound: s.Expr
     more: Poly
     scope: Scope
 
-    def proved(self, function: Function, sign: int) -> bool:
+    def proved(self, function: SizeFunction, sign: int) -> bool:
         """Whether sign*(bound - function) is never negative."""
         levels, facts = LEVELS, self._facts(1)
         state = self.ties.start(function.parameters, levels)
@@ -108,7 +108,7 @@ class _Claim:
         step = self._value(levels) - total - weight * self._value(levels - 1).substitute(smaller)
         return self._is(step, facts, sign) and self._at_leaf(function, sign)
 
-    def _at_leaf(self, function: Function, sign: int) -> bool:
+    def _at_leaf(self, function: SizeFunction, sign: int) -> bool:
         facts = self._facts(0)
         state = self.ties.start(function.parameters, ZERO)
         leaf = self._case(function, state, facts)
@@ -135,7 +135,7 @@ class _Claim:
     def _inside(self, values: Mapping[str, Poly]) -> Scope:
         return Scope(self.scope.module, self._facts(0), values)
 
-    def _smaller(self, function: Function, state: Mapping[str, Poly]) -> dict[str, Poly]:
+    def _smaller(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
         """The symbols at the call that has the sizes of `state`."""
         found: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
@@ -149,7 +149,7 @@ class _Claim:
             found[symbol] = state[name]
         return found
 
-    def _case(self, function: Function, state: Mapping[str, Poly], facts: Facts) -> Equation:
+    def _case(self, function: SizeFunction, state: Mapping[str, Poly], facts: Facts) -> Equation:
         """The case that applies."""
         for equation in function.equations:
             outcomes = [

@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.records import record, replace
 from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
-from archline.recurrences.asymptotic.problem import Exponential, Recurrence, Solved
+from archline.recurrences.asymptotic.problem import RealRecurrence, SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.model import IntegerRecurrence
 
@@ -103,23 +103,26 @@ def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.
     return BySolving(pieces[0].upper, pieces[0].lower)
 
 
-def _regimes(problem: Recurrence) -> list[tuple[str, str]]:
+def _regimes(problem: RealRecurrence) -> list[tuple[str, str]]:
     """What a recurrence grows like, by conditions of which the first that holds applies. Raises OutOfReachError."""
     match solve(problem):
-        case Solved(growth=growth, regimes=regimes, between=None):
+        case SolvedGrowth(growth=growth, regimes=regimes, between=None):
             return list(regimes) or [("", growth)]
-        case Solved() | Exponential():
+        case SolvedGrowth() | Superpolynomial():
             raise OutOfReachError("its growth is known between bounds only")
         case found:
             raise OutOfReachError(found.reason)
 
 
-def _growth(problem: Recurrence) -> tuple[str, str]:
+def _growth(problem: RealRecurrence) -> tuple[str, str]:
     """What a recurrence is Omega and O of. Raises OutOfReachError."""
     match solve(problem):
-        case Solved(growth=growth, regimes=(), between=between) | Exponential(growth=str(growth), between=between):
+        case (
+            SolvedGrowth(growth=growth, regimes=(), between=between)
+            | Superpolynomial(growth=str(growth), between=between)
+        ):
             return between or (growth, growth)
-        case Solved():
+        case SolvedGrowth():
             raise OutOfReachError("its growth differs between regimes")
         case found:
             raise OutOfReachError(found.reason)

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.expr.intervals import EvaluationError
 from archline.records import record
-from archline.recurrences.model import Equation, Function, by_call, calls
+from archline.recurrences.model import Equation, SizeFunction, by_call, calls
 
 Point = Mapping[str, int | Fraction]
 Place = tuple[str, tuple[Number, ...]]
@@ -62,10 +62,10 @@ class _Case:
     nested: tuple[_Call, ...]
 
 
-class Cases:
+class FunctionCases:
     """The equations of one function; `called` gives the values of calls inside a max."""
 
-    def __init__(self, function: Function, called: Apply | None = None) -> None:
+    def __init__(self, function: SizeFunction, called: Apply | None = None) -> None:
         self.function = function
         self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
         self._decisions: dict[object, int] = {}
@@ -138,7 +138,7 @@ class Cases:
         raise EvaluationError("no case of the recurrence applies at these sizes")
 
 
-def coordinates(function: Function, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
+def coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
     """The sizes by name, and the quotients and exponents that stand for some of them. Raises EvaluationError."""
     point: dict[str, int | Fraction] = {}
     for name, value in zip(function.parameters, arguments, strict=True):
@@ -153,15 +153,15 @@ def coordinates(function: Function, arguments: tuple[Number, ...]) -> dict[str, 
 MAX_CALLS = 200_000
 
 
-class Values:
+class ValueTable:
     """Evaluates functions that are exact, each place once, without recursion of its own."""
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
+    def __init__(self, functions: Mapping[str, SizeFunction]) -> None:
         self._functions = dict(functions)
-        self._cases: dict[str, Cases] = {}
+        self._cases: dict[str, FunctionCases] = {}
         self._known: dict[Place, Number] = {}
 
-    def learn(self, functions: Mapping[str, Function]) -> None:
+    def learn(self, functions: Mapping[str, SizeFunction]) -> None:
         """Add functions."""
         self._functions |= functions
 
@@ -192,9 +192,9 @@ class Values:
             known[place] = frame.value(known)
         return Fraction(self._known[wanted])
 
-    def _of(self, name: str) -> Cases:
+    def _of(self, name: str) -> FunctionCases:
         if name not in self._cases:
-            self._cases[name] = Cases(self._functions[name], self._called)
+            self._cases[name] = FunctionCases(self._functions[name], self._called)
         return self._cases[name]
 
     def _valid(self, place: Place) -> bool:
@@ -240,7 +240,7 @@ class _Place:
         return [known[each] for each in computes]
 
 
-class Places:
+class PointTable:
     """Points, with what is known of expressions there."""
 
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ A `Recurrence` is one as a textbook sets it out: by cases, with the proof of its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from functools import cached_property, reduce
 from typing import Literal, Protocol
 
@@ -55,7 +56,7 @@ class Equation:
 
 
 @record(eq=False)
-class Function:
+class SizeFunction:
     """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations.
 
     `where` is the part of the promise that tells which parameters there are.
@@ -103,7 +104,7 @@ class System:
     """The functions by name. `exact`: each is one function of its sizes, and not a pair of bounds."""
 
     metric: str
-    functions: Mapping[str, Function]
+    functions: Mapping[str, SizeFunction]
     exact: bool
 
 
@@ -116,8 +117,8 @@ class IntegerRecurrence:
     by constants. The first call costs `more`.
     """
 
-    least: Function
-    most: Function
+    least: SizeFunction
+    most: SizeFunction
     indices: IndexRange | None
     foreign: Callable[[bool], Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]]
     scales: bool = False
@@ -168,7 +169,7 @@ def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
     return Poly(rest), factors
 
 
-class Decided(Protocol):
+class SizeDecision(Protocol):
     """A condition on sizes, and whether it holds; `branch` tells conditions apart that read the same."""
 
     @property
@@ -179,7 +180,7 @@ class Decided(Protocol):
     def condition(self) -> s.Expr: ...
 
 
-Path = Sequence[Decided]
+Path = Sequence[SizeDecision]
 
 
 def in_order(path: Path) -> str:
@@ -202,7 +203,7 @@ def among(path: Path, skipped: Iterable[Path]) -> str:
     return _all(wanted)
 
 
-def _holds_in(path: Path, before: Path, decision: Decided) -> bool:
+def _holds_in(path: Path, before: Path, decision: SizeDecision) -> bool:
     """Whether a case has the same decisions before this one, and the opposite outcome here."""
     own = [(each.branch, each.taken) for each in path[: len(before) + 1]]
     other = [*((each.branch, each.taken) for each in before), (decision.branch, not decision.taken)]
@@ -214,6 +215,14 @@ def _all(conditions: Iterable[s.Expr]) -> str:
     if not found:
         return ""
     return format_expression(reduce(lambda x, y: s.Binary("and", x, y, span=x.span), found))
+
+
+class BoundSide(Enum):
+    """What a closed form is to a function."""
+
+    LOWER = "lower bound"
+    UPPER = "upper bound"
+    EXACT = "closed form"
 
 
 Relation = Literal["=", ">=", "<="]
@@ -244,7 +253,7 @@ class Case:
 
 
 @record(eq=False)
-class Line:
+class InductionCase:
     """One inequality of a proof by induction: a case with the claim at its calls, and the claim itself.
 
     `calls` has the claim at the calls by its letter; `written` the same in the sizes, None where that has no form.
@@ -259,7 +268,7 @@ class Line:
 
 
 @record(eq=False)
-class Claim:
+class ProvedClaim:
     """What the function is, is at least or at most, where it makes calls; `letter` names it in the lines of its proof.
 
     Without lines it holds for the `reason`. `where` tells the cases that it is about, if not all.
@@ -268,7 +277,7 @@ class Claim:
     relation: Relation
     letter: str
     value: Poly
-    lines: tuple[Line, ...]
+    lines: tuple[InductionCase, ...]
     reason: str
     where: str
 
@@ -285,5 +294,5 @@ class Recurrence:
     parameters: tuple[str, ...]
     cases: tuple[Case, ...]
     others: dict[str, str]
-    claims: tuple[Claim, ...]
+    claims: tuple[ProvedClaim, ...]
     meanings: Mapping[str, Poly] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
-from archline.recurrences.model import Case, Claim, Line, Range, Recurrence
+from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
 from archline.report.cost_view import CostRow, CostView
 from archline.report.layout import Columns, Inside, Part, block_lines, wrap
 from archline.report.numbers import ratio, readable
@@ -325,7 +325,7 @@ class _Writer:
         ]
 
     # Proofs
-    def _claim(self, claim: Claim) -> Iterator[Part]:
+    def _claim(self, claim: ProvedClaim) -> Iterator[Part]:
         goal = self._applied(claim.letter)
         where = f"where {claim.where}, " if claim.where else ""
         head = f"{where}{_NAMES[claim.relation]}{'' if self._is_shown(claim) else f', {self._view.text(claim.value)},'}"
@@ -336,13 +336,13 @@ class _Writer:
         yield f"{head} holds by induction: with {goal} for it, each case keeps it if its calls do"
         yield from self._table([[self._where(line.when), self._line(line, goal)] for line in claim.lines])
 
-    def _is_shown(self, claim: Claim) -> bool:
+    def _is_shown(self, claim: ProvedClaim) -> bool:
         """Whether the solution has the value as it is."""
         regimes = [each for each in self._row.regimes if each.when == claim.where] or self._row.regimes[-1:]
         shown = regimes[0] if regimes else self._row
         return claim.value == (shown.upper if claim.relation == "<=" else shown.lower)
 
-    def _line(self, line: Line, goal: str) -> str:
+    def _line(self, line: InductionCase, goal: str) -> str:
         parts = [self._view.text(line.calls), f"{line.relation} {goal}"]
         if line.written is not None and len(written := self._view.text(line.written)) <= MAX_WRITTEN:
             parts.insert(1, f"= {written}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import evaluate
-from archline.recurrences.asymptotic.problem import Answer, Recurrence
+from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.report.layout import indented, table, wrap
 
 
@@ -21,7 +21,7 @@ class Solution:
     """
 
     recurrence: str
-    problem: Recurrence
+    problem: RealRecurrence
     outcome: str
     growth: str | None = None
     exact: str | None = None
@@ -32,10 +32,11 @@ class Solution:
     reason: str | None = None
 
     @staticmethod
-    def of(recurrence: str, problem: Recurrence, answer: Answer) -> Solution:
+    def of(recurrence: str, problem: RealRecurrence, answer: Answer) -> Solution:
         """What an answer says."""
         found = {name: each for name, each in vars(answer).items() if name != "between"}
-        return Solution(recurrence, problem, type(answer).__name__.lower(), **found)
+        outcomes = {SolvedGrowth: "solved", Refused: "refused"}
+        return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **found)
 
     def at(self, *, exact_logs: bool = False, **values: int | Fraction | float) -> Fraction | float:
         """The recurrence itself at sizes and symbols, followed down to its base; exact where rationals suffice.

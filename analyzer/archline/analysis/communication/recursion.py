@@ -33,9 +33,9 @@ from archline.language.call_graph import component
 from archline.language.model import Module
 from archline.records import record, replace
 from archline.recurrences.closed.levels import Form, closed_form
-from archline.recurrences.evaluate import Values
+from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.base_cases import ends
-from archline.recurrences.model import Function, IntegerRecurrence
+from archline.recurrences.model import IntegerRecurrence, SizeFunction
 
 Corner = tuple[str, ...] | None
 """The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""
@@ -83,7 +83,7 @@ class GridRecursions:
         self._metrics = metrics
         self._follow = follow
         self._cases: dict[tuple[s.Algorithm, Corner], tuple[BodyCase, ...] | Unknown] = {}
-        self._functions: dict[tuple[s.Algorithm, str, Corner], Function | Unknown] = {}
+        self._functions: dict[tuple[s.Algorithm, str, Corner], SizeFunction | Unknown] = {}
         self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
         self.followed: dict[object, Any] = {}
         """What callees cost that were followed before, of all processors that are alike to them."""
@@ -162,14 +162,14 @@ class GridRecursions:
         assert start is not None
         return start
 
-    def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Function | Unknown:
+    def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | Unknown:
         """A metric of a level as a recurrence: of the path from above, of a processor itself from below."""
         key = algorithm, metric, corner
         if key not in self._functions:
             self._functions[key] = self._find_function(algorithm, metric, corner)
         return self._functions[key]
 
-    def _find_function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Function | Unknown:
+    def _find_function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | Unknown:
         cases = self.cases(algorithm, corner)
         if isinstance(cases, Unknown):
             return cases
@@ -185,7 +185,7 @@ class GridRecursions:
         least = {**self._module.signatures[algorithm].at_least, "P": 1}
         least = {name: low for name, low in least.items() if name in parameters}
         name = _name(metric, corner)
-        function = Function(name, algorithm, parameters, least, Facts(), tuple(equations), algorithm.where)
+        function = SizeFunction(name, algorithm, parameters, least, Facts(), tuple(equations), algorithm.where)
         if not ends(function, ()):
             return Unknown(f"the recursion of `{algorithm.name}` is not proved to end", algorithm.span)
         return function
@@ -230,10 +230,10 @@ class GridRecursions:
         """
         corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
         found = [self.function(algorithm, cost.metric, corner) for corner in corners]
-        upper, others = found[0], [each for each in found[1:] if isinstance(each, Function)]
+        upper, others = found[0], [each for each in found[1:] if isinstance(each, SizeFunction)]
         if isinstance(upper, Unknown) or not others:
             return cost
-        values = Values({each.name: each for each in (upper, *others)})
+        values = ValueTable({each.name: each for each in (upper, *others)})
         more = more.substitute(self._defined(algorithm))
 
         def between(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:

@@ -22,7 +22,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
 from archline.records import field, record, replace
-from archline.recurrences.model import Decision, Equation, Function, System
+from archline.recurrences.model import Decision, Equation, SizeFunction, System
 
 MAX_CASES = 48
 
@@ -357,7 +357,7 @@ class Extracted:
         system = self.system(metric)
         return isinstance(system, System) and system.exact
 
-    def function(self, metric: str, upper: bool) -> Function | None:
+    def function(self, metric: str, upper: bool) -> SizeFunction | None:
         """The function that the metric is, or that bounds it."""
         system = self.system(metric)
         if not isinstance(system, System):
@@ -441,12 +441,12 @@ class Extraction:
             return None
         module = self._outer.module
         signature = module.signatures[algorithm]
-        functions: dict[str, Function] = {}
+        functions: dict[str, SizeFunction] = {}
         for upper in (False, True) if split else (True,):
             name = _name(metric, algorithm, not split, upper)
             both = zip(cases, known, strict=True)
             equations = [case.equation(amount.upper if upper else amount.lower) for case, amount in both]
-            functions[name] = Function(
+            functions[name] = SizeFunction(
                 name,
                 algorithm,
                 (*signature.size_names, *signature.indices),
@@ -463,9 +463,9 @@ class Extraction:
             self._facts[algorithm] = declared(self._outer.module, algorithm).facts
         return self._facts[algorithm]
 
-    def systems(self, metric: str) -> dict[str, Function]:
+    def systems(self, metric: str) -> dict[str, SizeFunction]:
         """All functions of a metric that were extracted so far, by name."""
-        found: dict[str, Function] = {}
+        found: dict[str, SizeFunction] = {}
         for each in self._done.values():
             system = each.systems.get(metric)
             if isinstance(system, System):

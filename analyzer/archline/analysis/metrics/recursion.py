@@ -25,18 +25,28 @@ from archline.language import syntax as s
 from archline.language.call_graph import reached
 from archline.records import field, record, replace
 from archline.recurrences.closed.levels import closed_form
-from archline.recurrences.evaluate import Places, Values
+from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import NotComparableError, at_halves, sizes_of_call, without_halvings
 from archline.recurrences.exact.base_cases import clamped, ends, holds_at_leaves, inside, uncapped, without_maxima
 from archline.recurrences.exact.by_length import Reduced, by_distance
 from archline.recurrences.exact.case_sccs import layered
-from archline.recurrences.exact.constraints import Bound, Proof
+from archline.recurrences.exact.constraints import InductionProof, ProvedBound
 from archline.recurrences.exact.explain import told
 from archline.recurrences.exact.leaves import without_pieces
-from archline.recurrences.exact.search import Given, Side, bound, exact_form
+from archline.recurrences.exact.search import Given, bound, exact_form
 from archline.recurrences.exact.transitions import Foreign
-from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, Recurrence, System, among, calls
+from archline.recurrences.model import (
+    BoundSide,
+    Decision,
+    Equation,
+    IntegerRecurrence,
+    Recurrence,
+    SizeFunction,
+    System,
+    among,
+    calls,
+)
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
@@ -53,7 +63,7 @@ class MetricSolution:
     amount: Amount
     regimes: tuple[Regime, ...] = ()
     ends: Ends | None = field(default=None, repr=False)
-    proofs: tuple[Proof, ...] = field(default=(), repr=False)
+    proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
 
 class RecursionSolver:
@@ -66,12 +76,12 @@ class RecursionSolver:
         self._alike: dict[tuple[s.Algorithm, str], MetricSolution] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
         self._without_caps: dict[str, Poly | None] = {}
-        self._inside: dict[tuple[str, bool], Function] = {}
-        self._exact: dict[str, Bound | None] = {}
-        self._values: dict[str, Values] = {}
-        self._reduced: dict[Function, Reduced] = {}
-        self._narrow: dict[Function, Values] = {}
-        self._places: dict[s.Algorithm, Places] = {}
+        self._inside: dict[tuple[str, bool], SizeFunction] = {}
+        self._exact: dict[str, ProvedBound | None] = {}
+        self._values: dict[str, ValueTable] = {}
+        self._reduced: dict[SizeFunction, Reduced] = {}
+        self._narrow: dict[SizeFunction, ValueTable] = {}
+        self._places: dict[s.Algorithm, PointTable] = {}
         self._ended: dict[s.Algorithm, str] = {}
         """What would show that a recursion ends; empty where nothing is missing."""
 
@@ -133,7 +143,7 @@ class RecursionSolver:
         )
         return Unknown(blamed(reason), algorithm.span)
 
-    def _missing(self, function: Function, promised: Sequence[Poly]) -> str:
+    def _missing(self, function: SizeFunction, promised: Sequence[Poly]) -> str:
         """What would show that a recursion ends; empty where that is shown."""
         if ends(function, promised):
             return ""
@@ -214,11 +224,11 @@ class RecursionSolver:
             least, most = Reduced(lower), Reduced(upper)
 
         def foreign(above: bool) -> Foreign:
-            return self._foreign(metric, upper, Side.UPPER if above else Side.LOWER)
+            return self._foreign(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
 
         return IntegerRecurrence(least.function, most.function, most.indices, foreign)
 
-    def everywhere(self, function: Function, metric: str, upper: bool) -> Poly | None:
+    def everywhere(self, function: SizeFunction, metric: str, upper: bool) -> Poly | None:
         """A bound of a function in one expression that holds at all sizes."""
         key = function.name, upper
         if key not in self._everywhere:
@@ -234,14 +244,14 @@ class RecursionSolver:
                 self._everywhere[key] = recursive if fits else self._search(function, metric, upper)
         return self._everywhere[key]
 
-    def _search(self, function: Function, metric: str, upper: bool, capped: bool = True) -> Poly | None:
+    def _search(self, function: SizeFunction, metric: str, upper: bool, capped: bool = True) -> Poly | None:
         reduced = self._by_distance(function)
         with budget(MAX_EFFORT, own=True):
             given = replace(self._given(metric, reduced.function), capped=capped)
             found = bound(reduced.function, upper, given, everywhere=True)
         return None if found is None else reduced.restored(found.value)
 
-    def _uncapped(self, function: Function, metric: str, upper: bool, found: Poly) -> Poly:
+    def _uncapped(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
         """The bound for proofs about powers of two, which read no maxima."""
         plain = uncapped(found, function.facts, upper)
         if upper or plain == found:
@@ -252,66 +262,68 @@ class RecursionSolver:
             self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
         return self._without_caps[function.name] or plain
 
-    def _by_distance(self, function: Function) -> Reduced:
+    def _by_distance(self, function: SizeFunction) -> Reduced:
         if function not in self._reduced:
             self._reduced[function] = by_distance(function)
         return self._reduced[function]
 
-    def _at_call(self, function: Function, metric: str, side: Side) -> Callable[[tuple[Poly, ...], Facts], Poly]:
+    def _at_call(
+        self, function: SizeFunction, metric: str, side: BoundSide
+    ) -> Callable[[tuple[Poly, ...], Facts], Poly]:
         """What is known of a call of another algorithm, from its arguments and what is known of those."""
 
         def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
-            found = self.everywhere(function, metric, side is Side.UPPER)
-            if found is None or (side is Side.EXACT and not self._is_exact(function, metric)):
-                wanted = "closed form" if side is Side.EXACT else "bound"
+            found = self.everywhere(function, metric, side is BoundSide.UPPER)
+            if found is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
+                wanted = "closed form" if side is BoundSide.EXACT else "bound"
                 raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
             given = sizes_of_call(function, arguments)
-            if side is not Side.EXACT:
-                found = inside(found, partial(without_pieces, upper=side is Side.UPPER))
-            if facts.powers and side is not Side.EXACT:
+            if side is not BoundSide.EXACT:
+                found = inside(found, partial(without_pieces, upper=side is BoundSide.UPPER))
+            if facts.powers and side is not BoundSide.EXACT:
                 # Of powers of two, that is the number of halvings itself.
-                found = found if side is Side.UPPER else without_halvings(found, function.facts)
+                found = found if side is BoundSide.UPPER else without_halvings(found, function.facts)
                 there = without_maxima(found, given, facts)
                 if there is not None:
                     return there
-                found = self._uncapped(function, metric, side is Side.UPPER, found)
-            elif side is Side.LOWER:
+                found = self._uncapped(function, metric, side is BoundSide.UPPER, found)
+            elif side is BoundSide.LOWER:
                 # At halves that are rounded up, little is proved of it.
                 return facts.simplify(at_halves(found, function.facts, given, facts))
             return facts.simplify(found.substitute(given))
 
         return at
 
-    def _is_exact(self, function: Function, metric: str) -> bool:
+    def _is_exact(self, function: SizeFunction, metric: str) -> bool:
         amount = self.closed(function.algorithm, metric).amount
         return self._exact.get(function.name) is not None or (isinstance(amount, Known) and amount.exact)
 
-    def _given(self, metric: str, function: Function) -> Given:
+    def _given(self, metric: str, function: SizeFunction) -> Given:
         """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
         functions = self._extraction.systems(metric)
-        foreign = {side: self._foreign(metric, function, side) for side in Side}
+        foreign = {side: self._foreign(metric, function, side) for side in BoundSide}
         # All metrics are looked at in the same points, and their bounds have many terms in common.
-        places = self._places.setdefault(function.algorithm, Places())
+        places = self._places.setdefault(function.algorithm, PointTable())
         if not _settled(function, functions):
             return Given(foreign, None, places=places)
         if function is functions[function.name]:
             return Given(foreign, self._values_of(metric), places=places)
-        narrow = self._narrow.setdefault(function, Values({**functions, function.name: function}))
+        narrow = self._narrow.setdefault(function, ValueTable({**functions, function.name: function}))
         return Given(foreign, narrow, places=places)
 
-    def _foreign(self, metric: str, function: Function, side: Side) -> Foreign:
+    def _foreign(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
         """What is known of the calls of other algorithms."""
         functions = self._extraction.systems(metric)
         others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
         return {name: self._at_call(each, metric, side) for name, each in others.items()}
 
-    def _values_of(self, metric: str) -> Values:
+    def _values_of(self, metric: str) -> ValueTable:
         """The values of all functions of a metric, those found before included."""
-        values = self._values.setdefault(metric, Values({}))
+        values = self._values.setdefault(metric, ValueTable({}))
         values.learn(self._extraction.systems(metric))
         return values
 
-    def _side(self, function: Function, metric: str, upper: bool) -> Bound | None:
+    def _side(self, function: SizeFunction, metric: str, upper: bool) -> ProvedBound | None:
         """A function itself in its recursive cases, or a bound of it there."""
         given = self._given(metric, function)
         if not upper and given.values is None and self._outer.model.upper_only:
@@ -333,13 +345,15 @@ class RecursionSolver:
             least, most = Reduced(lower), Reduced(upper)
         return self._bounded(metric, least, most, (lower, upper))
 
-    def _bounded(self, metric: str, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> MetricSolution:
+    def _bounded(
+        self, metric: str, least: Reduced, most: Reduced, whole: tuple[SizeFunction, SizeFunction]
+    ) -> MetricSolution:
         """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
         low = self._side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
             value = least.restored(low.value)
-            return replace(_by_regimes(*whole, value, value), proofs=(Proof.of("=", low),))
+            return replace(_by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
         by_levels = self._by_levels(least, most, whole)
         if by_levels is not None and isinstance(by_levels.amount, Known) and by_levels.amount.exact:
             return by_levels
@@ -354,27 +368,33 @@ class RecursionSolver:
         recursive = [each for each in lower.equations if each.recursive]
         bottom = ZERO if low is None else clamped(recursive, low.value)
         proofs = (
-            Proof(">=", bottom, reason="a count is never negative") if low is None else Proof.of(">=", low),
-            Proof("<=", top, reason="it is at most the work") if high is None else Proof.of("<=", high),
+            InductionProof(">=", bottom, reason="a count is never negative")
+            if low is None
+            else InductionProof.of(">=", low),
+            InductionProof("<=", top, reason="it is at most the work")
+            if high is None
+            else InductionProof.of("<=", high),
         )
         return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
 
-    def _by_levels(self, least: Reduced, most: Reduced, whole: tuple[Function, Function]) -> MetricSolution | None:
+    def _by_levels(
+        self, least: Reduced, most: Reduced, whole: tuple[SizeFunction, SizeFunction]
+    ) -> MetricSolution | None:
         """Closed forms of recursions whose calls multiply all sizes by constants."""
         below, above = closed_form(least.function), closed_form(most.function)
         if above.upper is None:
             return None
         low, high = ZERO if below.lower is None else least.restored(below.lower), most.restored(above.upper)
         reason = "the sum over the levels, by induction"
-        proofs: tuple[Proof, ...] = (Proof("=", high, reason=reason),)
+        proofs: tuple[InductionProof, ...] = (InductionProof("=", high, reason=reason),)
         if low != high:
-            proofs = (Proof(">=", low, reason=reason), Proof("<=", high, reason=reason))
+            proofs = (InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason))
         if below.leaf is None and above.leaf is None:
             return MetricSolution(_known(whole[1].facts, low, high), proofs=proofs)
         return replace(_by_regimes(*whole, low, high), proofs=proofs)
 
     def _by_layers(
-        self, least: Function, most: Function, metric: str, known: tuple[Bound | None, Bound | None]
+        self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
         """Bounds of groups of cases by themselves, where those of all at once do not grow as the function does."""
         given = self._given(metric, most)
@@ -388,11 +408,11 @@ class RecursionSolver:
         proofs = tuple(
             proof
             for layer, where in zip(found.layers, found.conditions, strict=True)
-            for proof in (Proof.of(">=", layer.low, where), Proof.of("<=", layer.high, where))
+            for proof in (InductionProof.of(">=", layer.low, where), InductionProof.of("<=", layer.high, where))
         )
         return replace(_by_regimes(found.least, found.most, low, high), proofs=proofs)
 
-    def _by_indices(self, metric: str, function: Function) -> MetricSolution | None:
+    def _by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
         """The closed form of a recursion that moves indices about."""
         if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
             return None
@@ -402,10 +422,12 @@ class RecursionSolver:
             return None
         low, high = found
         if low == high:
-            proofs: tuple[Proof, ...] = (Proof("=", low, reason="each case is an identity in the indices"),)
+            proofs: tuple[InductionProof, ...] = (
+                InductionProof("=", low, reason="each case is an identity in the indices"),
+            )
         else:
             reason = "by induction over the differences of the indices"
-            proofs = Proof(">=", low, reason=reason), Proof("<=", high, reason=reason)
+            proofs = InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason)
         return MetricSolution(_known(function.facts, low, high), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
@@ -419,7 +441,7 @@ class RecursionSolver:
         return more.regimes[-1].upper if more.regimes else more.amount.upper
 
 
-def _settled(function: Function, functions: Mapping[str, Function]) -> bool:
+def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
     """Whether a function is one of its sizes alone, and so are those that it calls."""
 
     def called(name: str) -> list[str]:
@@ -438,7 +460,7 @@ def _signature(system: System) -> str:
     return text
 
 
-def _by_regimes(least: Function, most: Function, lower: Poly, upper: Poly) -> MetricSolution:
+def _by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
     """What the recursive cases are bounded by, and what the others are themselves."""
     facts = least.facts
     both = tuple(zip(least.equations, most.equations, strict=True))

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
-from archline.recurrences.asymptotic.problem import Definition, EquationCase, Recurrence
+from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence
 
 Number: TypeAlias = Any
 """A number of an arithmetic: fmpq or arb."""
@@ -36,7 +36,7 @@ class CompiledCase:
     value: Code
 
 
-class Compiler:
+class _Compiler:
     """Turns expressions into closures of the names' values and the calls' values."""
 
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
@@ -151,12 +151,12 @@ def _lookup(name: str) -> Code:
     return look
 
 
-class Formula:
+class CompiledFormula:
     """An expression without recursive calls, such as a closed form, ready to be evaluated at many points."""
 
     def __init__(self, expr: s.Expr, arithmetic: Arithmetic = EXACT, *, exact_logs: bool = True) -> None:
         self._arithmetic = arithmetic
-        self._code = Compiler(arithmetic, frozenset(), exact_logs).compile(expr, [])
+        self._code = _Compiler(arithmetic, frozenset(), exact_logs).compile(expr, [])
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
         """The value. Raises NoValueError, and EvaluationRefusedError where a name has none."""
@@ -165,7 +165,7 @@ class Formula:
 
 def value_at(expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT) -> Number:
     """The value of an expression without recursive calls at one point. Raises as `Formula.at` does."""
-    return Formula(expr, arithmetic).at(point)
+    return CompiledFormula(expr, arithmetic).at(point)
 
 
 LIMIT = 100_000
@@ -174,7 +174,11 @@ Key: TypeAlias = tuple[Any, ...]
 
 
 def evaluate(
-    problem: Recurrence, point: Mapping[str, int | Fraction | float], *, exact_logs: bool = False, limit: int = LIMIT
+    problem: RealRecurrence,
+    point: Mapping[str, int | Fraction | float],
+    *,
+    exact_logs: bool = False,
+    limit: int = LIMIT,
 ) -> Fraction | float:
     """The value of the asked function where the point gives its parameters and every symbol.
 
@@ -206,7 +210,9 @@ _Entry: TypeAlias = tuple[Key, str, tuple[Number, ...], _Waiting | None]
 Bases: TypeAlias = list[tuple[tuple[Code, ...], Code]]
 
 
-def _compiled(definition: Definition, compiler: Compiler) -> tuple[Definition, Bases, tuple[CompiledCase, ...]]:
+def _compiled(
+    definition: RealDefinition, compiler: _Compiler
+) -> tuple[RealDefinition, Bases, tuple[CompiledCase, ...]]:
     bases = [
         (tuple(compiler.compile(each, []) for each in base.arguments), compiler.compile(base.value, []))
         for base in definition.bases
@@ -219,7 +225,7 @@ class Evaluator:
 
     def __init__(
         self,
-        problem: Recurrence,
+        problem: RealRecurrence,
         symbols: Mapping[str, int | Fraction | float],
         arithmetic: Arithmetic,
         *,
@@ -230,7 +236,7 @@ class Evaluator:
         self._limit = limit
         self._asked = problem.asked
         self._names = frozenset(each.name for each in problem.definitions)
-        compiler = Compiler(arithmetic, self._names, exact_logs)
+        compiler = _Compiler(arithmetic, self._names, exact_logs)
         self._compiled = [_compiled(each, compiler) for each in problem.definitions]
         self._count = 0
         self.give(symbols)
@@ -253,7 +259,7 @@ class Evaluator:
         self._count = 0
         return self._value(function, tuple(self._arithmetic.number(size) for size in sizes))
 
-    def _function(self, definition: Definition, given: Bases, cases: tuple[CompiledCase, ...]) -> _Function:
+    def _function(self, definition: RealDefinition, given: Bases, cases: tuple[CompiledCase, ...]) -> _Function:
         bases = [(tuple(each(self._symbols, []) for each in at), value(self._symbols, [])) for at, value in given]
         bases.sort(key=lambda pair: [float(each) for each in pair[0]])
         if not bases and all(case.condition is None for case in definition.cases):
@@ -312,7 +318,7 @@ class Evaluator:
         return [(key, name, at, (case, environment, [each[0] for each in calls])), *calls]
 
 
-def default_base(definition: Definition, functions: frozenset[str]) -> int:
+def default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
     """The size up to which a function without a given value is 1: roots of sizes above 1 never reach 1."""
     arguments = [
         argument

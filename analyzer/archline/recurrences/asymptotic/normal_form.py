@@ -13,10 +13,18 @@ from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import default_base
-from archline.recurrences.asymptotic.problem import Definition
-from archline.recurrences.asymptotic.terms import Term, leading, multiplied, nonnegative_from, order, power, summed
+from archline.recurrences.asymptotic.problem import RealDefinition
+from archline.recurrences.asymptotic.terms import (
+    GrowthTerm,
+    leading,
+    multiplied,
+    nonnegative_from,
+    order,
+    power,
+    summed,
+)
 
-Terms = tuple[Term, ...]
+Terms = tuple[GrowthTerm, ...]
 MAX_EXPANDED = 8
 
 
@@ -28,10 +36,10 @@ class TermReader:
 
     def read(self, expr: s.Expr) -> Terms:
         """The sum of terms. Raises OutOfReachError."""
-        found: list[Term] = []
+        found: list[GrowthTerm] = []
         for product, coefficient in expand(expr).items():
             rational = coefficient.is_rational
-            terms: Terms = (Term(coefficient.rational if rational else fmpq(coefficient.sign()), exact=rational),)
+            terms: Terms = (GrowthTerm(coefficient.rational if rational else fmpq(coefficient.sign()), exact=rational),)
             for factor, exponent in product.powers.items():
                 terms = multiplied(terms, self._raised(factor.expr, exponent))
             found += terms
@@ -41,9 +49,9 @@ class TermReader:
         """A power of what is no product of powers itself."""
         match base:
             case s.Name(id=name) if name == self._size:
-                return (Term(fmpq(1), power(0, exponent)),)
+                return (GrowthTerm(fmpq(1), power(0, exponent)),)
             case s.Name(id=name):
-                terms: Terms = (Term(fmpq(1), symbols=((name, fmpq(1)),)),)
+                terms: Terms = (GrowthTerm(fmpq(1), symbols=((name, fmpq(1)),)),)
             case s.Call(function=function, arguments=arguments):
                 terms = self._call(base, function, arguments)
             case s.Binary(op="+" | "-" | "*" | "/") | s.Unary():
@@ -65,7 +73,7 @@ class TermReader:
                 return ()
             raise OutOfReachError("division by zero")
         if exponent.q == 1 and 0 <= exponent.p <= MAX_EXPANDED:
-            found: Terms = (Term(fmpq(1)),)
+            found: Terms = (GrowthTerm(fmpq(1)),)
             for _ in range(int(exponent.p)):
                 found = multiplied(found, terms)
             return found
@@ -86,7 +94,7 @@ class TermReader:
                 return _alike(tuple(term for terms in given for term in _lead(terms)))
             case "ceil", [terms]:
                 # At least 1 where its argument is positive.
-                return _alike(leading((*_lead(terms), Term(fmpq(1)))))
+                return _alike(leading((*_lead(terms), GrowthTerm(fmpq(1)))))
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
@@ -102,22 +110,22 @@ class TermReader:
         if term.symbols:
             return self._log_of_symbols(term)
         if not term.varies:
-            return (Term(fmpq(1), exact=False),)
+            return (GrowthTerm(fmpq(1), exact=False),)
         place, first = next((place, each) for place, each in enumerate(term.powers) if each)
         if first.sign() < 0:
             # The logarithm of 2 plus something small.
-            return (Term(fmpq(1), exact=False),)
-        alone = terms == (Term(fmpq(1), power(place)),)
-        return (Term(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
+            return (GrowthTerm(fmpq(1), exact=False),)
+        alone = terms == (GrowthTerm(fmpq(1), power(place)),)
+        return (GrowthTerm(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
 
-    def _log_of_symbols(self, term: Term) -> Terms:
+    def _log_of_symbols(self, term: GrowthTerm) -> Terms:
         if len(term.symbols) > 1 or term.symbols[0][1] <= 0:
             raise OutOfReachError("a logarithm of several symbols")
         ((name, power),) = term.symbols
-        return (Term(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == power == 1),)
+        return (GrowthTerm(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == power == 1),)
 
     def _least(self, alternatives: list[Terms]) -> Terms:
-        found: Term | None = None
+        found: GrowthTerm | None = None
         for terms in alternatives:
             term, *others = _lead(terms)
             if others or term.symbols:
@@ -190,7 +198,7 @@ class WeightedCall:
     """`weight` times the function at the argument."""
 
     function: str
-    weight: Term
+    weight: GrowthTerm
     argument: Argument
 
 
@@ -199,7 +207,7 @@ class CallSum:
     """A sum of calls and terms."""
 
     calls: tuple[WeightedCall, ...]
-    terms: tuple[Term, ...]
+    terms: tuple[GrowthTerm, ...]
 
 
 Branches = tuple[CallSum, ...]
@@ -266,7 +274,7 @@ def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = 
     return read(expr)
 
 
-def branches_of(definition: Definition, functions: frozenset[str]) -> Branches:
+def branches_of(definition: RealDefinition, functions: frozenset[str]) -> Branches:
     """What a definition is the maximum of; `functions` are the system's. Raises OutOfReachError."""
     ((case,), (size,)) = (definition.cases, definition.parameters)
     read = TermReader(size).read
@@ -275,7 +283,7 @@ def branches_of(definition: Definition, functions: frozenset[str]) -> Branches:
         calls = tuple(
             WeightedCall(call.function, term, argument_of(call.arguments[0], size))
             for weight, call in found.calls
-            for term in ((Term(fmpq(1)),) if weight is None else read(weight))
+            for term in ((GrowthTerm(fmpq(1)),) if weight is None else read(weight))
         )
         return CallSum(gathered_calls(calls), summed(term for each in found.amounts for term in read(each)))
 
@@ -316,7 +324,7 @@ def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     """The calls, those of one function at one size added where their weights are of a kind."""
     if len(calls) > MAX_CALLS:
         raise OutOfReachError("it has too many recursive calls")
-    groups: dict[tuple[str, Argument], list[Term]] = {}
+    groups: dict[tuple[str, Argument], list[GrowthTerm]] = {}
     for each in calls:
         groups.setdefault((each.function, each.argument), []).append(each.weight)
     return tuple(
@@ -345,8 +353,8 @@ def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
 class Bases:
     """Values up to thresholds, the least threshold first. `growing` is what they add: nothing where one may be 0."""
 
-    values: tuple[tuple[fmpq, tuple[Term, ...]], ...]
-    growing: tuple[Term, ...]
+    values: tuple[tuple[fmpq, tuple[GrowthTerm, ...]], ...]
+    growing: tuple[GrowthTerm, ...]
 
     @property
     def threshold(self) -> fmpq:
@@ -354,12 +362,12 @@ class Bases:
         return self.values[-1][0]
 
 
-def bases_of(definition: Definition, functions: frozenset[str]) -> Bases:
+def bases_of(definition: RealDefinition, functions: frozenset[str]) -> Bases:
     """The bases of a function of one size. Raises OutOfReachError where one is negative or no number."""
     size = definition.parameters[0]
     values = [(base_number(each.arguments[0]), TermReader(size).read(each.value)) for each in definition.bases]
     if not values:
-        values = [(fmpq(default_base(definition, functions)), (Term(fmpq(1)),))]
+        values = [(fmpq(default_base(definition, functions)), (GrowthTerm(fmpq(1)),))]
     values.sort(key=lambda pair: pair[0])
     for _, terms in values:
         if any(term.coefficient < 0 for term in terms):
@@ -369,7 +377,7 @@ def bases_of(definition: Definition, functions: frozenset[str]) -> Bases:
     if any(term.symbols for _, terms in values for term in terms):
         raise OutOfReachError("several base values with symbols")
     positive = all(terms for _, terms in values)
-    return Bases(tuple(values), (Term(fmpq(1)),) if positive else ())
+    return Bases(tuple(values), (GrowthTerm(fmpq(1)),) if positive else ())
 
 
 System = Mapping[str, Branches]
@@ -435,7 +443,7 @@ def composed(outer: Argument, inner: Argument) -> Argument:
     return Argument(outer.ratio * inner.ratio, inner.ratio * outer.offset + inner.offset)
 
 
-def _weight_at(weight: Term, argument: Argument) -> Term:
+def _weight_at(weight: GrowthTerm, argument: Argument) -> GrowthTerm:
     if not weight.varies or argument.is_same:
         return weight
     if argument.is_root and len(weight.powers) == 1:
@@ -443,12 +451,12 @@ def _weight_at(weight: Term, argument: Argument) -> Term:
     raise OutOfReachError("functions that call each other with weights that vary")
 
 
-def at_argument(terms: Iterable[Term], argument: Argument) -> tuple[Term, ...]:
+def at_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
     """The terms at another size: exactly where that is simple, else in growth, which takes that none has a minus."""
     return summed(_at(term, argument) for term in terms)
 
 
-def _at(term: Term, argument: Argument) -> Term:
+def _at(term: GrowthTerm, argument: Argument) -> GrowthTerm:
     if argument.is_same or not term.varies:
         return term
     plain = len(term.powers) == 1 and term.power.is_rational

@@ -32,10 +32,10 @@ from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.normal_form import Argument
-from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
+from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 from archline.recurrences.closed.levels import maximum_of, step_of
 from archline.recurrences.exact.transitions import Transition, steps_of
-from archline.recurrences.model import Decision, Equation, Function, IntegerRecurrence, by_call, calls
+from archline.recurrences.model import Decision, Equation, IntegerRecurrence, SizeFunction, by_call, calls
 
 Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
 """What an amount is O of and Omega of where some facts hold, each None where that is not known."""
@@ -74,7 +74,7 @@ class OneSide:
     added: Added
 
     @property
-    def _function(self) -> Function:
+    def _function(self) -> SizeFunction:
         return self.recurrence.most if self.upper else self.recurrence.least
 
     @cached_property
@@ -98,15 +98,15 @@ class OneSide:
             raise OutOfReachError(f"its calls change the index `{size}`")
         return size
 
-    def problem(self) -> Recurrence:
+    def problem(self) -> RealRecurrence:
         """The recurrence."""
         size, others = self.size, [each for each in self._function.least if each != self.size]
         steps = self._steps
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
         branches = list(dict.fromkeys(map(self._branch, beyond)))
         value = self._most(branches) if self.upper else self._least(branches).expression(size)
-        base = Base((number(fmpq(1)),), self._base(steps) if others else number(fmpq(1)))
-        return Recurrence((Definition(NAME, (size,), (EquationCase(value),), (base,)),))
+        base = BaseValue((number(fmpq(1)),), self._base(steps) if others else number(fmpq(1)))
+        return RealRecurrence((RealDefinition(NAME, (size,), (EquationCase(value),), (base,)),))
 
     @cached_property
     def _steps(self) -> list[Transition]:
@@ -257,28 +257,28 @@ def _call(size: str, called: Argument) -> s.Expr:
     return s.Call(NAME, (inner,), span=_HERE)
 
 
-def over_reals(function: Function, upper: bool, added: Added, facts: Sequence[s.Fact]) -> Recurrence:
+def over_reals(function: SizeFunction, upper: bool, added: Added, facts: Sequence[s.Fact]) -> RealRecurrence:
     """The recurrence of a function, from above or from below, at sizes where the facts hold. Raises OutOfReachError."""
     cases = tuple(_case(function, equation, upper, added) for equation in function.equations)
     names = frozenset(function.parameters)
     known = tuple(fact for fact in (*facts, *_least(function)) if s.names((fact,)) <= names)
-    return Recurrence((Definition(NAME, function.parameters, cases),), known)
+    return RealRecurrence((RealDefinition(NAME, function.parameters, cases),), known)
 
 
-def _least(function: Function) -> Iterator[s.Fact]:
+def _least(function: SizeFunction) -> Iterator[s.Fact]:
     """Sizes that others give are 1 at least."""
     for name, expr in defined_sizes(function.where):
         if name not in function.parameters:
             yield s.Binary(">=", expr, number(fmpq(1)), span=expr.span)
 
 
-def _case(function: Function, equation: Equation, upper: bool, added: Added) -> EquationCase:
+def _case(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> EquationCase:
     conditions = [_condition(each, function) for each in equation.decisions if each.taken]
     condition = reduce(lambda x, y: s.Binary("and", x, y, span=_HERE), conditions) if conditions else None
     return EquationCase(_value(function, equation, upper, added), condition)
 
 
-def _condition(decision: Decision, function: Function) -> s.Expr:
+def _condition(decision: Decision, function: SizeFunction) -> s.Expr:
     condition = decision.condition
     if not s.names(condition) <= frozenset(function.parameters):
         raise OutOfReachError("a condition of it is on other values than its sizes")
@@ -289,7 +289,7 @@ def _condition(decision: Decision, function: Function) -> s.Expr:
             return condition
 
 
-def _value(function: Function, equation: Equation, upper: bool, added: Added) -> s.Expr:
+def _value(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> s.Expr:
     """What a case adds, and its call: of a maximum both parts from above, that with the call from below."""
     value, least = maximum_of(equation.value)
     rest, _ = by_call(value)

@@ -23,7 +23,7 @@ class EquationCase:
 
 
 @record
-class Base:
+class BaseValue:
     """A given value, as in T(1) = 1: it holds for every smaller size too (T(n) = 1 for n <= 1).
 
     Of several, T(0) = 0 and T(1) = 1, that at the least size not below n counts.
@@ -34,30 +34,30 @@ class Base:
 
 
 @record
-class Definition:
+class RealDefinition:
     """One function: its cases in order, of which the first that holds applies, below its base values."""
 
     name: str
     parameters: tuple[str, ...]
     cases: tuple[EquationCase, ...]
-    bases: tuple[Base, ...] = ()
+    bases: tuple[BaseValue, ...] = ()
 
 
 @record
-class Recurrence:
+class RealRecurrence:
     """Functions that call each other; the first is the one asked for. `facts` hold of the symbols and parameters."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[RealDefinition, ...]
     facts: tuple[s.Fact, ...] = ()
 
     @property
-    def asked(self) -> Definition:
+    def asked(self) -> RealDefinition:
         """The function whose growth is wanted."""
         return self.definitions[0]
 
 
 @record
-class Solved:
+class SolvedGrowth:
     """`growth` is Theta of the function, in the language's syntax; `exact` a closed form where `domain` holds.
 
     `method` names the theorem or method, `steps` are lines of the solution as a textbook would print it. `regimes`
@@ -75,10 +75,10 @@ class Solved:
 
 
 @record
-class Exponential:
+class Superpolynomial:
     """The function grows faster than every polynomial: `growth` names it where it is known, as 2^n.
 
-    `between` is as for `Solved`.
+    `between` is as for `SolvedGrowth`.
     """
 
     growth: str | None
@@ -97,4 +97,4 @@ class Refused:
     reason: str
 
 
-Answer = Solved | Exponential | Refused
+Answer = SolvedGrowth | Superpolynomial | Refused

@@ -1,4 +1,4 @@
-"""Text to `Recurrence`: definitions, cases and base values, each expression read by the language's own parser."""
+"""Text to `RealRecurrence`: definitions, cases and base values, each expression read by the language's own parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_y
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
 from archline.recurrences.asymptotic import rules
-from archline.recurrences.asymptotic.problem import Base, Definition, EquationCase, Recurrence
+from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 
 T = TypeVar("T")
 NAME = "<recurrence>"
@@ -42,10 +42,10 @@ class _Draft:
     parameters: tuple[str, ...]
     span: Span
     cases: list[EquationCase] = field(default_factory=list)
-    bases: list[Base] = field(default_factory=list)
+    bases: list[BaseValue] = field(default_factory=list)
 
 
-def parse_recurrence(text: str, where: str = "") -> Recurrence:
+def parse_recurrence(text: str, where: str = "") -> RealRecurrence:
     """Read a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`, with facts about its names in `where`.
 
     Raises ArchlineError (AL470 to AL476, and those of expressions) where it is none.
@@ -65,7 +65,7 @@ class _Reader:
         self._values: list[tuple[s.Call, s.Expr, Span]] = []
         self._current: _Draft | None = None
 
-    def read(self) -> Recurrence:
+    def read(self) -> RealRecurrence:
         if len(self._text) > MAX_LENGTH:
             raise error(rules.TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=NAME)
         for piece in self._pieces():
@@ -76,7 +76,7 @@ class _Reader:
             self._base(call, value, span)
         for draft in self._drafts.values():
             self._check(draft)
-        return Recurrence(tuple(map(_finished, self._drafts.values())))
+        return RealRecurrence(tuple(map(_finished, self._drafts.values())))
 
     def _no_definition(self) -> ArchlineError:
         hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
@@ -187,7 +187,7 @@ class _Reader:
         at = tuple(map(structure, call.arguments))
         if any(tuple(map(structure, each.arguments)) == at for each in draft.bases):
             raise error(rules.DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
-        draft.bases.append(Base(call.arguments, value))
+        draft.bases.append(BaseValue(call.arguments, value))
 
     # What is wrong with a definition as a whole.
     def _check(self, draft: _Draft) -> None:
@@ -293,5 +293,5 @@ def _count(draft: _Draft) -> str:
     return f"`{draft.name}` has {len(draft.parameters)} argument{'s' if len(draft.parameters) > 1 else ''}"
 
 
-def _finished(draft: _Draft) -> Definition:
-    return Definition(draft.name, draft.parameters, tuple(draft.cases), tuple(draft.bases))
+def _finished(draft: _Draft) -> RealDefinition:
+    return RealDefinition(draft.name, draft.parameters, tuple(draft.cases), tuple(draft.bases))

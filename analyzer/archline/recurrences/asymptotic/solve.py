@@ -12,7 +12,8 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Formula, value_at
+from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator, value_at
+from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.normal_form import (
     Bases,
     Branches,
@@ -26,8 +27,15 @@ from archline.recurrences.asymptotic.normal_form import (
     components,
     written_out,
 )
-from archline.recurrences.asymptotic.problem import Answer, Definition, Exponential, Recurrence, Refused, Solved
-from archline.recurrences.asymptotic.terms import Term, summed
+from archline.recurrences.asymptotic.problem import (
+    Answer,
+    RealDefinition,
+    RealRecurrence,
+    Refused,
+    SolvedGrowth,
+    Superpolynomial,
+)
+from archline.recurrences.asymptotic.terms import GrowthTerm, summed
 from archline.recurrences.asymptotic.text import growth_text, statement
 from archline.recurrences.asymptotic.theorems import rounded
 from archline.recurrences.asymptotic.univariate import (
@@ -51,7 +59,7 @@ _CLOSE = 1e-9
 Symbols = Mapping[str, int]
 
 
-def check_answer(problem: Recurrence, found: Found) -> None:
+def check_answer(problem: RealRecurrence, found: Found) -> None:
     """Raise OutOfReachError unless the recurrence, followed at several scales, agrees with what was found."""
     symbols = symbols_of(problem)
     sizes = _sizes(problem, found)
@@ -63,7 +71,10 @@ def check_answer(problem: Recurrence, found: Found) -> None:
     if found.growth is None:
         _check_rising(points)
     else:
-        growth, size = Formula(parse_expression(found.growth), WIDE, exact_logs=False), problem.asked.parameters[0]
+        growth, size = (
+            CompiledFormula(parse_expression(found.growth), WIDE, exact_logs=False),
+            problem.asked.parameters[0],
+        )
         logs = [_log(growth.at({size: each, **symbols})) for each in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
     if found.closed is not None:
@@ -94,7 +105,7 @@ def _check_rising(points: list[tuple[float, float]]) -> None:
         raise OutOfReachError("the growth found does not agree with the recurrence at the sizes checked")
 
 
-def _sizes(problem: Recurrence, found: Found) -> list[int | Fraction]:
+def _sizes(problem: RealRecurrence, found: Found) -> list[int | Fraction]:
     """Sizes at three scales, as far apart as the number of sizes between them and the base allows.
 
     They are whole numbers of steps or of divisions from the base: between them functions jump by a constant.
@@ -118,7 +129,7 @@ def _sizes(problem: Recurrence, found: Found) -> list[int | Fraction]:
     return [least * factor ** (depth >> 2), least * factor ** (depth >> 1), least * factor**depth]
 
 
-def _shares(problem: Recurrence) -> list[float]:
+def _shares(problem: RealRecurrence) -> list[float]:
     """log2(1/r) for the calls at r*n, as far as they are seen at once."""
     found = set()
     for node in s.nodes(tuple(case.value for each in problem.definitions for case in each.cases)):
@@ -132,7 +143,7 @@ def _shares(problem: Recurrence) -> list[float]:
     return sorted(found)
 
 
-def followed(problem: Recurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
+def followed(problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
     """log2 of the function at the sizes. Raises OutOfReachError."""
     try:
         evaluator = Evaluator(problem, symbols, WIDE, limit=_EVALUATIONS)
@@ -152,7 +163,7 @@ def _log(value: arb) -> float:
     return float(value.log().mid()) / math.log(2)
 
 
-def symbols_of(problem: Recurrence) -> dict[str, int]:
+def symbols_of(problem: RealRecurrence) -> dict[str, int]:
     """Values for the names that are no sizes."""
     sizes = {name for each in problem.definitions for name in each.parameters}
     parts = [case.value for each in problem.definitions for case in each.cases]
@@ -161,14 +172,14 @@ def symbols_of(problem: Recurrence) -> dict[str, int]:
     return {name: SYMBOL_VALUES[at % len(SYMBOL_VALUES)] for at, name in enumerate(sorted(names))}
 
 
-def _check_exact(problem: Recurrence, found: Closed, symbols: Symbols) -> None:
+def _check_exact(problem: RealRecurrence, found: Closed, symbols: Symbols) -> None:
     """The closed form is the recurrence's value on its domain: exactly where both are rational."""
     closed = parse_expression(found.text)
     size = problem.asked.parameters[0]
     for arithmetic in (EXACT, WIDE):
         try:
             evaluator = Evaluator(problem, symbols, arithmetic, exact_logs=True, limit=_EVALUATIONS)
-            formula = Formula(closed, arithmetic)
+            formula = CompiledFormula(closed, arithmetic)
             for each in found.places[:_PLACES]:
                 left = evaluator.of(problem.asked.name, each)
                 right = formula.at({size: each, **symbols})
@@ -188,14 +199,12 @@ def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
     return bool(difference.contains(0)) or bool(abs(difference) < _CLOSE * abs(left))
 
 
-def solve(problem: Recurrence) -> Answer:
+def solve(problem: RealRecurrence) -> Answer:
     """The growth of the asked function, in closed form where there is one; or the reason why there is none.
 
     An answer has been held against the recurrence itself at many sizes.
     """
     if any(not _is_plain(each) for each in problem.definitions):
-        from archline.recurrences.asymptotic.logspace.solve import solve_multi
-
         return solve_multi(problem)
     try:
         found = _System(problem).solve(problem.asked.name)
@@ -205,12 +214,12 @@ def solve(problem: Recurrence) -> Answer:
     return _answer(found, problem.asked)
 
 
-def _is_plain(definition: Definition) -> bool:
+def _is_plain(definition: RealDefinition) -> bool:
     """Whether a function has one size and no conditions."""
     return len(definition.parameters) == 1 and all(case.condition is None for case in definition.cases)
 
 
-def _answer(found: Found, asked: Definition) -> Answer:
+def _answer(found: Found, asked: RealDefinition) -> Answer:
     (size,) = asked.parameters
     growth = found.growth
     steps = list(found.steps)
@@ -220,17 +229,17 @@ def _answer(found: Found, asked: Definition) -> Answer:
     if exact is not None:
         steps.append(f"exactly {asked.name}({size}) = {exact} where {domain}")
     if found.beyond is not None:
-        return Exponential(growth, found.beyond, tuple(steps), exact, domain, found.method, found.between)
+        return Superpolynomial(growth, found.beyond, tuple(steps), exact, domain, found.method, found.between)
     assert growth is not None
     lower, upper = (growth_text([rounded(term, up) for term in found.terms], size) for up in (False, True))
     between = None if lower == upper else (lower, upper)
-    return Solved(growth, found.method, tuple(steps), exact, domain, between=between)
+    return SolvedGrowth(growth, found.method, tuple(steps), exact, domain, between=between)
 
 
 class _System:
     """The functions of a problem, with what is known of each."""
 
-    def __init__(self, problem: Recurrence) -> None:
+    def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {each.name: each for each in problem.definitions}
         names = frozenset(self._definitions)
         self._branches = {name: branches_of(each, names) for name, each in self._definitions.items()}
@@ -303,7 +312,7 @@ class _System:
                 terms += self._amounts(call)
         return CallSum(kept, summed(terms))
 
-    def _amounts(self, call: WeightedCall) -> list[Term]:
+    def _amounts(self, call: WeightedCall) -> list[GrowthTerm]:
         if call.weight.coefficient < 0:
             raise OutOfReachError("a recursive call is subtracted")
         grown = at_argument(self._known[call.function].terms, call.argument)

@@ -50,7 +50,7 @@ Symbols = tuple[tuple[str, fmpq], ...]
 
 
 @record
-class Term:
+class GrowthTerm:
     """One term: `powers` are those of the size n, of log2(n), of log2(log2(n)) and so on, the last of them not 0.
 
     `exact` is False where it stands for a function of the same growth, its coefficient for any other.
@@ -85,23 +85,23 @@ class Term:
         """Whether the size is in it."""
         return bool(self.powers)
 
-    def with_powers(self, powers: Iterable[Constant]) -> Term:
+    def with_powers(self, powers: Iterable[Constant]) -> GrowthTerm:
         """The term with other powers."""
         return replace(self, powers=trimmed(powers))
 
-    def times(self, other: Term) -> Term:
+    def times(self, other: GrowthTerm) -> GrowthTerm:
         """The product."""
-        return Term(
+        return GrowthTerm(
             self.coefficient * other.coefficient,
             trimmed(a + b for a, b in zip_longest(self.powers, other.powers, fillvalue=NOTHING)),
             _product(self.symbols, other.symbols),
             self.exact and other.exact,
         )
 
-    def to_the(self, exponent: fmpq) -> Term:
+    def to_the(self, exponent: fmpq) -> GrowthTerm:
         """A rational power of a term with a positive coefficient, or an integer one of any."""
         coefficient, exact = _coefficient_power(self.coefficient, exponent)
-        return Term(
+        return GrowthTerm(
             coefficient,
             trimmed(each.scaled(exponent) for each in self.powers),
             tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
@@ -142,9 +142,9 @@ def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
     return (fmpq(1), value == 1)
 
 
-def summed(terms: Iterable[Term]) -> tuple[Term, ...]:
+def summed(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     """The terms with those of a kind added, in the order of their first."""
-    found: dict[object, Term] = {}
+    found: dict[object, GrowthTerm] = {}
     for term in terms:
         before = found.get(term.kind)
         if before is None:
@@ -157,20 +157,20 @@ def summed(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(term for term in found.values() if term.coefficient)
 
 
-def multiplied(left: tuple[Term, ...], right: tuple[Term, ...]) -> tuple[Term, ...]:
+def multiplied(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) -> tuple[GrowthTerm, ...]:
     """The product of two sums."""
     if len(left) * len(right) > 400:
         raise OutOfReachError("the products in it have too many terms")
     return summed(a.times(b) for a in left for b in right)
 
 
-def order(left: Term, right: Term) -> int:
+def order(left: GrowthTerm, right: GrowthTerm) -> int:
     """1, 0 or -1 as left grows faster than right in the size, alike, or slower; their symbols do not count."""
     pairs = zip_longest(left.powers, right.powers, fillvalue=NOTHING)
     return next((sign for a, b in pairs if (sign := (a - b).sign())), 0)
 
 
-def dominates(great: Term, small: Term) -> bool:
+def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
     """Whether a constant times `great` is above `small` for all sizes and symbols from 1 on."""
     if order(great, small) < 0:
         return False
@@ -181,9 +181,9 @@ def dominates(great: Term, small: Term) -> bool:
     return all(powers.get(name, _NOUGHT) >= lesser.get(name, _NOUGHT) for name in {*powers, *lesser})
 
 
-def leading(terms: Iterable[Term]) -> tuple[Term, ...]:
+def leading(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     """The terms that no other one dominates, with coefficient 1, the fastest in the size first."""
-    kept: list[Term] = []
+    kept: list[GrowthTerm] = []
     for term in terms:
         if not any(dominates(each, term) for each in kept):
             kept = [each for each in kept if not dominates(term, each)]
@@ -191,7 +191,7 @@ def leading(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(sorted(kept, key=cmp_to_key(order), reverse=True))
 
 
-def nonnegative_from(terms: tuple[Term, ...], least: fmpq) -> bool:
+def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
     """Whether the sum is seen to be at least 0 for all sizes from `least` on, each minus covered by a plus.
 
     A term that grows at least as fast, and a share of whose coefficient suffices at `least`, suffices beyond.
@@ -214,7 +214,7 @@ def nonnegative_from(terms: tuple[Term, ...], least: fmpq) -> bool:
     return True
 
 
-def _ratio(small: Term, great: Term, least: fmpq) -> fmpq | None:
+def _ratio(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
     """A number that small/great without coefficients does not pass from `least` on, where it falls."""
     if small.symbols != great.symbols:
         return None

@@ -8,26 +8,26 @@ from archline.algebra.product_text import power_text, quotient_text
 from archline.algebra.reals import NOTHING, Constant
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.normal_form import Argument, Bases, CallSum, WeightedCall
-from archline.recurrences.asymptotic.terms import Term
+from archline.recurrences.asymptotic.terms import GrowthTerm
 from archline.recurrences.asymptotic.theorems import Grown, Parts, excess, integrated
 
 
-def growth_text(terms: Iterable[Term], size: str) -> str:
+def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
     """The sum of terms without their coefficients."""
     return " + ".join(kind_text(term, size) for term in terms) or "0"
 
 
-def kind_text(term: Term, size: str) -> str:
+def kind_text(term: GrowthTerm, size: str) -> str:
     """A term without its coefficient."""
     return product_text(fmpq(1), _factors(term, size))
 
 
-def term_text(term: Term, size: str) -> str:
+def term_text(term: GrowthTerm, size: str) -> str:
     """A term with its coefficient."""
     return product_text(term.coefficient, _factors(term, size))
 
 
-def terms_text(terms: Iterable[Term], size: str) -> str:
+def terms_text(terms: Iterable[GrowthTerm], size: str) -> str:
     """A sum of terms with their coefficients and signs."""
     return sum_text((term.coefficient, _factors(term, size)) for term in terms)
 
@@ -35,7 +35,7 @@ def terms_text(terms: Iterable[Term], size: str) -> str:
 Factors = list[tuple[str, Constant]]
 
 
-def _factors(term: Term, size: str) -> Factors:
+def _factors(term: GrowthTerm, size: str) -> Factors:
     factors = [(name, Constant(each)) for name, each in term.symbols]
     for each in term.powers:
         factors.append((size, each))
@@ -138,7 +138,7 @@ def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, scale: Co
         elif sign < 0:
             lines.append(f"{text} vanishes against the calls as mu grows: the calls at the base outweigh it")
         else:
-            in_mu = Term(fmpq(1), term.powers[1:])
+            in_mu = GrowthTerm(fmpq(1), term.powers[1:])
             lines.append(_weighed(in_mu, "mu", excess(found.parts, in_mu.power), _bottom("mu", found)))
     return tuple(lines)
 
@@ -148,20 +148,20 @@ def _bottom(size: str, found: Grown) -> str:
     return power_text(size, str(found.exponent)) if found.exponent else "1"
 
 
-def _amounts(branches: tuple[CallSum, ...]) -> list[Term]:
+def _amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
     """The terms beside the calls, each kind once."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
 
 
-def _weighed(term: Term, size: str, side: int, bottom: str) -> str:
+def _weighed(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
     """How a term compares with what the calls alone make grow."""
     text = kind_text(term, size)
     if side < 0:
         return f"{text} outgrows {bottom}: the first call outweighs all others"
     if side > 0:
         return f"{text} grows slower than {bottom}: the calls at the base outweigh it"
-    level = Term(fmpq(1), (NOTHING, *term.powers[1:]))
+    level = GrowthTerm(fmpq(1), (NOTHING, *term.powers[1:]))
     cost = kind_text(level, size)
     total = kind_text(integrated(level), size)
     return f"{text} is {bottom} times {cost}: each level costs so much, and the sum over levels is as {total}"

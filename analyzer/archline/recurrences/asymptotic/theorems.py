@@ -25,11 +25,11 @@ from archline.algebra.reals import (
 from archline.numbers import arb, arb_poly, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import WeightedCall
-from archline.recurrences.asymptotic.terms import Term, dominates, leading, log_ratio, power, power_of, primitive
+from archline.recurrences.asymptotic.terms import GrowthTerm, dominates, leading, log_ratio, power, power_of, primitive
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
 """Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""
-Terms = tuple[Term, ...]
+Terms = tuple[GrowthTerm, ...]
 _DENOMINATORS = 12
 _DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
@@ -163,7 +163,7 @@ def around(digits: str) -> tuple[str, str]:
     return f"{value - unit:f}", f"{value + unit:f}"
 
 
-def rounded(term: Term, upper: bool) -> Term:
+def rounded(term: GrowthTerm, upper: bool) -> GrowthTerm:
     """A term with powers that are no less, or no more, where they have numbers that are known to nine digits."""
     return term.with_powers(_rounded(each, upper) for each in term.powers)
 
@@ -203,7 +203,7 @@ def excess(parts: Parts, at: Constant) -> int:
     return sign
 
 
-def of_maximum(above: tuple[Term, ...], below: Iterable[Term]) -> tuple[Term, ...]:
+def of_maximum(above: tuple[GrowthTerm, ...], below: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     """The growth of a maximum of branches: what bounds all of them, if that is no more than what each adds from below.
 
     Raises OutOfReachError.
@@ -230,7 +230,7 @@ def highest(branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, p
     p, top = max(known, key=lambda pair: cmp_to_key(_compared)(pair[0]))
     added = [tuple(term for term in each if term.coefficient > 0) for each in branches]
     everything = tuple(term for each in added for term in each)
-    below: list[Term] = []
+    below: list[GrowthTerm] = []
     for own, shares, exponent in zip(added, parts, exponents, strict=True):
         below += own if exponent is None else solution(own, (*growing, *everything), shares, exponent, place)
     above = leading(solution(everything, growing, top, p, place))
@@ -241,13 +241,13 @@ def _compared(left: Constant, right: Constant) -> int:
     return (left - right).sign()
 
 
-def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[Term]:
+def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:
     """What terms add, and what is added but once."""
     found = [each.with_powers(power(place, p)) for each in once]
     return found + [contribution(term, p, lambda at: excess(parts, at), place) for term in terms]
 
 
-def contribution(term: Term, p: Constant, excess: Excess, place: int = 0) -> Term:
+def contribution(term: GrowthTerm, p: Constant, excess: Excess, place: int = 0) -> GrowthTerm:
     """What a term of f adds to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
 
     At `place` 1 the calls are at shares of log2(n): where f has a power of n itself, it is exponential in that, and the
@@ -262,7 +262,7 @@ def contribution(term: Term, p: Constant, excess: Excess, place: int = 0) -> Ter
     return integrated(term.with_powers((*[NOTHING] * place, p, *term.powers[place + 1 :])), place)
 
 
-def integrated(term: Term, place: int = 0) -> Term:
+def integrated(term: GrowthTerm, place: int = 0) -> GrowthTerm:
     """The case where every level costs alike: the integral of log2(u)^k*log2(log2(u))^j*... du/u, times the power.
 
     Of v = log2(u) it is that of v^k*log2(v)^j*..., and of 1/v that of w = log2(v).

@@ -9,7 +9,7 @@ from archline.algebra.reals import NOTHING, Constant, OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, WeightedCall, check_terms, matrix_of
-from archline.recurrences.asymptotic.terms import Term, leading, order, power, power_of, primitive
+from archline.recurrences.asymptotic.terms import GrowthTerm, leading, order, power, power_of, primitive
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
     DIGITS,
@@ -120,7 +120,7 @@ def _scale(call: WeightedCall) -> Constant:
     return call.weight.power.scaled(1 / (1 - root))
 
 
-def _scaled(term: Term, by: Constant) -> Term:
+def _scaled(term: GrowthTerm, by: Constant) -> GrowthTerm:
     return term.with_powers((term.power + by, *term.powers[1:]))
 
 
@@ -137,7 +137,7 @@ def by_steps(branches: Branches, bases: Bases) -> tuple[Grown, fmpq]:
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
         # Steps have no common part, so that one base value that is not 0 grows as all would.
-        growing = (Term(fmpq(1)),)
+        growing = (GrowthTerm(fmpq(1)),)
     inside = [tuple(each.with_powers((NOTHING, *each.powers)) for each in branch.terms) for branch in branches]
     found = _not_nothing(highest(inside, parts, growing))
     if found.terms[0].power.sign() < 0:
@@ -147,7 +147,7 @@ def by_steps(branches: Branches, bases: Bases) -> tuple[Grown, fmpq]:
 
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
-_CONSTANT = Term(fmpq(1))
+_CONSTANT = GrowthTerm(fmpq(1))
 
 
 @record
@@ -161,7 +161,7 @@ class Found:
 
     method: str
     steps: tuple[str, ...]
-    terms: tuple[Term, ...] = ()
+    terms: tuple[GrowthTerm, ...] = ()
     beyond: str | None = None
     growth: str | None = None
     closed: Closed | None = None
@@ -297,7 +297,7 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     return replace(known, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 
 
-def _times(terms: tuple[Term, ...], size: str, stride: fmpq, base: str) -> str:
+def _times(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: str) -> str:
     """A power of the size with the terms in front of it, in which there is no size."""
     exponential = f"{base}^{_strides_text(size, stride)}"
     if all(term.is_constant for term in terms):

@@ -17,7 +17,7 @@ from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
-from archline.recurrences.asymptotic.terms import Symbols, Term, log_ratio, power_of, primitive
+from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, primitive
 from archline.recurrences.asymptotic.text import Factors, sum_text
 from archline.recurrences.asymptotic.theorems import Strides, factored, polynomial, strides
 
@@ -131,7 +131,7 @@ _TWO = fmpq(2)
 
 
 @record
-class Clock:
+class SizeSequence:
     """Sizes that are counted by k, with k + `shift` = `log`/`bits`: start*factor^k, or n0 + c*k where `stride` is c.
 
     Calls are a*T[k - e]. `relative`: `log` is that of size/start.
@@ -249,7 +249,7 @@ def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     return Closed(text, f"{size} = {_powers_of(clock)}", _places(map(clock.at, range(6))))
 
 
-def _powers_of(clock: Clock) -> str:
+def _powers_of(clock: SizeSequence) -> str:
     factor = str(clock.factor) if clock.factor.q == 1 else f"({clock.factor})"
     return f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
 
@@ -282,7 +282,7 @@ def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> C
     calls = strides(branch.calls, stride)
     if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
-    clock = Clock(size, start, fmpq(1), calls, size, str(stride), start / stride, stride=stride)
+    clock = SizeSequence(size, start, fmpq(1), calls, size, str(stride), start / stride, stride=stride)
     starts = _starts(bases, clock.at)
     terms = [term.with_powers((NOTHING, *term.powers)) for term in branch.terms if term not in harmonic]
     found = None if starts is None or any(len(term.powers) > 2 for term in terms) else _solved(clock, terms, starts)
@@ -315,7 +315,7 @@ def _starts(bases: Bases, at: Callable[[int], fmpq], divisor: fmpq | int = 1) ->
     return {symbols: of(symbols) for symbols in {(), *(each.symbols for _, terms in bases.values for each in terms)}}
 
 
-def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> Clock | None:
+def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
     """The clock on which all calls are, where their shares are powers of one number."""
     bases = [primitive(1 / share) for _, share in parts]
     root, *others = {base for base, _ in bases}
@@ -327,11 +327,11 @@ def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> Clock 
     shift, bits = log_ratio(start, factor), log_ratio(factor, _TWO)
     written = str(bits.rational) if bits.is_rational else f"log2({factor})"
     if shift.is_rational and shift.rational.q == 1:
-        return Clock(size, start, factor, calls, f"log2({size})", written, shift.rational)
-    return Clock(size, start, factor, calls, f"log2({size}/{start})", written, fmpq(0), relative=True)
+        return SizeSequence(size, start, factor, calls, f"log2({size})", written, shift.rational)
+    return SizeSequence(size, start, factor, calls, f"log2({size}/{start})", written, fmpq(0), relative=True)
 
 
-def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
+def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
     """The solution: by linearity, that of each product of symbols and each power of `bits` by itself."""
     forcings: Forcings = {symbols: {0: {}} for symbols in starts}
     if not all(_force(clock, term, forcings) for term in terms):
@@ -352,7 +352,7 @@ def _solved(clock: Clock, terms: Sequence[Term], starts: Starts) -> Sums | None:
     return found
 
 
-def _force(clock: Clock, term: Term, forcings: Forcings) -> bool:
+def _force(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
     """Add c*n^a*log^m = c*n0^a*(b^a)^k * (shift + k)^m*bits^m; False where that is no such sum."""
     ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power) if term.power else fmpq(1)
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:

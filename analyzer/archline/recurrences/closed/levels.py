@@ -9,7 +9,6 @@ induction: for each case of the recurrence, T(x) - a(x) - rho*T(x') is 0 (or is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum, auto
 from itertools import product
 
 from archline.algebra import atoms as a
@@ -19,10 +18,10 @@ from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.numbers import fmpq, primes
 from archline.records import record
-from archline.recurrences.model import Equation, Function, by_call, calls
+from archline.recurrences.model import BoundSide, Equation, SizeFunction, by_call, calls
 
 
-def peak_form(function: Function) -> tuple[Poly, bool] | None:
+def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
     """An upper bound of T(x) = max(a(x), T(y), ...), and whether each level needs it; None for other recursions.
 
     What a call needs is free again when it returns, so that no level adds to another. Where a grows with all sizes, and
@@ -44,7 +43,7 @@ def peak_form(function: Function) -> tuple[Poly, bool] | None:
     return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in alternatives(levels[0].value)
 
 
-def _is_smaller_call(value: Poly, equation: Equation, function: Function) -> bool:
+def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) -> bool:
     """Whether it is a call of the function, no size of which is larger than the caller's."""
     call = a.single_atom(value)
     return (
@@ -59,14 +58,6 @@ def _is_smaller_call(value: Poly, equation: Equation, function: Function) -> boo
 
 LEVEL = "level"
 """The symbol for the number of levels that are left."""
-
-
-class Relation(Enum):
-    """What a closed form is to the function."""
-
-    EXACT = auto()
-    UPPER = auto()
-    LOWER = auto()
 
 
 @record
@@ -167,7 +158,7 @@ class Form:
     leaf: Equation | None = None
 
 
-def closed_form(function: Function) -> Form:
+def closed_form(function: SizeFunction) -> Form:
     """Bounds of the function, equal ones where it is known exactly."""
     leaves = [each for each in function.equations if not each.recursive]
     steps = [step_of(function, each) for each in function.equations if each.recursive]
@@ -178,7 +169,7 @@ def closed_form(function: Function) -> Form:
     return _Search(function, leaves[0], known, depth).form()
 
 
-def _peak(function: Function, leaves: Sequence[Equation]) -> Form:
+def _peak(function: SizeFunction, leaves: Sequence[Equation]) -> Form:
     """Bounds of what no level adds to, if it is that."""
     found = peak_form(function)
     if found is None:
@@ -187,7 +178,7 @@ def _peak(function: Function, leaves: Sequence[Equation]) -> Form:
     return Form(upper, upper, leaves[0]) if exact and len(leaves) == 1 else Form(None, upper)
 
 
-def step_of(function: Function, equation: Equation) -> LevelStep | None:
+def step_of(function: SizeFunction, equation: Equation) -> LevelStep | None:
     """A recursive case, where it has one call whose sizes are multiples of its own; None for others."""
     value, least = maximum_of(equation.value)
     rest, weights = by_call(value)
@@ -222,7 +213,7 @@ def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
     return value, None
 
 
-def _depth(function: Function, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
+def _depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
     """The size that calls divide until a leaf is reached."""
     for leaf, step in product(leaves, steps):
         for name, factor in step.factors.items():
@@ -251,7 +242,7 @@ def _pinned(equation: Equation, name: str) -> Poly | None:
 class _Search:
     """Guesses closed forms in the sizes and the number of levels, and proves them."""
 
-    def __init__(self, function: Function, leaf: Equation, steps: Sequence[LevelStep], depth: Depth) -> None:
+    def __init__(self, function: SizeFunction, leaf: Equation, steps: Sequence[LevelStep], depth: Depth) -> None:
         self._function, self._leaf, self._depth = function, leaf, depth
         self._down = [each for each in steps if each.factors.get(depth.size) == fmpq(1, depth.base)]
         self._counted = [each for each in steps if each not in self._down]
@@ -259,15 +250,15 @@ class _Search:
 
     def form(self) -> Form:
         """The sharpest bounds that are guessed and proved, from each side."""
-        found: dict[Relation, Poly] = {}
+        found: dict[BoundSide, Poly] = {}
         for guess in map(expanded, self._guesses()):
-            for side in Relation:
+            for side in (BoundSide.EXACT, BoundSide.UPPER, BoundSide.LOWER):
                 if side not in found and all(self._in_step(guess, step, side) for step in self._steps):
                     found[side] = guess
-            if Relation.EXACT in found:
+            if BoundSide.EXACT in found:
                 break
-        sides = (Relation.LOWER, Relation.UPPER)
-        lower, upper = bounds = [found.get(Relation.EXACT, found.get(side)) for side in sides]
+        sides = (BoundSide.LOWER, BoundSide.UPPER)
+        lower, upper = bounds = [found.get(BoundSide.EXACT, found.get(side)) for side in sides]
         plain = all(bound is None or self._at_leaf(bound, side) for bound, side in zip(bounds, sides, strict=True))
         return Form(self._restored(lower), self._restored(upper), None if plain else self._leaf)
 
@@ -369,12 +360,12 @@ class _Search:
             arguments[LEVEL] = Poly.symbol(LEVEL) - 1
         return expanded(value.substitute({**arguments, **step.given}))
 
-    def _at_leaf(self, guess: Poly, side: Relation, given: Mapping[str, Poly] | None = None) -> bool:
+    def _at_leaf(self, guess: Poly, side: BoundSide, given: Mapping[str, Poly] | None = None) -> bool:
         """Whether it is one in the leaf too, where a call gives some sizes."""
         difference = guess - self._in_levels(self._leaf.value, ZERO)
         return _is(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._facts(self._leaf, 0))
 
-    def _in_step(self, guess: Poly, step: LevelStep, side: Relation) -> bool:
+    def _in_step(self, guess: Poly, step: LevelStep, side: BoundSide) -> bool:
         """Whether it is one in a case, at whose last level the leaf is called."""
         once = self._facts(step.equation, 1)
         if step not in self._down or self._at_leaf(guess, side, step.given):
@@ -385,7 +376,7 @@ class _Search:
         )
 
     def _at_call(
-        self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: Relation
+        self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: BoundSide
     ) -> bool:
         """Whether a guess is what the case adds to a call, that much at least, or at most that."""
         pinned = {name: _pinned(step.equation, name) for name in self._function.parameters}
@@ -393,9 +384,9 @@ class _Search:
         added = self._in_levels(step.added, Poly.symbol(LEVEL)) + self._called(called, step).scaled(step.weight)
         least = added if step.least is None else self._in_levels(step.least, Poly.symbol(LEVEL))
         differences = [(guess - each).substitute({**ends, **known}) for each in (added, least)]
-        above = all(_is(Relation.UPPER, each, facts) for each in differences)
-        below = any(_is(Relation.LOWER, each, facts) for each in differences)
-        return {Relation.EXACT: above and below, Relation.UPPER: above, Relation.LOWER: below}[side]
+        above = all(_is(BoundSide.UPPER, each, facts) for each in differences)
+        below = any(_is(BoundSide.LOWER, each, facts) for each in differences)
+        return {BoundSide.EXACT: above and below, BoundSide.UPPER: above, BoundSide.LOWER: below}[side]
 
     def _facts(self, equation: Equation, levels: int) -> Facts:
         """What is known of the sizes in a case: where it is no leaf, a level at least is left."""
@@ -411,15 +402,15 @@ class _Search:
 _PASSED = Poly.symbol("passed")
 
 
-def _is(side: Relation, difference: Poly, facts: Facts) -> bool:
+def _is(side: BoundSide, difference: Poly, facts: Facts) -> bool:
     """Whether a difference is 0, or has a sign."""
     difference = facts.simplify(difference)
     match side:
-        case Relation.EXACT:
+        case BoundSide.EXACT:
             return not difference
-        case Relation.UPPER:
+        case BoundSide.UPPER:
             return _never_negative(difference, facts)
-        case Relation.LOWER:
+        case BoundSide.LOWER:
             return _never_negative(-difference, facts)
 
 

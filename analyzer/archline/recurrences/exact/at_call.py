@@ -17,7 +17,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
 from archline.algebra.prove.log_enclosures import least_fall, most_fall
 from archline.algebra.prove.residues import first, never_negative
 from archline.numbers import fmpq
-from archline.recurrences.model import Function
+from archline.recurrences.model import SizeFunction
 
 
 def halvings(size: Poly, end: Poly) -> Poly:
@@ -143,7 +143,7 @@ class NotComparableError(Exception):
     """The sizes of a call are not of the form that the function's sizes have."""
 
 
-def sizes_of_call(function: Function, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
+def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
     """What the function's symbols stand for in a call: its sizes, and the quotients and exponents it is written in.
 
     Raises NotComparableError where an argument is not known to be the multiple or power that the declaration promises.
@@ -162,7 +162,7 @@ def sizes_of_call(function: Function, arguments: tuple[Poly, ...]) -> Mapping[st
 
 
 @dataclass
-class Caller:
+class CallContext:
     """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds.
 
     `facts` grow by those symbols. `tangents`: a logarithm is at most its tangent at the least size, not only that at 1.
@@ -444,7 +444,7 @@ def _name(atom: Logarithm) -> str:
     return f"[{atom.key}]"
 
 
-def references(function: Function) -> tuple[Poly, ...]:
+def references(function: SizeFunction) -> tuple[Poly, ...]:
     """What logarithms are taken of, and one more: each size that is no power, their sum where data splits it.
 
     Where calls share out the exponents of powers, those are in the place of sizes.

@@ -16,9 +16,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.algebra.prove.enumerate import holds_everywhere, holds_simplified
-from archline.recurrences.exact.at_call import Caller, NotComparableError, in_logarithms, without_halvings
+from archline.recurrences.exact import handelman
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, in_logarithms, without_halvings
 from archline.recurrences.exact.leaves import without_pieces
-from archline.recurrences.model import Equation, Function, calls
+from archline.recurrences.model import Equation, SizeFunction, calls
 
 
 def proved(value: Poly, facts: Facts) -> bool:
@@ -26,18 +27,13 @@ def proved(value: Poly, facts: Facts) -> bool:
     value = facts.simplify(value)
     if facts.refutes(value):
         return False
-    if holds_simplified(value, facts):
-        return True
-    # numpy takes long to import, and few programs need it.
-    from archline.recurrences.exact import handelman
-
-    return handelman.proves(value, facts)
+    return holds_simplified(value, facts) or handelman.proves(value, facts)
 
 
 MAX_PROOF = 20_000
 
 
-def holds_at_leaves(function: Function, value: Poly, upper: bool) -> bool:
+def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
     """Whether the value, in the sizes of the declaration, is proved to bound every case without calls."""
     value = value.substitute(function.facts.rewrites)
     try:
@@ -75,7 +71,7 @@ def bounded_below(value: Poly, facts: Facts) -> bool:
     """Whether a value is proved to be at least 0, if need be with b^ceil(log2(v)) as what that lies between."""
     if proved(value, facts):
         return True
-    caller = Caller(facts, ())
+    caller = CallContext(facts, ())
     powers = caller.without_powers(value)
     return powers != value and proved(powers, caller.facts)
 
@@ -109,7 +105,7 @@ Call = tuple[Facts, Mapping[str, Poly]]
 """What is known where a call is made, and its arguments by parameter."""
 
 
-def ends(function: Function, promised: Iterable[Poly]) -> bool:
+def ends(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     """Whether every recursion ends: amounts decrease in lexicographic order with every recursive call.
 
     They are its sizes, what is promised to be >= 0, or what its header declares.
@@ -226,7 +222,7 @@ def _least(argument: Poly, facts: Facts) -> int | None:
 def without_maxima(found: Poly, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
     """A bound at the sizes of a call, where the facts decide all maxima in it; else None."""
     try:
-        there = Caller(facts, ()).at(found, given)
+        there = CallContext(facts, ()).at(found, given)
     except NotComparableError:
         return None
     return None if any(isinstance(each, a.PositivePart) for each in there.atoms()) else there

@@ -14,12 +14,12 @@ from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, ra
 from archline.algebra.prove.log_enclosures import above, below
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import Caller, Logarithm, NotComparableError, sizes_of_call
-from archline.recurrences.model import Function, calls
+from archline.recurrences.exact.at_call import CallContext, Logarithm, NotComparableError, sizes_of_call
+from archline.recurrences.model import SizeFunction, calls
 
 
 @record
-class Inner:
+class ProofTerm:
     """A product that is never negative: of sizes, logarithms of values >= 1, real or rounded, and an indicator."""
 
     plain: Poly = ONE
@@ -31,14 +31,14 @@ class Inner:
         """The product itself."""
         return self.plain * self.indicator * product(map(Poly.of_atom, self.logs))
 
-    def __mul__(self, other: Inner) -> Inner:
-        return Inner(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
+    def __mul__(self, other: ProofTerm) -> ProofTerm:
+        return ProofTerm(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
 
-    def here(self, caller: Caller) -> Poly:
+    def here(self, caller: CallContext) -> Poly:
         """The product in symbols of the caller, for its own sizes."""
         return self.plain * caller.indicator(self.indicator) * product(map(caller.falling, self.logs))
 
-    def at_call(self, caller: Caller, given: Mapping[str, Poly]) -> Poly:
+    def at_call(self, caller: CallContext, given: Mapping[str, Poly]) -> Poly:
         """The product in symbols of the caller, for the sizes of a call. Raises NotComparableError."""
         logs = product(caller.falling_at(each, given) for each in self.logs)
         return caller.at(self.plain, given) * caller.indicator(self.indicator.substitute(given)) * logs
@@ -63,7 +63,7 @@ MAX_POWER = 3
 
 
 @record
-class Element:
+class BasisTerm:
     """A term of a closed form. `sign` is that of its coefficient in an upper bound, 0 for either.
 
     `parts`: a call is known to have at most (in a lower bound at least) that share of it, whatever its value; 0: it is
@@ -81,7 +81,7 @@ class Element:
     sign: int = 0
     parts: int = 0
     leaf: Poly | None = None
-    inner: Inner | None = None
+    inner: ProofTerm | None = None
 
     @property
     def degree(self) -> int:
@@ -89,11 +89,11 @@ class Element:
         return max(map(_growth, self.value.terms), default=0)
 
     @property
-    def proved(self) -> Inner:
+    def proved(self) -> ProofTerm:
         """What it is in proofs."""
-        return Inner(self.value) if self.inner is None else self.inner
+        return ProofTerm(self.value) if self.inner is None else self.inner
 
-    def at_call(self, function: Function, call: a.Applied, caller: Caller) -> Poly:
+    def at_call(self, function: SizeFunction, call: a.Applied, caller: CallContext) -> Poly:
         """The element at the sizes of a call. Raises NotComparableError."""
         given = sizes_of_call(function, call.arguments)
         if self.inner is not None:
@@ -115,23 +115,23 @@ class Element:
         return argument * level - a.exponential(2, level)
 
 
-def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
+def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
     few = sorted(_monomials(function, inner), key=rank)
     monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=rank)
     plain, low = list(map(_term, monomials)), list(map(_term, few))
     names = function.sizes
     logs = list(_logarithms(function))
-    multiplied = [Element(each) for each in products(function)]
+    multiplied = [BasisTerm(each) for each in products(function)]
     if multiplied:
         yield distinct([*low, *multiplied])
     if len(few) < len(monomials):
         yield distinct(low)
         yield distinct([*low, *logs])
     richer = [*plain, *map(_smooth, names), *logs]
-    powers = [Element(each) for each in _powers(function, max(sum(power for _, power in each) for each in monomials))]
+    powers = [BasisTerm(each) for each in _powers(function, max(sum(power for _, power in each) for each in monomials))]
     yield distinct(plain)
-    shared = [Element(each) for each in shares(function)]
+    shared = [BasisTerm(each) for each in shares(function)]
     if shared:
         yield distinct([*low, *shared])
     yield distinct([*plain, *logs] if len(names) > 1 else richer)
@@ -139,19 +139,19 @@ def bases(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> I
         return
     if powers:
         yield distinct([*plain, *logs, *powers])
-    yield distinct([*plain, *logs, *(Element(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
-    yield distinct([*richer, *(Element(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
-    exponentials = [Element(each) for each in _exponentials(function)]
+    yield distinct([*plain, *logs, *(BasisTerm(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
+    yield distinct([*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
+    exponentials = [BasisTerm(each) for each in _exponentials(function)]
     if exponentials:
         yield distinct([*plain, *exponentials])
     if names:
         # Sizes that shrink by a constant: as many steps as the size, each with what is added.
-        yield distinct([*plain, *(Element(x.value * Poly.symbol(names[0])) for x in plain)])
+        yield distinct([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
-def logarithmic(function: Function) -> Iterator[tuple[Element, ...]]:
+def logarithmic(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
     """What a path costs on which every call halves a size: sets of powers of logarithms, from the plain to the rich."""
-    found = layer = [Element(ONE)]
+    found = layer = [BasisTerm(ONE)]
     logs = list(sided(function))
     for _ in range(MAX_POWER if logs else 0):
         layer = [times(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
@@ -159,7 +159,7 @@ def logarithmic(function: Function) -> Iterator[tuple[Element, ...]]:
         yield distinct(found)
 
 
-def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[Element, ...]]:
+def families(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
     few, all_ = (
         list(map(_term, sorted(_monomials(function, forcing), key=rank)))
@@ -167,7 +167,7 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
     )
     logs = list(sided(function))
     some = [each for each in few if each.degree <= 1]
-    sizes = [Element(Poly.symbol(name)) for name in function.sizes]
+    sizes = [BasisTerm(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
         # log2(log2(n)) shows so little in values that what lacks it may seem good enough.
         yield distinct([*some, *logs, *(times(x, y) for x in some for y in logs if x.degree)])
@@ -188,42 +188,42 @@ def families(function: Function, inner: Sequence[Poly], outer: Sequence[Poly]) -
     yield distinct([*some, *logs, *squares, *(times(x, y) for x in few for y in (*logs, *squares) if x.degree)])
 
 
-def sided(function: Function) -> Iterator[Element]:
+def sided(function: SizeFunction) -> Iterator[BasisTerm]:
     """Logarithms of the sizes, and of their sum where data splits them, each with the side that its coefficient needs.
 
     ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at least 1 at ceil(v/2),
     and so at both halves, the other at most 1 at floor(v/2).
     """
-    yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
+    yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     sizes = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(sizes) > 1 and split_by_data(function):
         sizes.append(total(sizes))
-    yield from (Element(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
+    yield from (BasisTerm(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
 
 
-def split_by_data(function: Function) -> bool:
+def split_by_data(function: SizeFunction) -> bool:
     """Whether an integer that only the data gives occurs."""
     return any(equation.data for equation in function.equations)
 
 
-def _term(monomial: Monomial) -> Element:
-    return Element(Poly({monomial: fmpq(1)}))
+def _term(monomial: Monomial) -> BasisTerm:
+    return BasisTerm(Poly({monomial: fmpq(1)}))
 
 
-def times(left: Element, right: Element) -> Element:
+def times(left: BasisTerm, right: BasisTerm) -> BasisTerm:
     """The product, with the side of either, and with what stands for either in proofs."""
     both = None if left.inner is right.inner is None else left.proved * right.proved
-    return Element(left.value * right.value, sign=left.sign or right.sign, inner=both)
+    return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=both)
 
 
-def _all_sizes(function: Function) -> Poly:
+def _all_sizes(function: SizeFunction) -> Poly:
     """The product of two or three sizes: splits along each multiply the leaves."""
     return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
 
 
-def distinct(elements: list[Element]) -> tuple[Element, ...]:
+def distinct(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
     """Each value once, and no more than can be tried."""
-    seen: dict[Poly, Element] = {}
+    seen: dict[Poly, BasisTerm] = {}
     for each in elements:
         seen.setdefault(each.value, each)
     return tuple(seen.values())[:MAX_ELEMENTS]
@@ -234,7 +234,7 @@ def rank(monomial: Monomial) -> tuple[int, str]:
     return sum(power for _, power in monomial), str(monomial)
 
 
-def _monomials(function: Function, forcing: Iterable[Poly]) -> set[Monomial]:
+def _monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[Monomial]:
     """The products of sizes in what is added at each step, with all their divisors."""
     found: set[Monomial] = {()}
     for value in forcing:
@@ -255,7 +255,7 @@ def divisors(monomial: Monomial) -> Iterator[Monomial]:
             yield ((atom, less), *others) if less else others
 
 
-def sizes_in(value: Poly, function: Function) -> Poly:
+def sizes_in(value: Poly, function: SizeFunction) -> Poly:
     """A value without calls, floors and maxima, as far as its monomials matter."""
 
     def plain(atom: object) -> Poly | None:
@@ -279,26 +279,26 @@ def absolute(value: Poly) -> Poly:
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
-def _logarithms(function: Function) -> Iterator[Element]:
+def _logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Logarithms of the sizes; of one size also of the next ones, of those that data splits of the next one alone."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     if len(sizes) > 1 and not split_by_data(function):
         yield from sided(function)
         return
-    yield from (Element(Poly.symbol(power.exponent)) for power in function.facts.powers)
+    yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     if len(sizes) == 1:
-        yield from (Element(a.ceil_log2(sizes[0] + more)) for more in range(3))
+        yield from (BasisTerm(a.ceil_log2(sizes[0] + more)) for more in range(3))
     elif sizes:
-        yield from (Element(a.ceil_log2(each + 1)) for each in (*sizes, total(sizes)))
+        yield from (BasisTerm(a.ceil_log2(each + 1)) for each in (*sizes, total(sizes)))
 
 
-def _smooth(name: str) -> Element:
+def _smooth(name: str) -> BasisTerm:
     size = Poly.symbol(name)
     level = a.ceil_log2(size)
-    return Element(size * level - a.exponential(2, level), name)
+    return BasisTerm(size * level - a.exponential(2, level), name)
 
 
-def _powers(function: Function, degree: int) -> list[Poly]:
+def _powers(function: SizeFunction, degree: int) -> list[Poly]:
     """What c calls of half the size reproduce: c^k for n = 2^k, and v^i*(c/2^i)^log2(n) with v one of n - 1, n, n + 1.
 
     ceil(n/2) - 1 is at most (n - 1)/2 and floor(n/2) + 1 at least (n + 1)/2, so that rounding is on the safe side.
@@ -321,7 +321,7 @@ def ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
-def _exponentials(function: Function) -> Iterator[Poly]:
+def _exponentials(function: SizeFunction) -> Iterator[Poly]:
     """c^n, where c calls are of a size that is less by a number."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     arguments = [call.arguments for equation in function.equations for call in calls(equation.value)]
@@ -329,7 +329,7 @@ def _exponentials(function: Function) -> Iterator[Poly]:
         yield from (a.exponential(count, sizes[0]) for count in sorted(_counts(function)))
 
 
-def _counts(function: Function) -> set[int]:
+def _counts(function: SizeFunction) -> set[int]:
     """How many calls a case makes, where that does not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
@@ -348,13 +348,13 @@ def _growth(monomial: Monomial) -> int:
     )
 
 
-def products(function: Function) -> tuple[Poly, ...]:
+def products(function: SizeFunction) -> tuple[Poly, ...]:
     """A power that all calls keep, times sizes: q pieces of b each."""
     powers = [_of(power) for power in function.facts.powers if _stays(function, power)]
     return tuple(size * power for power in powers for size in _sure(function))
 
 
-def shares(function: Function) -> Iterator[Poly]:
+def shares(function: SizeFunction) -> Iterator[Poly]:
     """Sizes over a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
 
     r/d doubles with each level, and is still at most r: it pays for what a level adds while r is more than d.
@@ -370,7 +370,7 @@ def shares(function: Function) -> Iterator[Poly]:
             yield share * exponent
 
 
-def shallow(function: Function) -> Iterator[tuple[Poly, ...]]:
+def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
     """What a path through the calls costs where the data may split sizes in any way, in sets to try before others.
 
     1, log2(d) and d of a power d that halves; of one that stays also its product with the depth that the sizes give.
@@ -391,13 +391,13 @@ def _of(power: Power) -> Poly:
     return a.exponential(2, Poly.symbol(power.exponent))
 
 
-def _stays(function: Function, power: Power) -> bool:
+def _stays(function: SizeFunction, power: Power) -> bool:
     """Whether every call of the function by itself has the power that its caller has."""
     size = function.facts.rewritten(power.name)
     return all(each == size for each in _given(function, power.name))
 
 
-def _sure(function: Function) -> list[Poly]:
+def _sure(function: SizeFunction) -> list[Poly]:
     """The sizes of which the calls' are known without the data."""
     data = {each for equation in function.equations for each in equation.data}
     return [
@@ -407,7 +407,7 @@ def _sure(function: Function) -> list[Poly]:
     ]
 
 
-def _given(function: Function, name: str) -> Iterator[Poly]:
+def _given(function: SizeFunction, name: str) -> Iterator[Poly]:
     """What the calls of the function by itself give for a parameter."""
     place = function.parameters.index(name)
     for equation in function.equations:

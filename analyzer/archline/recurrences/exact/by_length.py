@@ -12,14 +12,14 @@ from archline.algebra.index_range import IndexRange, index_range
 from archline.algebra.polynomial import Poly, total
 from archline.language import syntax as s
 from archline.records import record, replace
-from archline.recurrences.model import Equation, Function, with_calls
+from archline.recurrences.model import Equation, SizeFunction, with_calls
 
 
 @record(eq=False)
 class Reduced:
     """A function of the length of a range in place of its two indices; without a range a function as it is."""
 
-    function: Function
+    function: SizeFunction
     indices: IndexRange | None = None
 
     def restored(self, value: Poly) -> Poly:
@@ -27,7 +27,7 @@ class Reduced:
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
 
-def by_distance(function: Function) -> Reduced:
+def by_distance(function: SizeFunction) -> Reduced:
     """The function in terms of the distance of its two indices, where it has such and they matter in no other way."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for each in function.equations for name in each.facts.bounds)}
@@ -43,7 +43,7 @@ class _IndexMattersError(Exception):
 
 
 class _Reduction:
-    def __init__(self, function: Function, indices: IndexRange) -> None:
+    def __init__(self, function: SizeFunction, indices: IndexRange) -> None:
         self._function, self._indices = function, indices
         self._sizes = self._that_matter()
 
@@ -60,7 +60,7 @@ class _Reduction:
         names = frozenset().union(*(value.names for value in used))
         return tuple(name for name in function.parameters if name in function.least and name in names)
 
-    def reduced(self) -> Function:
+    def reduced(self) -> SizeFunction:
         """The whole function. Raises _IndexMattersError."""
         function, indices = self._function, self._indices
         return replace(

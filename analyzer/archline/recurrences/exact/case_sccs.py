@@ -14,9 +14,9 @@ from archline.language import call_graph
 from archline.records import record, replace
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped
-from archline.recurrences.exact.constraints import GOOD, Bound
+from archline.recurrences.exact.constraints import GOOD, ProvedBound
 from archline.recurrences.exact.search import Given, bound
-from archline.recurrences.model import Equation, Function, among, calls
+from archline.recurrences.model import Equation, SizeFunction, among, calls
 
 MAX_EFFORT = 3_000_000
 
@@ -34,16 +34,16 @@ class Layer:
     """Bounds of a group of cases, which are those at these places."""
 
     places: tuple[int, ...]
-    low: Bound
-    high: Bound
+    low: ProvedBound
+    high: ProvedBound
 
 
 @record(eq=False)
 class Layered:
     """The functions with bounds of all groups but the last in their cases' place, which make no calls so."""
 
-    least: Function
-    most: Function
+    least: SizeFunction
+    most: SizeFunction
     layers: tuple[Layer, ...]
 
     @property
@@ -55,7 +55,7 @@ class Layered:
         return (*(" or ".join(among(cases[place].decisions, rest) for place in each.places) for each in inner), "")
 
 
-def groups(functions: Sequence[Function]) -> list[CaseComponent]:
+def groups(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
     """The places of recursive cases in groups: calls are of the own group, of earlier ones and of no recursive case.
 
     Of several functions, which are bounds of one and have the same cases, the calls of all.
@@ -83,10 +83,10 @@ def groups(functions: Sequence[Function]) -> list[CaseComponent]:
     return sorted(found, key=lambda group: (len(group.reached), group.places))
 
 
-Known = tuple[Bound | None, Bound | None]
+Known = tuple[ProvedBound | None, ProvedBound | None]
 
 
-def layered(least: Function, most: Function, known: Known, given: Given) -> Layered | None:
+def layered(least: SizeFunction, most: SizeFunction, known: Known, given: Given) -> Layered | None:
     """Bounds of all groups, those `known` of the functions where there are no better ones; None for only one group."""
     found = groups([least] if least is most else [least, most])
     if len(found) < 2:
@@ -106,7 +106,7 @@ def layered(least: Function, most: Function, known: Known, given: Given) -> Laye
     return Layered(least, most, tuple(layers))
 
 
-def _layer(least: Function, most: Function, group: CaseComponent, known: Known, given: Given) -> Layer | None:
+def _layer(least: SizeFunction, most: SizeFunction, group: CaseComponent, known: Known, given: Given) -> Layer | None:
     ends = []
     for function, upper, whole in ((least, False, known[0]), (most, True, known[1])):
         # What is lost in a group is lost again in those that call it.
@@ -120,12 +120,12 @@ def _layer(least: Function, most: Function, group: CaseComponent, known: Known, 
     return Layer(group.places, replace(low, value=clamped(cases, low.value)), high)
 
 
-def _reached(function: Function, group: CaseComponent) -> Function:
+def _reached(function: SizeFunction, group: CaseComponent) -> SizeFunction:
     """The function in a group's cases and in those that they reach."""
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
-def _with_values(function: Function, group: CaseComponent, known: Bound) -> Function:
+def _with_values(function: SizeFunction, group: CaseComponent, known: ProvedBound) -> SizeFunction:
     equations = [
         replace(each, value=known.value) if place in group.places else each
         for place, each in enumerate(function.equations)
@@ -133,14 +133,14 @@ def _with_values(function: Function, group: CaseComponent, known: Bound) -> Func
     return replace(function, equations=tuple(equations))
 
 
-def _may_call(function: Function, caller: Equation, called: Equation) -> bool:
+def _may_call(function: SizeFunction, caller: Equation, called: Equation) -> bool:
     """Whether a call in one case is not known to be outside of another."""
     return any(
         call.function == function.name and not _outside(function, caller, call, called) for call in calls(caller.value)
     )
 
 
-def _outside(function: Function, caller: Equation, call: a.Applied, called: Equation) -> bool:
+def _outside(function: SizeFunction, caller: Equation, call: a.Applied, called: Equation) -> bool:
     """Whether what the conditions of a case say is wrong at the sizes of a call."""
     try:
         given = sizes_of_call(function, call.arguments)

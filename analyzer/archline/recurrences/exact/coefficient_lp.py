@@ -12,11 +12,11 @@ from archline.algebra.lp.exact_vertex import corner, solution
 from archline.algebra.polynomial import ZERO, Poly, combination, rational, total
 from archline.algebra.prove.enumerate import holds_everywhere
 from archline.numbers import fmpq
-from archline.recurrences.evaluate import Places, Point, coordinates
-from archline.recurrences.exact.at_call import Caller, NotComparableError, references
-from archline.recurrences.exact.basis import Element
+from archline.recurrences.evaluate import Point, PointTable, coordinates
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, references
+from archline.recurrences.exact.basis import BasisTerm
 from archline.recurrences.exact.transitions import Transition
-from archline.recurrences.model import Function
+from archline.recurrences.model import SizeFunction
 
 MAX_PROOF = 20_000
 MAX_SOLVED = 30
@@ -26,22 +26,22 @@ SLACK = fmpq(1, 4)
 Coefficients = tuple[fmpq, ...]
 
 
-class Writer:
+class StepWriter:
     """Steps in symbols: what elements gain in them, each written once for all programs.
 
     `tangents`: whether proofs know more of how large logarithms are.
     """
 
-    def __init__(self, function: Function, tangents: bool = False, places: Places | None = None) -> None:
+    def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
         self._function, self._tangents = function, tangents
-        self._places = Places() if places is None else places
+        self._places = PointTable() if places is None else places
         self.solved = 0
         self._references = references(function)
-        self._callers: dict[Transition, Caller] = {}
-        self._gains: dict[tuple[Transition, Element], Poly | None] = {}
+        self._callers: dict[Transition, CallContext] = {}
+        self._gains: dict[tuple[Transition, BasisTerm], Poly | None] = {}
         self._forcing: dict[Transition, Poly] = {}
 
-    def gain(self, step: Transition, element: Element) -> Poly | None:
+    def gain(self, step: Transition, element: BasisTerm) -> Poly | None:
         """An element less what it is at the calls; None where it cannot be written at their sizes."""
         key = step, element
         if key not in self._gains:
@@ -51,7 +51,7 @@ class Writer:
                 self._gains[key] = None
         return self._gains[key]
 
-    def _gain(self, step: Transition, element: Element) -> Poly:
+    def _gain(self, step: Transition, element: BasisTerm) -> Poly:
         if element.leaf is not None:
             return ZERO if step.calls else element.leaf
         caller = self._caller(step)
@@ -60,7 +60,7 @@ class Writer:
             gain = gain - factor * element.at_call(self._function, call, caller)
         return gain
 
-    def _share(self, step: Transition, element: Element) -> Poly | None:
+    def _share(self, step: Transition, element: BasisTerm) -> Poly | None:
         """What is left of an element of which each call has a share at most (or at least)."""
         caller, name = self._caller(step), element.value.key
         if not step.calls:
@@ -73,7 +73,7 @@ class Writer:
         """The value at a point, an integer of Python where it is whole."""
         return self._places.number(value, point)
 
-    def table(self, elements: Iterable[Element], points: Sequence[Point]) -> list[list[Number]]:
+    def table(self, elements: Iterable[BasisTerm], points: Sequence[Point]) -> list[list[Number]]:
         """The elements at each of several points."""
         return self._places.table([each.value for each in elements], points)
 
@@ -105,16 +105,16 @@ class Writer:
         except OutOfBudgetError:
             return False
 
-    def _caller(self, step: Transition) -> Caller:
+    def _caller(self, step: Transition) -> CallContext:
         if step not in self._callers:
-            self._callers[step] = Caller(step.facts, self._references, self._tangents)
+            self._callers[step] = CallContext(step.facts, self._references, self._tangents)
         return self._callers[step]
 
 
 class CoefficientProgram:
     """Coefficients c such that sum of c*element bounds a function with the given steps."""
 
-    def __init__(self, writer: Writer, function: Function, elements: Iterable[Element], upper: bool) -> None:
+    def __init__(self, writer: StepWriter, function: SizeFunction, elements: Iterable[BasisTerm], upper: bool) -> None:
         self._writer, self._function, self._upper = writer, function, upper
         self.elements = tuple(elements)
         self._rows: list[list[fmpq]] = []

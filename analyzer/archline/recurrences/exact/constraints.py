@@ -13,13 +13,13 @@ from archline.algebra.polynomial import Poly, rational, total
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.evaluate import Places, Point, Values
+from archline.recurrences.evaluate import Point, PointTable, ValueTable
 from archline.recurrences.exact import samples
-from archline.recurrences.exact.basis import Element, distinct, sided, times
-from archline.recurrences.exact.coefficient_lp import Writer
+from archline.recurrences.exact.basis import BasisTerm, distinct, sided, times
+from archline.recurrences.exact.coefficient_lp import StepWriter
 from archline.recurrences.exact.halved_sizes import limited, reproduced
 from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
-from archline.recurrences.model import Equation, Function, Relation, by_call, calls
+from archline.recurrences.model import Equation, Relation, SizeFunction, by_call, calls
 
 START = 16
 """The least exponent of the induction."""
@@ -29,7 +29,7 @@ Steps = Callable[[Equation], Sequence[Transition]]
 Value = Callable[[int], Fraction | None]
 
 
-def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps, value: Value) -> list[Transition]:
+def apart(equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: Value) -> list[Transition]:
     """The steps of an equation, with the exponents below START apart where others are called.
 
     What others cost has a form of its own at small sizes: a transposition of 2^k elements, down to leaves of 16 by 16,
@@ -54,7 +54,7 @@ def apart(equation: Equation, function: Function, foreign: Foreign, steps: Steps
     return [*found, *(replace(step, equation=equation) for step in steps(above))]
 
 
-def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str | None:
+def _exponent(equation: Equation, function: SizeFunction, foreign: Foreign) -> str | None:
     """The exponent that is shared out, where others are called and as many calls are made at all sizes."""
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
@@ -65,7 +65,7 @@ def _exponent(equation: Equation, function: Function, foreign: Foreign) -> str |
     return function.shared_exponents[0] if others else None
 
 
-def bent(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Element, ...]]:
+def bent(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements with max(0, k - c), where exponents k are taken apart; none for other functions.
 
     That is 0 at small k, and where all parts of k are at least c, as those of k >= 2*c, their sum is c less.
@@ -77,10 +77,10 @@ def bent(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Elem
     (exponent,) = exponents
     if any(step.facts.bounds[exponent].least != START for step in inductive):
         return
-    size = Element(Poly.symbol(exponent))
+    size = BasisTerm(Poly.symbol(exponent))
     logs = list(sided(function))
-    bends = [Element(a.positive_part(size.value - bend)) for bend in BENDS]
-    yield distinct([Element(Poly.constant(1)), *logs, *(times(size, each) for each in logs if each.sign), *bends])
+    bends = [BasisTerm(a.positive_part(size.value - bend)) for bend in BENDS]
+    yield distinct([BasisTerm(Poly.constant(1)), *logs, *(times(size, each) for each in logs if each.sign), *bends])
 
 
 POINTS = 16
@@ -109,7 +109,7 @@ Ratio = tuple[int, int]
 
 
 @record(eq=False)
-class Bound:
+class ProvedBound:
     """A proved bound of a function in its recursive cases, and the largest factors to the function that were seen.
 
     `near` is that at samples, `far` that at far points; `steady`: it is no larger at farther points than at far ones.
@@ -130,7 +130,7 @@ class Bound:
         """The largest of all."""
         return max(self.near, self.far)
 
-    def better(self, other: Bound | None) -> bool:
+    def better(self, other: ProvedBound | None) -> bool:
         """Whether it says more than another one; of two about as near at worst, the one that is nearer far out."""
         if other is None or self.steady != other.steady:
             return other is None or self.steady
@@ -148,13 +148,13 @@ class Context:
 
     def __init__(
         self,
-        function: Function,
+        function: SizeFunction,
         upper: bool,
         foreign: Foreign,
-        values: Values | None,
+        values: ValueTable | None,
         everywhere: bool = False,
         wanted: Fraction = NEAR_ENOUGH,
-        places: Places | None = None,
+        places: PointTable | None = None,
     ) -> None:
         self.function, self.upper, self.wanted = function, upper, wanted
         self.values = values
@@ -181,7 +181,7 @@ class Context:
             self.regions = (Region({}),)
         self.steps = [each for step in steps for each in reached(step, self.regions)]
         # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
-        self.writer = Writer(function, upper and values is not None, places)
+        self.writer = StepWriter(function, upper and values is not None, places)
         self.points: list[tuple[Transition, Point]] = []
         self.weighed: list[Seen] = []
         self.near: list[tuple[Seen, Fraction]] = []
@@ -207,7 +207,7 @@ class Context:
         inner = [step.forcing for step in self.steps if step.calls]
         return inner, [step.forcing for step in self.steps if not step.calls]
 
-    def written(self, elements: Sequence[Element]) -> tuple[Element, ...]:
+    def written(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
         """The elements that can be written at the sizes of every call."""
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
@@ -299,13 +299,13 @@ class Context:
         """Where bounds are seen, near points and then far ones, and how far off they may be there beside elsewhere."""
         return [*self.near, *((each, Fraction(1)) for each in self.far)]
 
-    def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> Bound:
+    def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> ProvedBound:
         """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for.
 
         `known`: its values at what is watched.
         """
         if self.values is None:
-            return Bound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
+            return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
         if known is None:
             there = (self.writer.number(value, point) for (point, _), _ in self.watched)
             known = [(each.numerator, each.denominator) for each in there]
@@ -316,7 +316,7 @@ class Context:
             (above * share.denominator, below * share.numerator)
             for (above, below), (_, share) in zip(near, self.near, strict=True)
         ]
-        return Bound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
+        return ProvedBound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
 
     @cached_property
     def very_far(self) -> list[Point]:
@@ -363,7 +363,7 @@ def _largest(ratios: Sequence[Ratio]) -> Fraction:
 
 
 @record(eq=False)
-class Proof:
+class InductionProof:
     """That a function is at least, at most or equal to a value: by induction through `steps`, else for the `reason`.
 
     `equal` are the steps that hold with equality where the function is the value. `where` tells the cases that it is
@@ -378,7 +378,7 @@ class Proof:
     where: str = ""
 
     @staticmethod
-    def of(relation: Relation, found: Bound, where: str = "") -> Proof:
+    def of(relation: Relation, found: ProvedBound, where: str = "") -> InductionProof:
         """The proof that a search found."""
         value = found.value if found.proved is None else found.proved
-        return Proof(relation, value, found.steps, found.equal, where=where)
+        return InductionProof(relation, value, found.steps, found.equal, where=where)

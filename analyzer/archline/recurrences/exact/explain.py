@@ -11,17 +11,17 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, total
 from archline.language.metrics import METRICS
-from archline.recurrences.exact.at_call import Caller, NotComparableError, counted, references, sizes_of_call
-from archline.recurrences.exact.constraints import Proof
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, counted, references, sizes_of_call
+from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import (
     Case,
-    Claim,
     Equation,
-    Function,
-    Line,
+    InductionCase,
+    ProvedClaim,
     Range,
     Recurrence,
+    SizeFunction,
     System,
     in_order,
     with_calls,
@@ -30,7 +30,9 @@ from archline.recurrences.model import (
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 
 
-def told(system: System, lower: Function, upper: Function, proofs: tuple[Proof, ...], more: int) -> Recurrence:
+def told(
+    system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
+) -> Recurrence:
     """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""
     teller = _Teller(upper, METRICS[system.metric.partition(".")[0]].letter, more)
     own = {function.name for function in (lower, upper)}
@@ -44,7 +46,7 @@ def told(system: System, lower: Function, upper: Function, proofs: tuple[Proof, 
 class _Teller:
     """Writes one metric of one algorithm; `others` and `names` fill as letters and names are given."""
 
-    function: Function
+    function: SizeFunction
     base: str
     more: int
     others: dict[str, str] = field(default_factory=dict)
@@ -99,19 +101,19 @@ class _Teller:
         return Range(self._readable(Poly.symbol(name), facts), tuple(dict.fromkeys(lower)), tuple(dict.fromkeys(upper)))
 
     # Proofs
-    def claim(self, proof: Proof) -> Claim:
+    def claim(self, proof: InductionProof) -> ProvedClaim:
         letter = self._free(CLAIMS[proof.relation])
         value = self.function.facts.restore(proof.value) + self.more
         lines = tuple(self._lines(proof, letter))
-        return Claim(proof.relation, letter, value, lines, proof.reason, proof.where)
+        return ProvedClaim(proof.relation, letter, value, lines, proof.reason, proof.where)
 
-    def _lines(self, proof: Proof, letter: str) -> Iterator[Line]:
+    def _lines(self, proof: InductionProof, letter: str) -> Iterator[InductionCase]:
         for group in _alike(proof.steps):
             step = group[0]
             relation = "=" if step in proof.equal else "<=" if proof.relation == "=" else proof.relation
             added = step.forcing + self.more * (ONE - total(factor for factor, _ in step.calls))
             claimed = total(factor * Poly.of_atom(a.Applied(letter, call.arguments)) for factor, call in step.calls)
-            yield Line(
+            yield InductionCase(
                 in_order(step.equation.decisions),
                 relation,
                 self._readable(added + claimed, step.facts),
@@ -140,7 +142,7 @@ class _Teller:
         if any(counted(atom) is not None for atom in value.atoms()):
             # Of a number of halvings it is known what it is at least.
             return None
-        caller = Caller(step.facts, references(self.function))
+        caller = CallContext(step.facts, references(self.function))
         result = added
         try:
             for factor, call in step.calls:
@@ -156,7 +158,7 @@ class _Teller:
 Limits = tuple[int | None, int | None]
 
 
-def _learned(step: Transition, function: Function) -> dict[str, Limits]:
+def _learned(step: Transition, function: SizeFunction) -> dict[str, Limits]:
     """The sizes of which calls tell more than the case does, with what they tell, or both ends where these meet."""
     found: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):

@@ -35,9 +35,9 @@ from archline.algebra.prove.residues import first
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import Logarithm, counted, sizes_of_call
-from archline.recurrences.exact.basis import Element, Inner, ratio_power, split_by_data
+from archline.recurrences.exact.basis import BasisTerm, ProofTerm, ratio_power, split_by_data
 from archline.recurrences.exact.transitions import Transition, least_of
-from archline.recurrences.model import Function
+from archline.recurrences.model import SizeFunction
 
 MAX_SHIFT = 6
 MAX_COUNT = 64
@@ -72,7 +72,7 @@ class Halved:
         return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
 
 
-def reproduced(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[Element]:
+def reproduced(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
     """The terms, for functions of sizes all of which are about halved by all calls."""
     halved = halved_sizes(function, steps)
     if not all(each.allowed(step, upper) for each in halved for step in steps if step.calls):
@@ -86,10 +86,10 @@ def reproduced(function: Function, steps: Sequence[Transition], upper: bool) -> 
         for each in halved:
             rest = each.base(upper) ** (exponent - len(halved))
             value = whole * rest * ratio_power(count, exponent, each.level(upper))
-            yield Element(value, sign=1 if upper else -1, parts=count)
+            yield BasisTerm(value, sign=1 if upper else -1, parts=count)
 
 
-def halved_sizes(function: Function, steps: Sequence[Transition]) -> list[Halved]:
+def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Halved]:
     """The sizes, where all calls about halve all of them; else none."""
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
@@ -103,7 +103,7 @@ def counts(steps: Sequence[Transition]) -> list[int]:
     return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
 
 
-def _halved(function: Function, place: int, steps: Sequence[Transition]) -> Halved | None:
+def _halved(function: SizeFunction, place: int, steps: Sequence[Transition]) -> Halved | None:
     size = Poly.symbol(function.parameters[place])
     above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
     return None if above is None or below is None else Halved(place, size, above, below)
@@ -129,16 +129,16 @@ class Levels:
     least: Poly
     most: Poly
 
-    def share(self, count: int, sizes: Sequence[Halved], whole: bool) -> Element:
+    def share(self, count: int, sizes: Sequence[Halved], whole: bool) -> BasisTerm:
         """A product of sizes, of which each of the calls has at most (`whole`) or at least one part in `count`."""
         # What shrinks with each level needs levels that fall by no more than 1, and by no less what grows.
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
         value = product(each.base(whole) for each in sizes)
-        return Element(value * ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
+        return BasisTerm(value * ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
-def leveled(function: Function, steps: Sequence[Transition]) -> tuple[Element, ...]:
+def leveled(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
     """The terms, those of which a call has a part at most and those of which it has one at least."""
     sizes = halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else levels_of(sizes, [step for step in steps if step.calls])
@@ -172,7 +172,7 @@ def levels_of(sizes: Sequence[Halved], calling: Sequence[Transition]) -> Levels 
 SIZES = 2, 3
 
 
-def limited(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[Element, ...]]:
+def limited(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
     if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
         return
@@ -180,7 +180,7 @@ def limited(function: Function, steps: Sequence[Transition]) -> Iterator[tuple[E
     halved = [name for name in function.sizes if any(_changes(function, step, name) for step in paid)]
     if not halved:
         return
-    found = [Element(ONE), *(Element(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
+    found = [BasisTerm(ONE), *(BasisTerm(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
     for name in halved:
         found.extend(_limit(function, name))
     yield tuple({each.value: each for each in found}.values())
@@ -191,21 +191,21 @@ def _grows(atom: Atom) -> bool:
     return isinstance(atom, a.CeilLog2) and counted(atom) is None
 
 
-def _changes(function: Function, step: Transition, name: str) -> bool:
+def _changes(function: SizeFunction, step: Transition, name: str) -> bool:
     """Whether calls have another value of the size."""
     place = function.parameters.index(name)
     return any(call.arguments[place] != Poly.symbol(name) for _, call in step.calls)
 
 
-def _limit(function: Function, name: str) -> Iterator[Element]:
+def _limit(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
     """The products; in proofs, the logarithm of the lesser of two sizes is the lesser of the logarithms."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
     for other in (Poly.symbol(each) for each in function.sizes if each != name):
         limit, compared = a.ceil_log2(a.minimum(size, other)), a.minimum(log, a.ceil_log2(other))
-        yield Element(limit, inner=Inner(compared))
-        yield Element(log * limit, inner=Inner(log * compared))
-        yield Element(limit * limit, inner=Inner(compared * compared))
+        yield BasisTerm(limit, inner=ProofTerm(compared))
+        yield BasisTerm(log * limit, inner=ProofTerm(log * compared))
+        yield BasisTerm(limit * limit, inner=ProofTerm(compared * compared))
 
 
 SHIFTS = (1, 2, 3)
@@ -214,7 +214,7 @@ ROUNDING = 2
 """How much more than its half a call's size may be to count as a half."""
 
 
-def shrinking(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[Element, ...]]:
+def shrinking(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of terms, from the plain to the rich; none where all calls halve the sizes, or a step makes several."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
@@ -228,10 +228,10 @@ def shrinking(function: Function, steps: Sequence[Transition], upper: bool) -> I
         return
     value = Poly.of_atom(log) if isinstance(log, a.CeilLog2) else _rounded(log, upper)
     sign = 1 if upper else -1
-    logs = [Element(value**k, sign=sign, inner=Inner(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
+    logs = [BasisTerm(value**k, sign=sign, inner=ProofTerm(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
     swaps = list(_swaps(calling)) if upper else []
     for power in range(1, MAX_POWER + 1):
-        yield (Element(ONE), *swaps, *logs[:power])
+        yield (BasisTerm(ONE), *swaps, *logs[:power])
 
 
 def on_a_path(calling: Sequence[Transition]) -> bool:
@@ -244,28 +244,28 @@ def _rounded(log: a.RealFunction, upper: bool) -> Poly:
     return a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
 
 
-def _swaps(steps: Sequence[Transition]) -> Iterator[Element]:
+def _swaps(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
     """Indicators of the conditions under which calls are made, in place of a 1."""
     found = {
         each.indicator if each.taken else ONE - each.indicator: None
         for step in steps
         for each in step.equation.decisions
     }
-    yield from (Element(ONE, sign=1, inner=Inner(indicator=each)) for each in found)
+    yield from (BasisTerm(ONE, sign=1, inner=ProofTerm(indicator=each)) for each in found)
 
 
-def _parts(size: Poly, function: Function, step: Transition) -> Iterator[Poly]:
+def _parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
     for _, call in step.calls:
         yield step.facts.simplify(size.substitute(sizes_of_call(function, call.arguments)))
 
 
-def _halves(size: Poly, function: Function, step: Transition) -> bool:
+def _halves(size: Poly, function: SizeFunction, step: Transition) -> bool:
     """Whether the calls' sizes are about half the caller's at most."""
     parts = _parts(size, function, step)
     return all(step.facts.nonnegative(size + 2 * ROUNDING - each.scaled(2)) for each in parts)
 
 
-def _logarithm(size: Poly, function: Function, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
+def _logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
     """The logarithm of the size and a number that falls most at the calls (least, for a lower bound).
 
     Rounded, where it falls by an integer: nothing is lost then.
@@ -283,7 +283,7 @@ def _logarithm(size: Poly, function: Function, steps: Sequence[Transition], uppe
     return None if best is None else best[1]
 
 
-def _falls(whole: Poly, function: Function, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
+def _falls(whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
     """How much the logarithm falls at each call that does not keep the size; none where that is not known of all."""
     found = []
     for step in steps:

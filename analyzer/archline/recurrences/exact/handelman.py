@@ -34,7 +34,7 @@ from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import Caller
+from archline.recurrences.exact.at_call import CallContext
 
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
@@ -141,7 +141,7 @@ def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
 
 def proves(value: Poly, facts: Facts) -> bool:
     """Whether a value is proved to be at least 0, its logarithms as symbols that are ordered as their sizes are."""
-    caller = Caller(facts, ())
+    caller = CallContext(facts, ())
     ordered = caller.ordered(facts.simplify(value))
     ordered = caller.facts.simplify(ordered)
     return cone(caller.facts, [ordered]).proves(ordered)
@@ -221,7 +221,7 @@ def _degree(value: Poly) -> int:
 
 
 @record
-class Part:
+class ConeConstraint:
     """sum of c*gain + rest is to be in a cone; the c are the same in all parts."""
 
     cone: ProductCone
@@ -252,7 +252,7 @@ class Goal:
         return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
 
 
-def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
+def propose(parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
     """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c.
 
     Up to `most` of the c that can be 0 at little loss are: the last ones first. Without parts there is nothing to prove
@@ -285,7 +285,7 @@ def propose(parts: Sequence[Part], goal: Goal, signs: Sequence[int] = (), most: 
     return _proposal(best, parts, goal)
 
 
-def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> LinearProgram:
+def _program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[Ends]) -> LinearProgram:
     """Variables are the c, the largest factor, and the weights of each part's products."""
     matrix, right = _identities(parts, len(goal.mean))
     count = matrix.shape[1] - len(goal.mean) - 1
@@ -299,7 +299,7 @@ def _program(parts: Sequence[Part], goal: Goal, ends: Sequence[Ends]) -> LinearP
     return program(aim, matrix, low, high, ends, len(goal.mean) + 1)
 
 
-def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:
+def _proposal(found: Array, parts: Sequence[ConeConstraint], goal: Goal) -> Proposal:
     places = np.cumsum([len(goal.mean) + 1, *(len(part.cone.products) for part in parts)])
     pieces = np.split(found, places[:-1])
     # A lower bound's entries are those of 1/factor, with a minus.
@@ -308,7 +308,7 @@ def _proposal(found: Array, parts: Sequence[Part], goal: Goal) -> Proposal:
     return Proposal(pieces[0][:-1], tuple(pieces[1:]), factor)
 
 
-def _identities(parts: Sequence[Part], coefficients: int) -> tuple[Matrix, Array]:
+def _identities(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[Matrix, Array]:
     """For each part and term an equation: gains and rest add up to the weighted products."""
     blocks: list[tuple[Places, Places, Array]] = []
     right: list[Array] = []

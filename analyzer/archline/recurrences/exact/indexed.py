@@ -31,8 +31,8 @@ from archline.expr.values import holds
 from archline.ir.declarations import Declaration
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record
-from archline.recurrences.evaluate import Cases, Point, Values
-from archline.recurrences.model import Equation, Function, by_call, calls
+from archline.recurrences.evaluate import FunctionCases, Point, ValueTable
+from archline.recurrences.model import Equation, SizeFunction, by_call, calls
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
@@ -42,7 +42,7 @@ WIDEST, SHIFTS = 4, 3
 
 
 @record(eq=False)
-class Cut:
+class CaseCalls:
     """What a case adds, and the arguments of its calls by name, with how often each is made."""
 
     forcing: Poly
@@ -57,7 +57,7 @@ class Cut:
 
 
 @record(eq=False)
-class Move(Cut):
+class Move(CaseCalls):
     """A case of a function."""
 
     equation: Equation
@@ -67,12 +67,12 @@ class NotIndexedError(Exception):
     """The recursion is not one that indices alone decide."""
 
 
-def moves(function: Function) -> tuple[Move, ...]:
+def moves(function: SizeFunction) -> tuple[Move, ...]:
     """The cases of a function that calls only itself. Raises NotIndexedError."""
     return tuple(_move(function, equation) for equation in function.equations)
 
 
-def _move(function: Function, equation: Equation) -> Move:
+def _move(function: SizeFunction, equation: Equation) -> Move:
     try:
         forcing, factors = by_call(equation.value)
     except TooComplexError:
@@ -112,7 +112,7 @@ def exact(all_moves: Sequence[Move], forms: Sequence[Poly]) -> Poly | None:
     return total(forms[lead].scaled(reduced[row, len(forms)]) for row, lead in enumerate(leads))
 
 
-def handed_on(all_moves: Sequence[Cut], forms: Sequence[Poly]) -> list[Poly]:
+def handed_on(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
     """Forms that every case with calls hands on whole to them."""
     rows = [row[:-1] for move in all_moves if move.calls for row in _identities(move, forms, ZERO)]
     if not rows:
@@ -133,7 +133,7 @@ def _leads(reduced: fmpq_mat, rank: int) -> list[int]:
     return [next(column for column in range(reduced.ncols()) if reduced[row, column]) for row in range(rank)]
 
 
-def _identities(move: Cut, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
+def _identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
     """The equations for the coefficients, one for each product of indices that occurs; what they add up to is last."""
     columns = [each.substitute(move.pinned) for each in (*(move.less_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
@@ -171,10 +171,12 @@ class Sample:
     calls: tuple[tuple[int, Point], ...]
 
 
-class Search:
+class InductiveSearch:
     """Looks for bounds of one function."""
 
-    def __init__(self, function: Function, all_moves: Sequence[Move], declaration: Declaration, values: Values) -> None:
+    def __init__(
+        self, function: SizeFunction, all_moves: Sequence[Move], declaration: Declaration, values: ValueTable
+    ) -> None:
         self._function, self._moves, self._values = function, all_moves, values
         self._declaration = declaration
         self._situations = [
@@ -183,7 +185,7 @@ class Search:
         self._samples = [list(self._drawn(seed)) for seed in range(ROUNDS)]
 
     def _drawn(self, seed: int) -> Iterator[Sample]:
-        function, random, cases = self._function, Random(seed), Cases(self._function)
+        function, random, cases = self._function, Random(seed), FunctionCases(self._function)
         for _ in range(TRIES):
             sizes = self._declaration.drawn(function.parameters, function.least, function.facts, random)
             if sizes is None or any(holds(fact, sizes) is False for fact in function.where):
@@ -330,7 +332,7 @@ class _Program:
         return move.less_calls(here - move.forcing, inner).scaled(self._sign)
 
 
-def closed(function: Function, declaration: Declaration, values: Values | None) -> tuple[Poly, Poly] | None:
+def closed(function: SizeFunction, declaration: Declaration, values: ValueTable | None) -> tuple[Poly, Poly] | None:
     """A lower and an upper bound, the same where the form is exact; None where none is found."""
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
@@ -342,19 +344,19 @@ def closed(function: Function, declaration: Declaration, values: Values | None) 
 
 
 def _closed(
-    all_moves: Sequence[Move], function: Function, declaration: Declaration, values: Values
+    all_moves: Sequence[Move], function: SizeFunction, declaration: Declaration, values: ValueTable
 ) -> tuple[Poly, Poly] | None:
     forms = elements(declaration.quantities)
     form = exact(all_moves, forms)
     if form is not None:
         return form, form
-    search = Search(function, all_moves, declaration, values)
+    search = InductiveSearch(function, all_moves, declaration, values)
     kept = handed_on(all_moves, forms)
     lower, upper = (_bound(search, kept, declaration.quantities, side) for side in (False, True))
     return None if lower is None or upper is None else (search.clamped(lower), upper)
 
 
-def _bound(search: Search, kept: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:
+def _bound(search: InductiveSearch, kept: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:
     """The tightest of the bounds without invariants; where there is none, the first with one, of few quantities."""
     sets = [(*kept, *each, ONE) for count in range(len(quantities) + 1) for each in combinations(quantities, count)]
     plain = [found for forms in sets if (found := search.bound(forms, upper, None)) is not None]

@@ -21,9 +21,19 @@ from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, produ
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import counted, halvings, most_halvings, sizes_of_call
-from archline.recurrences.exact.basis import Element, Inner, absolute, distinct, divisors, rank, sided, sizes_in, times
+from archline.recurrences.exact.basis import (
+    BasisTerm,
+    ProofTerm,
+    absolute,
+    distinct,
+    divisors,
+    rank,
+    sided,
+    sizes_in,
+    times,
+)
 from archline.recurrences.exact.transitions import Transition, least_of
-from archline.recurrences.model import Function
+from archline.recurrences.model import SizeFunction
 
 
 def pieces(size: Poly, most: Poly) -> Poly:
@@ -32,12 +42,12 @@ def pieces(size: Poly, most: Poly) -> Poly:
     return least + a.positive_part(size - most * least)
 
 
-def shared(name: str, most: int, steps: Sequence[Transition], function: Function) -> bool:
+def shared(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
     """Whether each call has all of a size, or two calls have the halves of one above `most`."""
     return all(_keeps(name, most, step, function) for step in steps if step.calls)
 
 
-def _keeps(name: str, most: int, step: Transition, function: Function) -> bool:
+def _keeps(name: str, most: int, step: Transition, function: SizeFunction) -> bool:
     size, facts = Poly.symbol(name), step.facts
     given = [sizes_of_call(function, call.arguments)[name] for _, call in step.calls]
     if any(factor != ONE for factor, _ in step.calls) or total(given) != size:
@@ -103,25 +113,25 @@ class SizeDivision:
             return leaf**power
         return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
 
-    def halvings(self, upper: bool) -> Element:
+    def halvings(self, upper: bool) -> BasisTerm:
         """How often at most, or at least, it is halved until it is at most that.
 
         The one falls by at least 1 at ceil(v/2), the other by at most 1 at floor(v/2).
         """
         if not upper:
-            return Element(halvings(self.size, self.most + 1), sign=-1)
+            return BasisTerm(halvings(self.size, self.most + 1), sign=-1)
         counted = most_halvings(self.size, self.most)
         depth = a.exponent_of_two(self.most)
         # Of powers of two it is the same, and easier to read.
         value = counted if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
-        return Element(value, sign=1, inner=Inner(counted))
+        return BasisTerm(value, sign=1, inner=ProofTerm(counted))
 
     def at_leaf(self, upper: bool) -> Poly:
         """What the size is at most, or at least, at a leaf."""
         return a.minimum(self.size, self.most if upper else self.least)
 
 
-def splits(function: Function, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
+def splits(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
     """The sizes that calls divide, with what is known of them at leaves; none of others."""
     found: dict[str, SizeDivision] = {}
     divided = False
@@ -151,7 +161,7 @@ def splits(function: Function, steps: Sequence[Transition]) -> dict[str, SizeDiv
     return found if divided else {}
 
 
-def _divided(step: Transition, function: Function) -> int:
+def _divided(step: Transition, function: SizeFunction) -> int:
     """How many sizes its calls divide."""
     given = [sizes_of_call(function, call.arguments) for _, call in step.calls]
     return sum(any(each[name] != Poly.symbol(name) for each in given) for name in function.sizes)
@@ -177,7 +187,7 @@ def at_leaves(found: dict[str, SizeDivision], monomials: Iterable[Monomial], upp
         )
 
 
-def families(function: Function, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[Element, ...]]:
+def families(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements with terms for leaves of a fixed size, from the plain to the rich; none for other functions."""
     found = splits(function, steps)
     if not found:
@@ -192,10 +202,10 @@ def families(function: Function, steps: Sequence[Transition], upper: bool) -> It
         }
         for inner in (True, False)
     )
-    few = [Element(Poly({each: fmpq(1)})) for each in sorted(added, key=rank)]
-    leaves = [Element(each, sign=1 if upper else -1) for each in at_leaves(found, sorted(own, key=rank), upper)]
+    few = [BasisTerm(Poly({each: fmpq(1)})) for each in sorted(added, key=rank)]
+    leaves = [BasisTerm(each, sign=1 if upper else -1) for each in at_leaves(found, sorted(own, key=rank), upper)]
     leaves.extend(
-        Element(pieces(each.size, each.most), leaf=ONE) for each in found.values() if each.whole and each.serial
+        BasisTerm(pieces(each.size, each.most), leaf=ONE) for each in found.values() if each.whole and each.serial
     )
     plain = [each for each in sided(function) if each.value.names.isdisjoint(found)]
     logs = [*_levels(found, upper), *plain]
@@ -215,14 +225,14 @@ def families(function: Function, steps: Sequence[Transition], upper: bool) -> It
     yield distinct([*some, *leaves, *logs, *(times(x, y) for x in few for y in deep if x.degree)])
 
 
-def counts(function: Function, steps: Sequence[Transition]) -> list[Element]:
+def counts(function: SizeFunction, steps: Sequence[Transition]) -> list[BasisTerm]:
     """How often at most sizes are halved down to leaves of a fixed size, for upper bounds."""
     return [each.halvings(True) for each in splits(function, steps).values()]
 
 
 def _sums(
-    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, SizeDivision], upper: bool
-) -> Iterator[tuple[Element, ...]]:
+    some: Sequence[BasisTerm], leaves: Sequence[BasisTerm], found: Mapping[str, SizeDivision], upper: bool
+) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets for what calls of others add at each level, once and as a sum over levels.
 
     Without sizes that are divided at once, other sets are as near from above.
@@ -233,34 +243,34 @@ def _sums(
 
 
 def _deep(
-    some: Sequence[Element], leaves: Sequence[Element], found: Mapping[str, SizeDivision], most: int, upper: bool
-) -> tuple[Element, ...]:
+    some: Sequence[BasisTerm], leaves: Sequence[BasisTerm], found: Mapping[str, SizeDivision], most: int, upper: bool
+) -> tuple[BasisTerm, ...]:
     """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products.
 
     With the powers of numbers of halvings up to `most`.
     """
     long = [each for each in some if each.degree]
-    wide = [Element(x.value * each.at_leaf(upper)) for x in long for each in found.values() if not each.serial]
+    wide = [BasisTerm(x.value * each.at_leaf(upper)) for x in long for each in found.values() if not each.serial]
     levels = {name: each.halvings(upper) for name, each in found.items()}
     deep = [power for name, each in found.items() if each.serial for power in _powers(levels[name], most)]
     counts = [power for each in levels.values() for power in _powers(each, most)]
     return distinct([*some, *leaves, *counts, *(times(x, y) for x in [*long, *wide] for y in deep)])
 
 
-def _powers(element: Element, most: int) -> list[Element]:
+def _powers(element: BasisTerm, most: int) -> list[BasisTerm]:
     return list(accumulate([element] * most, times))
 
 
-def _levels(found: Mapping[str, SizeDivision], upper: bool) -> Iterator[Element]:
+def _levels(found: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTerm]:
     """How often sizes are halved; in a lower bound also counted from the smallest leaf, where others have one more."""
     for split in found.values():
         for more in (0, 1):
             ends = (split.most,) if upper or not more else (split.most, split.least)
             for depth in dict.fromkeys(a.ceil_log2(end + more) for end in ends):
-                yield Element(a.positive_part(a.ceil_log2(split.size + more) - depth), sign=1 - 2 * more)
+                yield BasisTerm(a.positive_part(a.ceil_log2(split.size + more) - depth), sign=1 - 2 * more)
 
 
-def _monomials(value: Poly, function: Function) -> list[Monomial]:
+def _monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
     """The products of sizes in a value, with 1 for what is cut off at a number."""
 
     def short(atom: Atom) -> Poly | None:

@@ -18,11 +18,11 @@ from archline.algebra.evaluate.floats import Array, Points, values
 from archline.algebra.facts import Facts
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
-from archline.recurrences.evaluate import Cases, Point
+from archline.recurrences.evaluate import FunctionCases, Point
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.exact.basis import Element
+from archline.recurrences.exact.basis import BasisTerm
 from archline.recurrences.exact.transitions import Transition
-from archline.recurrences.model import Equation, Function
+from archline.recurrences.model import Equation, SizeFunction
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +43,7 @@ _Numbered = tuple[int, dict[str, int | Fraction]]
 class _Shape:
     """What the points of a function depend on: all metrics of an algorithm have the same."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: SizeFunction) -> None:
         self.function = function
         self._parts: tuple[object, ...] = (
             function.algorithm,
@@ -62,32 +62,34 @@ class _Shape:
         return same and all(x is y for x, y in zip(self._parts, other._parts, strict=True))
 
 
-def _once(found: Callable[Concatenate[Function, P], Iterator[T]]) -> Callable[Concatenate[Function, P], tuple[T, ...]]:
+def _once(
+    found: Callable[Concatenate[SizeFunction, P], Iterator[T]],
+) -> Callable[Concatenate[SizeFunction, P], tuple[T, ...]]:
     """What is found for a function, kept for all functions of the same shape."""
 
     @lru_cache(maxsize=KEPT)
     def known(shape: _Shape, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
         return tuple(found(shape.function, *others, **named))
 
-    def found_of(function: Function, /, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
+    def found_of(function: SizeFunction, /, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
         return known(_Shape(function), *others, **named)  # type: ignore[arg-type]
 
     return found_of
 
 
 @lru_cache(maxsize=KEPT)
-def _cases(shape: _Shape) -> Cases:
+def _cases(shape: _Shape) -> FunctionCases:
     """What applies where; of another function of the same shape, it is the equation in the same place."""
-    return Cases(shape.function)
+    return FunctionCases(shape.function)
 
 
-def points(function: Function, each: int, seed: int = 0) -> tuple[_Applying, ...]:
+def points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Applying, ...]:
     """Up to `each` points for every equation, with the equation that applies there."""
     return tuple((function.equations[place], point) for place, point in _points(function, each, seed))
 
 
 @_once
-def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
+def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]:
     cases = _cases(_Shape(function))
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     found = [0] * len(places)
@@ -109,7 +111,7 @@ def _points(function: Function, each: int, seed: int) -> Iterator[_Numbered]:
 
 
 @_once
-def doubled(function: Function) -> Iterator[Point]:
+def doubled(function: SizeFunction) -> Iterator[Point]:
     """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
 
     One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
@@ -129,20 +131,20 @@ def doubled(function: Function) -> Iterator[Point]:
                     yield cases.at(arguments)[1]
 
 
-def _leaf(function: Function, name: str) -> int:
+def _leaf(function: SizeFunction, name: str) -> int:
     """The greatest value of a size in cases without calls, 0 where there is none."""
     known = [each.facts.bounds[name].most for each in function.equations if not each.recursive]
     return 0 if None in known else max((each for each in known if each is not None), default=0)
 
 
-def _allowed(function: Function, arguments: Sequence[int]) -> bool:
+def _allowed(function: SizeFunction, arguments: Sequence[int]) -> bool:
     """Whether the algorithm's facts hold at the sizes."""
     sizes = dict(zip(function.parameters, arguments, strict=True))
     return all(holds(fact, sizes) for fact in function.where)
 
 
 @_once
-def far(function: Function, exponent: int, others: tuple[int | None, ...] = (None,)) -> Iterator[Point | None]:
+def far(function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)) -> Iterator[Point | None]:
     """Points with every choice of sizes about 2^exponent, to tell how a bound grows; None where one is not allowed.
 
     `others` are exponents of the other sizes, None for the least.
@@ -167,7 +169,7 @@ def far(function: Function, exponent: int, others: tuple[int | None, ...] = (Non
         yield point if _allowed(function, arguments) else None
 
 
-def _arguments(function: Function, seed: int) -> Iterator[tuple[int, ...]]:
+def _arguments(function: SizeFunction, seed: int) -> Iterator[tuple[int, ...]]:
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     random = Random(seed)
@@ -198,7 +200,7 @@ def _below(random: Random, end: int) -> int:
     return number
 
 
-def _start(function: Function, name: str, every: int | None) -> tuple[int, ...]:
+def _start(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
     """Small values, and those where a case begins or ends."""
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))
@@ -257,7 +259,9 @@ MAX_LIMIT = 200
 class Pool:
     """Points of one step: what every element gains there less what it does at the calls, and what is added."""
 
-    def __init__(self, function: Function, step: Transition, elements: Sequence[Element], far: bool = False) -> None:
+    def __init__(
+        self, function: SizeFunction, step: Transition, elements: Sequence[BasisTerm], far: bool = False
+    ) -> None:
         """`far`: sizes so large that logarithms outgrow constants; of use where nothing grows faster than a size."""
         points = _grid(function, step, np.random.default_rng(1), FAR if far else POOL_SCALES)
         self._points = points
@@ -279,7 +283,7 @@ class Pool:
         return [{name: int(array[index]) for name, array in self._points.items()} for index in order]
 
 
-def _gain(function: Function, step: Transition, element: Element, points: Points) -> Array:
+def _gain(function: SizeFunction, step: Transition, element: BasisTerm, points: Points) -> Array:
     gain = values(element.value, points)
     for factor, call in step.calls:
         given = {name: values(value, points) for name, value in sizes_of_call(function, call.arguments).items()}
@@ -287,7 +291,7 @@ def _gain(function: Function, step: Transition, element: Element, points: Points
     return gain
 
 
-def _grid(function: Function, step: Transition, random: np.random.Generator, scales: tuple[float, ...]) -> Points:
+def _grid(function: SizeFunction, step: Transition, random: np.random.Generator, scales: tuple[float, ...]) -> Points:
     """Points at which the step's facts hold, each symbol between what its bounds say of it."""
     names = list(step.facts.bounds)
     limits = {name: (step.facts.bounds[name].least, step.facts.bounds[name].most) for name in names}
@@ -336,7 +340,7 @@ def _at_ends(step: Transition, name: str, drawn: Array, points: Points, random: 
     return drawn
 
 
-def _used(function: Function, step: Transition) -> frozenset[str]:
+def _used(function: SizeFunction, step: Transition) -> frozenset[str]:
     sizes = {name for name in function.parameters if name not in function.facts.rewrites}
     return frozenset(sizes | set(function.facts.quotients) | set(step.data) | step.forcing.names)
 
@@ -345,7 +349,7 @@ def _spread(
     name: str,
     limits: tuple[int | None, int | None],
     random: np.random.Generator,
-    function: Function,
+    function: SizeFunction,
     scales: tuple[float, ...],
 ) -> Array:
     low = limits[0] if limits[0] is not None else -8

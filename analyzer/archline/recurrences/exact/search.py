@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import Enum
 from fractions import Fraction
 
 import numpy as np
@@ -23,15 +22,15 @@ from archline.algebra.evaluate.floats import as_float
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import field, record
-from archline.recurrences.evaluate import Places, Values
+from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact.at_call import NotComparableError
-from archline.recurrences.exact.basis import Element, bases, shallow
+from archline.recurrences.exact.basis import BasisTerm, bases, shallow
 from archline.recurrences.exact.coefficient_lp import CoefficientProgram, Coefficients
-from archline.recurrences.exact.constraints import FAIR, GOOD, NEAR_ENOUGH, Bound, Context
+from archline.recurrences.exact.constraints import FAIR, GOOD, NEAR_ENOUGH, Context, ProvedBound
 from archline.recurrences.exact.samples import Pool
 from archline.recurrences.exact.synthesis import Synthesis
 from archline.recurrences.exact.transitions import Foreign, Transition
-from archline.recurrences.model import Equation, Function
+from archline.recurrences.model import BoundSide, Equation, SizeFunction
 
 ROUNDS = 6
 MAX_FAILED = 2
@@ -48,7 +47,7 @@ class Sampling:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def bound(self) -> Bound | None:
+    def bound(self) -> ProvedBound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
         best = self._shallow()
         if best is not None:
@@ -65,14 +64,14 @@ class Sampling:
                 break
         return best
 
-    def _shallow(self) -> Bound | None:
+    def _shallow(self) -> ProvedBound | None:
         """An upper bound that grows with the depth of the calls alone, whatever the data makes of the sizes."""
         if not self._context.upper or self._context.values is not None:
             return None
-        tried = (self._try(tuple(map(Element, each))) for each in shallow(self._context.function))
+        tried = (self._try(tuple(map(BasisTerm, each))) for each in shallow(self._context.function))
         return next((each for each in tried if each is not None), None)
 
-    def _try(self, elements: tuple[Element, ...], best: Bound | None = None) -> Bound | None:
+    def _try(self, elements: tuple[BasisTerm, ...], best: ProvedBound | None = None) -> ProvedBound | None:
         """A bound made of some elements, which may be better than the best so far."""
         context = self._context
         program = CoefficientProgram(context.writer, context.function, context.written(elements), context.upper)
@@ -122,7 +121,7 @@ class Sampling:
         near = np.array([as_float(each) for each in coefficients])
         return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
 
-    def _may_be_better(self, program: CoefficientProgram, coefficients: Coefficients, best: Bound | None) -> bool:
+    def _may_be_better(self, program: CoefficientProgram, coefficients: Coefficients, best: ProvedBound | None) -> bool:
         """Whether a bound is worth a proof beside another one: where values tell, it is seen when it is proved."""
         if best is None or self._context.values is not None:
             return True
@@ -140,7 +139,7 @@ class Sampling:
         program: CoefficientProgram,
         pools: list[tuple[Transition, Pool]],
         near: Sequence[tuple[Coefficients, bool]],
-    ) -> Bound | None:
+    ) -> ProvedBound | None:
         """The bound with the first of some coefficients with which it is proved: the short ones come first."""
         order = list(self._context.steps)
         failed = 0
@@ -178,7 +177,7 @@ def _nearest(coefficients: Coefficients, unit: fmpq) -> Coefficients:
     return tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
 
 
-def exact(context: Context) -> Bound | None:
+def exact(context: Context) -> ProvedBound | None:
     """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes.
 
     It is fitted to values, and holds where it satisfies the equation of every case identically.
@@ -191,7 +190,7 @@ def exact(context: Context) -> Bound | None:
         equal = _satisfied(context, program, coefficients)
         if equal is not None:
             value = program.value(coefficients)
-            return Bound(value, Fraction(1), Fraction(1), True, tuple(context.steps), equal)
+            return ProvedBound(value, Fraction(1), Fraction(1), True, tuple(context.steps), equal)
     return None
 
 
@@ -216,14 +215,6 @@ def _satisfied(
     return frozenset(same_in) if all(equal.values()) else None
 
 
-class Side(Enum):
-    """What is wanted of a function."""
-
-    LOWER = "lower bound"
-    UPPER = "upper bound"
-    EXACT = "closed form"
-
-
 @record
 class Given:
     """What a search starts from: what is known of other functions, and the values of all, where sizes give them.
@@ -231,34 +222,34 @@ class Given:
     `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: where terms were looked at before.
     """
 
-    foreign: Mapping[Side, Foreign]
-    values: Values | None
+    foreign: Mapping[BoundSide, Foreign]
+    values: ValueTable | None
     capped: bool = True
-    places: Places = field(default_factory=Places)
+    places: PointTable = field(default_factory=PointTable)
 
 
-def exact_form(function: Function, given: Given) -> Bound | None:
+def exact_form(function: SizeFunction, given: Given) -> ProvedBound | None:
     """A closed form of a function of the sizes alone, or None where none is found."""
     try:
-        return exact(Context(function, True, given.foreign[Side.EXACT], given.values, places=given.places))
+        return exact(Context(function, True, given.foreign[BoundSide.EXACT], given.values, places=given.places))
     except (NotComparableError, TooComplexError):
         return None
 
 
 def bound(
-    function: Function, upper: bool, given: Given, everywhere: bool = False, wanted: Fraction = NEAR_ENOUGH
-) -> Bound | None:
+    function: SizeFunction, upper: bool, given: Given, everywhere: bool = False, wanted: Fraction = NEAR_ENOUGH
+) -> ProvedBound | None:
     """The best of what is found for the function.
 
     `everywhere`: for all sizes, those that only an outermost call has included. `wanted` is the factor at which a bound
     that grows as the function does is near enough.
     """
-    side = Side.UPPER if upper else Side.LOWER
+    side = BoundSide.UPPER if upper else BoundSide.LOWER
     try:
         context = Context(function, upper, given.foreign[side], given.values, everywhere, wanted, given.places)
     except NotComparableError:
         return None
-    best: Bound | None = None
+    best: ProvedBound | None = None
     for search in _searches(context, given):
         try:
             found = search()
@@ -271,14 +262,14 @@ def bound(
     return best
 
 
-def _enough(context: Context, best: Bound) -> bool:
+def _enough(context: Context, best: ProvedBound) -> bool:
     """Whether other ways are not worth their time: the bound is near, or grows right, or nothing tells."""
     if context.values is None or len(context.function.parameters) > 1:
         return True
     return best.steady and best.factor <= FAIR
 
 
-def _searches(context: Context, given: Given) -> Sequence[Callable[[], Bound | None]]:
+def _searches(context: Context, given: Given) -> Sequence[Callable[[], ProvedBound | None]]:
     """The ways to look for a bound, the most promising first."""
     ways = Synthesis(context, given.capped).bound, Sampling(context).bound
     # Sizes that the data shares out over a power are among the terms of the other search alone.

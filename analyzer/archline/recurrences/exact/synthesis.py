@@ -29,11 +29,21 @@ from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import leaves
-from archline.recurrences.exact.basis import Element, distinct, families, logarithmic
+from archline.recurrences.exact.basis import BasisTerm, distinct, families, logarithmic
 from archline.recurrences.exact.coefficient_lp import Coefficients
-from archline.recurrences.exact.constraints import ALIKE, FAIR, FAR, GOOD, NEAR_ENOUGH, Bound, Context, Ratio, bent
+from archline.recurrences.exact.constraints import (
+    ALIKE,
+    FAIR,
+    FAR,
+    GOOD,
+    NEAR_ENOUGH,
+    Context,
+    ProvedBound,
+    Ratio,
+    bent,
+)
 from archline.recurrences.exact.halved_sizes import leveled, limited, on_a_path, reproduced, shrinking
-from archline.recurrences.exact.handelman import NEAR, Goal, Part, ProductCone, Proposal, cone, propose
+from archline.recurrences.exact.handelman import NEAR, ConeConstraint, Goal, ProductCone, Proposal, cone, propose
 from archline.recurrences.exact.transitions import Transition
 
 ROUNDED = 1 + 1e-6
@@ -43,11 +53,11 @@ ROUNDED = 1 + 1e-6
 def best_proved(
     short: Sequence[Coefficients],
     largest: Array,
-    bound: Callable[[Coefficients], Bound],
+    bound: Callable[[Coefficients], ProvedBound],
     proved: Callable[[Coefficients], bool],
-    wanted: Callable[[Bound], bool],
+    wanted: Callable[[ProvedBound], bool],
     most: Fraction,
-) -> Bound | None:
+) -> ProvedBound | None:
     """Which of several coefficients, the shortest first, make the best proved bound, with few proofs, which take long.
 
     The first ones that are near enough, `wanted` with a factor of `most` at most, are taken, unless shorter ones before
@@ -56,7 +66,7 @@ def best_proved(
     # By their place: coefficients take long to hash.
     of, holds = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
 
-    def worse(index: int, other: Bound) -> bool:
+    def worse(index: int, other: ProvedBound) -> bool:
         """Whether one is far worse than a bound, whatever else is seen of it."""
         return other.steady and bool(largest[index] > float(ALIKE * other.factor) * ROUNDED)
 
@@ -66,7 +76,7 @@ def best_proved(
         last = of(end)
         if not any(not worse(index, last) and not last.better(of(index)) and holds(index) for index in range(end)):
             return last
-    best: Bound | None = None
+    best: ProvedBound | None = None
     for index in every if end is None else range(end + 1):
         if best is not None and worse(index, best):
             continue
@@ -120,14 +130,14 @@ class Synthesis:
         # Several ways to choose among the sets begin with the same ones.
         self._leaf_sets, self._plain_sets = LazyList(self._capped()), LazyList(self._families())
 
-    def bound(self) -> Bound | None:
+    def bound(self) -> ProvedBound | None:
         """The best proved bound: the first whose factor is good, else the one with the least."""
-        others: list[tuple[Element, ...]] = []
+        others: list[tuple[BasisTerm, ...]] = []
         near = self._uncapped()
         return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
 
-    def _best(self, sets: Iterable[tuple[Element, ...]]) -> Bound | None:
-        best: Bound | None = None
+    def _best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
+        best: ProvedBound | None = None
         for turn, elements in enumerate(sets):
             found = self._within_limits(elements)
             if found is not None and found.better(best):
@@ -136,12 +146,12 @@ class Synthesis:
                 break
         return best
 
-    def _able_sets(self, others: list[tuple[Element, ...]]) -> Iterator[tuple[Element, ...]]:
+    def _able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
         """The sets in which something grows as the function does in all directions; of others the plain are kept.
 
         Each as far as it can be written at the sizes of calls, which takes long, and once.
         """
-        seen: set[tuple[Element, ...]] = set()
+        seen: set[tuple[BasisTerm, ...]] = set()
         plain = 0
         for elements, tolerance in self._sets():
             plain += tolerance == SIMILAR
@@ -150,7 +160,7 @@ class Synthesis:
             elif tolerance == SIMILAR and plain <= PLAIN:
                 others.append(elements)
 
-    def _sets(self) -> Iterator[tuple[tuple[Element, ...], Fraction]]:
+    def _sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
         """All sets, each with how far its growth may be from that of the function."""
         context = self._context
         yield from ((each, SIMILAR) for each in self._special())
@@ -165,15 +175,15 @@ class Synthesis:
         yield from ((each, SIMILAR) for each in self._plain_sets)
 
     def _new(
-        self, elements: tuple[Element, ...], tolerance: Fraction, seen: set[tuple[Element, ...]]
-    ) -> Iterator[tuple[Element, ...]]:
+        self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
+    ) -> Iterator[tuple[BasisTerm, ...]]:
         """The set as far as it can be written, where that is able too and not seen before."""
         written = self._context.written(elements)
         if written not in seen and self._able(written, tolerance):
             seen.add(written)
             yield written
 
-    def _enough(self, best: Bound, turn: int) -> bool:
+    def _enough(self, best: ProvedBound, turn: int) -> bool:
         if self._context.values is None:
             # Nothing tells how near it is; an upper bound of plain terms is seldom improved by richer ones.
             return self._context.upper or turn >= ENOUGH
@@ -185,11 +195,11 @@ class Synthesis:
         patience = GOOD if self._tried <= QUICK else FAIR if self._tried <= LONG else self._context.wanted
         return best.factor <= min(patience, self._context.wanted)
 
-    def _able(self, elements: Sequence[Element], tolerance: Fraction) -> bool:
+    def _able(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.number
 
-        def alike(element: Element, far: Point, farther: Point, growth: Fraction) -> bool:
+        def alike(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
             before, after = number(element.value, far), number(element.value, farther)
             if before <= 0:
                 return False
@@ -202,7 +212,7 @@ class Synthesis:
             for far, farther, growth in self._context.growths
         )
 
-    def _special(self) -> Iterator[tuple[Element, ...]]:
+    def _special(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Sets for calls that do not halve all sizes."""
         context = self._context
         yield from shrinking(context.function, context.steps, context.upper)
@@ -210,13 +220,13 @@ class Synthesis:
             # Of what nothing tells the growth, the first bound is taken.
             yield from logarithmic(context.function)
 
-    def _capped(self) -> Iterator[tuple[Element, ...]]:
+    def _capped(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
         context = self._context
         if self._caps and context.wanted == NEAR_ENOUGH:
             yield from leaves.families(context.function, context.steps, context.upper)
 
-    def _with_leaves(self, elements: tuple[Element, ...]) -> Iterator[tuple[Element, ...]]:
+    def _with_leaves(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
         """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
         context = self._context
         # Beside logarithms, with the other sign, they would hide how a lower bound grows.
@@ -224,7 +234,7 @@ class Synthesis:
         for terms in islice(self._leaf_sets, 1):
             yield distinct([*elements, *terms, *counts])
 
-    def _families(self) -> Iterator[tuple[Element, ...]]:
+    def _families(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Sets of elements for any recursion, from the plain to the rich."""
         context = self._context
         powers = tuple(reproduced(context.function, context.steps, context.upper))
@@ -236,7 +246,7 @@ class Synthesis:
             if powers and not turn:
                 yield (*elements, *powers)
 
-    def _uncapped(self) -> Bound | None:
+    def _uncapped(self) -> ProvedBound | None:
         """A lower bound of products of sizes where that is near; it takes far less time than with terms for leaves.
 
         An upper one pays for more and larger leaves than there are, so that it seldom is.
@@ -251,14 +261,14 @@ class Synthesis:
         near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
         return found if near else None
 
-    def _within_limits(self, elements: Sequence[Element]) -> Bound | None:
+    def _within_limits(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         try:
             with budget(MAX_EFFORT, own=True):
                 return self._try(elements)
         except (OutOfBudgetError, OverflowError, EvaluationError):
             return None
 
-    def _try(self, elements: Sequence[Element]) -> Bound | None:
+    def _try(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         parts = [part for step in self._context.steps for part in self._of_step(step, elements)]
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
@@ -294,13 +304,13 @@ class Synthesis:
         largest: Array = (factors / np.array([float(share) for _, share in context.watched])[:, None]).max(axis=0)
         return largest
 
-    def _near(self, elements: Sequence[Element], there: There, found: Proposal) -> Fraction:
+    def _near(self, elements: Sequence[BasisTerm], there: There, found: Proposal) -> Fraction:
         """The factor of what floating point proposes, measured as those of bounds are."""
         exact = _exact([Fraction(each).limit_denominator(LONGEST) for each in found.coefficients.tolist()])
         return min(found.factor, self._seen(elements, there, exact).factor)
 
     def _proposed(
-        self, parts: Sequence[Part], there: There, wanted: tuple[Goal, Sequence[int]], most: int
+        self, parts: Sequence[ConeConstraint], there: There, wanted: tuple[Goal, Sequence[int]], most: int
     ) -> Proposal | None:
         """The best bound that is steady, where one is about near enough, else the best of all."""
         goal, signs = wanted
@@ -311,7 +321,9 @@ class Synthesis:
                 return found
         return propose(parts, goal, signs, most)
 
-    def _proved(self, parts: list[tuple[Part, Array]], elements: Sequence[Element], coefficients: Coefficients) -> bool:
+    def _proved(
+        self, parts: list[tuple[ConeConstraint, Array]], elements: Sequence[BasisTerm], coefficients: Coefficients
+    ) -> bool:
         """Whether all parts, each with weights that are near, are in their cones; one that is not moves to the front.
 
         What fails with some coefficients mostly fails with others.
@@ -326,7 +338,7 @@ class Synthesis:
                 return False
         return True
 
-    def _seen(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
+    def _seen(self, elements: Sequence[BasisTerm], there: There, coefficients: Coefficients) -> ProvedBound:
         """The bound with some coefficients, from what its elements are where it is watched."""
         scale = math.lcm(*(int(each.q) for each in coefficients))
         whole = [int((each * scale).p) for each in coefficients]
@@ -334,14 +346,14 @@ class Synthesis:
         known = [(each.numerator, each.denominator * scale) for each in numbers]
         return self._context.bound(combination([each.value for each in elements], coefficients), known)
 
-    def _bound(self, elements: Sequence[Element], there: There, coefficients: Coefficients) -> Bound:
+    def _bound(self, elements: Sequence[BasisTerm], there: There, coefficients: Coefficients) -> ProvedBound:
         bound = self._seen(elements, there, coefficients)
         if all(each.inner is None for each in elements):
             return bound
         proved = [each.value if each.inner is None else each.inner.value for each in elements]
         return replace(bound, proved=combination(proved, coefficients))
 
-    def _of_step(self, step: Transition, elements: Sequence[Element]) -> Iterator[Part]:
+    def _of_step(self, step: Transition, elements: Sequence[BasisTerm]) -> Iterator[ConeConstraint]:
         writer, sign = self._context.writer, self._sign
         function = self._context.function
         sizes = frozenset(function.shared_exponents or function.least)
@@ -351,20 +363,20 @@ class Synthesis:
             for point in few:
                 numbers = [Poly.constant(sign * self._number(each, point)) for each in elements]
                 rest = Poly.constant(rational(-sign * evaluate(writer.forcing(step), point)))
-                yield Part(NUMBERS, tuple(numbers), rest)
+                yield ConeConstraint(NUMBERS, tuple(numbers), rest)
             return
         known = [writer.gain(step, each) for each in elements]
         gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in known if gain is not None)
         rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
-        yield Part(cone(writer.facts(step), (*gains, rest)), gains, rest)
+        yield ConeConstraint(cone(writer.facts(step), (*gains, rest)), gains, rest)
 
-    def _number(self, element: Element, point: Point) -> fmpq:
+    def _number(self, element: BasisTerm, point: Point) -> fmpq:
         """The element at a point, or what it is in proofs, rounded so that a proof holds of it."""
         if element.inner is not None:
             return element.inner.number(point, not self._context.upper)
         return rational(self._context.writer.number(element.value, point))
 
-    def _goal(self, elements: Sequence[Element], there: There) -> Goal:
+    def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
         rows = [self._factors(row, value) for row, ((_, value), _) in zip(there, context.watched, strict=True)]

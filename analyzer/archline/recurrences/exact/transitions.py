@@ -16,7 +16,7 @@ from archline.algebra.prove.residues import never_negative
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.model import Equation, Function, by_call, calls
+from archline.recurrences.model import Equation, SizeFunction, by_call, calls
 
 MAX_LEAST = 1 << 12
 
@@ -121,7 +121,7 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
     return Transition(equation, equation.facts, forcing, tuple(called))
 
 
-def valid(step: Transition, function: Function) -> Transition:
+def valid(step: Transition, function: SizeFunction) -> Transition:
     """The step with what its calls tell: their sizes are ones that the declaration allows, or the run stops."""
     values = [
         argument - function.least[name]
@@ -135,7 +135,7 @@ def valid(step: Transition, function: Function) -> Transition:
     return step if known is None else replace(step, facts=known.facts)
 
 
-def regions(function: Function, steps: Sequence[Transition]) -> tuple[Region, ...]:
+def regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Region, ...]:
     """Where the function is called by itself. Raises NotComparableError."""
     found: list[Region] = []
     for step in steps:

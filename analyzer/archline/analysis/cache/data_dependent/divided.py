@@ -29,7 +29,7 @@ from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.transitions import Transition, steps_of
-from archline.recurrences.model import Function
+from archline.recurrences.model import SizeFunction
 
 SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
 """What part of a volume calls are tried to have at most."""
@@ -78,7 +78,7 @@ class Divided:
     `apart`, which is less where there is little in each array. `words` depend on what the data decides, the others not.
     """
 
-    function: Function
+    function: SizeFunction
     measured: frozenset[str]
     volume: Poly
     words: Poly
@@ -132,7 +132,7 @@ def divided(
     UndividedError.
     """
     statements = Derivation(module, coarse=False, model=model)
-    functions: dict[str, Function] = {}
+    functions: dict[str, SizeFunction] = {}
     found: dict[str, Divided] = {}
     of: dict[s.Algorithm, str] = {}
     for algorithm in reached:
@@ -156,7 +156,7 @@ def divided(
     return {original: found[name] for original, name in of.items()}
 
 
-def _function(statements: Derivation, algorithm: s.Algorithm) -> Function | None:
+def _function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
     """What an algorithm costs at most, None where that is nothing. Raises UndividedError."""
     extracted = statements.recursions.extracted(algorithm)
     if extracted.system(METRIC) is None:
@@ -171,7 +171,7 @@ def _names(monomial: Monomial) -> frozenset[str]:
     return frozenset[str]().union(*(atom.names for atom, _ in monomial))
 
 
-def _measured(functions: Mapping[str, Function], known: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+def _measured(functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     """The sizes that some call leaves to the data, by function; those known among them."""
     found = {**dict.fromkeys(functions, frozenset[str]()), **known}
     while True:
@@ -188,7 +188,7 @@ def _measured(functions: Mapping[str, Function], known: Mapping[str, frozenset[s
             return found
 
 
-def _calls(value: Poly, functions: Mapping[str, Function]) -> Iterator[a.Applied]:
+def _calls(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.Applied]:
     for atom in value.atoms():
         if isinstance(atom, a.Applied):
             if atom.function not in functions:
@@ -203,7 +203,7 @@ def given(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line:
     return declared(module, algorithm).facts.restore(_given(module, algorithm, in_rows, frozenset(), line)[1])
 
 
-def _weighed(name: str, function: Function) -> Poly:
+def _weighed(name: str, function: SizeFunction) -> Poly:
     """A size as often as it counts in what some case costs, or once: about what it comes to."""
     size = Poly.symbol(name)
     (monomial,) = size.terms

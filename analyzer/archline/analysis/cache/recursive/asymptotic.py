@@ -44,7 +44,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 from archline.records import record
-from archline.recurrences.asymptotic.problem import Recurrence, Solved
+from archline.recurrences.asymptotic.problem import RealRecurrence, SolvedGrowth
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 
@@ -121,8 +121,8 @@ class _Orders:
             problem = parse_recurrence(text)
         except ArchlineError as problem_:
             raise UnsolvedRecursionError(problem_.diagnostics[0].message) from None
-        answer = solve(Recurrence(problem.definitions, facts))
-        if not isinstance(answer, Solved):
+        answer = solve(RealRecurrence(problem.definitions, facts))
+        if not isinstance(answer, SolvedGrowth):
             raise UnsolvedRecursionError(answer.reason)
         return Order(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
 

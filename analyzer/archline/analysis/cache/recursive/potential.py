@@ -42,8 +42,8 @@ from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.handelman import Goal, Part, ProductCone, Proposal, propose
-from archline.recurrences.exact.indexed import Cut, elements, handed_on, weakened
+from archline.recurrences.exact.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose
+from archline.recurrences.exact.indexed import CaseCalls, elements, handed_on, weakened
 
 DEGREE = 2
 HEIGHTS = (4, 16, 64, 256)
@@ -152,7 +152,7 @@ class Charges:
     def forms(self) -> tuple[Poly, ...]:
         """What may pay, times Z*L: Z times L and the quantities, then what all calls hand on whole, the plain first."""
         quantities = self.reach.declaration.quantities
-        cuts = [Cut(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
+        cuts = [CaseCalls(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
         kept = [self._positive(each) for each in handed_on(cuts, elements(quantities))]
         plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
         volumes = sorted((each for each in kept if each), key=_degree)[:MAX_VOLUMES]
@@ -254,16 +254,16 @@ class Charges:
         self.pays[phase] = total(self.forms[index].scaled(each) for index, each in zip(used, own_, strict=True))
         return used
 
-    def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[Part]:
+    def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
         """What is to be at least 0 with the coefficients of the forms, where some indices have the given values.
 
         The first coefficient is by how much what pays in later phases is to be more than before, in proportion.
         """
         declared, forms, nothing = self.reach.declaration.facts, self.forms, tuple(ZERO for _ in self.forms)
 
-        def part(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> Part:
+        def part(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
             first, *rest = (each.substitute(numbers) for each in (later - due, later, *gains))
-            return Part(self._cone(tuple(each.substitute(numbers) for each in facts)), tuple(rest), first)
+            return ConeConstraint(self._cone(tuple(each.substitute(numbers) for each in facts)), tuple(rest), first)
 
         if not phase:
             # The outermost call may fit.
@@ -300,12 +300,12 @@ def _composite(value: Poly) -> int:
     return sum(1 for atom in value.atoms() if atom.parts)
 
 
-def _only(part: Part, used: Sequence[int]) -> Part:
+def _only(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
     """The part with the factor of later phases and some forms."""
-    return Part(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
+    return ConeConstraint(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
 
-def _coefficients(parts: Sequence[Sequence[Part]], count: int) -> tuple[fmpq, ...] | None:
+def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
     """So many coefficients for which all parts are in their cones; None where none are found."""
     # What cannot be where some indices have one value need not be tried where they have others.
     if _proposed(parts[-1], count) is None:
@@ -321,12 +321,12 @@ def _coefficients(parts: Sequence[Sequence[Part]], count: int) -> tuple[fmpq, ..
     return None
 
 
-def _proposed(parts: Sequence[Part], count: int) -> Proposal | None:
+def _proposed(parts: Sequence[ConeConstraint], count: int) -> Proposal | None:
     if not parts:
         return Proposal(np.zeros(count), (), Fraction(0))
     return propose(parts, Goal(np.ones(count), np.array([])), [1] * count)
 
 
-def _proved(part: Part, numbers: Sequence[fmpq], weights: Weights) -> bool:
+def _proved(part: ConeConstraint, numbers: Sequence[fmpq], weights: Weights) -> bool:
     margin = part.rest + total(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
     return part.cone.proves(margin, weights)

@@ -20,9 +20,9 @@ from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.logspace.cones import (
     ZERO,
-    Cone,
     Irrational,
     Number,
+    RayCone,
     Vector,
     approximate,
     dot,
@@ -33,11 +33,11 @@ from archline.recurrences.asymptotic.logspace.cones import (
 )
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, logs_of
 
-Piecewise: TypeAlias = Sequence[tuple[Cone, tuple[LogMonomial, ...]]]
+Piecewise: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
 MAX_PATTERNS = 8
 
 
-def covered(term: LogMonomial, others: Sequence[LogMonomial], region: Cone) -> bool:
+def covered(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -> bool:
     """Whether the term is O(the greatest of the others) on the region, surely."""
     if term in others:
         return True
@@ -61,11 +61,11 @@ def covered(term: LogMonomial, others: Sequence[LogMonomial], region: Cone) -> b
     return _covered_together(term, others, region)
 
 
-def _signs(form: Vector, region: Cone) -> list[int]:
+def _signs(form: Vector, region: RayCone) -> list[int]:
     return [sign(dot(form, ray)) for ray in region.rays]
 
 
-def _covered_together(term: LogMonomial, others: Sequence[LogMonomial], region: Cone) -> bool:
+def _covered_together(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -> bool:
     """Whether no direction of the cone makes the term greater than all others."""
     for other in others:
         region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
@@ -119,7 +119,7 @@ def _size(value: Number) -> float:
     return 9.0 if isinstance(value, Irrational) else abs(int(value.p)) / int(value.q)
 
 
-def prune(terms: Iterable[LogMonomial], region: Cone) -> tuple[LogMonomial, ...]:
+def prune(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:
     """The terms without those that the others cover, the complicated ones first."""
     kept = sorted(dict.fromkeys(terms), key=weight, reverse=True)
     for term in tuple(kept):
@@ -129,7 +129,7 @@ def prune(terms: Iterable[LogMonomial], region: Cone) -> tuple[LogMonomial, ...]
     return tuple(reversed(kept))
 
 
-def simplified(terms: tuple[LogMonomial, ...], region: Cone) -> tuple[LogMonomial, ...]:
+def simplified(terms: tuple[LogMonomial, ...], region: RayCone) -> tuple[LogMonomial, ...]:
     """The same growth on the region with plainer logarithms.
 
     log2(n/m) is log2(n) where other terms hide what lies between; log2(n/m) + log2(m/Z) is log2(n/Z).
@@ -139,7 +139,7 @@ def simplified(terms: tuple[LogMonomial, ...], region: Cone) -> tuple[LogMonomia
     return terms
 
 
-def _better(terms: tuple[LogMonomial, ...], region: Cone) -> Iterator[list[LogMonomial]]:
+def _better(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
     """The same growth with fewer names in logarithms."""
     for place, term in enumerate(terms):
         others = [each for i, each in enumerate(terms) if i != place]
@@ -193,7 +193,7 @@ def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formul
     return _Search(pieces, others).formula()
 
 
-def equals(formula: Formula, terms: Sequence[LogMonomial], region: Cone) -> bool:
+def equals(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     """Whether the formula is Theta(the greatest of the terms) on the region, surely."""
     return all(_below(group, terms, region) for group in formula) and all(
         _covered_by(term, formula, region) for term in terms
@@ -248,14 +248,14 @@ class _Search:
         return group
 
 
-def _where(term: LogMonomial, terms: Sequence[LogMonomial], region: Cone) -> Cone:
+def _where(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
     """The part of the region where the term is the greatest."""
     for other in terms:
         region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
     return region
 
 
-def _below(group: Group, terms: Sequence[LogMonomial], region: Cone) -> bool:
+def _below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     """Whether the least of the group is O(the greatest of the terms) on the region, surely."""
     if any(covered(each, terms, region) for each in group):
         return True
@@ -266,13 +266,13 @@ def _below(group: Group, terms: Sequence[LogMonomial], region: Cone) -> bool:
     return any(covered(each, terms, region) for each in group)
 
 
-def _covered_by(term: LogMonomial, formula: Formula, region: Cone) -> bool:
+def _covered_by(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
     """Whether the term is O(the formula): where it is not, each group has a member below the term."""
     if any(all(covered(term, (each,), region) for each in group) for group in formula):
         return True
     branches = 0
 
-    def escapes(chosen: Group, groups: Sequence[Group], part: Cone) -> bool:
+    def escapes(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
         """Whether somewhere in the part the term may exceed the chosen terms and a member of each group."""
         nonlocal branches
         branches += 1

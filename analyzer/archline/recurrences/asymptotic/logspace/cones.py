@@ -153,7 +153,7 @@ def reduced(vectors: Sequence[Vector]) -> list[Vector]:
 
 
 @record
-class Cone:
+class RayCone:
     """The nonnegative combinations of `rays`, those where every form of `rows` is nonnegative.
 
     `edges` holds for each ray the numbers of the rows that are zero on it.
@@ -174,7 +174,7 @@ class Cone:
             return None
         return next(iter(found), 0)
 
-    def cut(self, form: Vector) -> Cone:
+    def cut(self, form: Vector) -> RayCone:
         """The part where the form is nonnegative."""
         values = [dot(form, ray) for ray in self.rays]
         signs = [sign(value) for value in values]
@@ -193,9 +193,9 @@ class Cone:
                     kept.append((ray, (self.edges[i] & self.edges[j]) | {number}))
         if len(kept) > MAX_RAYS:
             raise OutOfReachError("the sizes' regions have too many corners")
-        return Cone(tuple(ray for ray, _ in kept), tuple(edge for _, edge in kept), (*self.rows, form))
+        return RayCone(tuple(ray for ray, _ in kept), tuple(edge for _, edge in kept), (*self.rows, form))
 
-    def face(self, form: Vector) -> Cone:
+    def face(self, form: Vector) -> RayCone:
         """The part where the form is zero."""
         return self.cut(form).cut(tuple(-x for x in form))
 
@@ -221,10 +221,10 @@ class Cone:
         return total
 
 
-def orthant(count: int) -> Cone:
+def orthant(count: int) -> RayCone:
     """All points with nonnegative coordinates."""
     axes = tuple(unit(i, count) for i in range(count))
-    return Cone(axes, tuple(frozenset(j for j in range(count) if j != i) for i in range(count)), axes)
+    return RayCone(axes, tuple(frozenset(j for j in range(count) if j != i) for i in range(count)), axes)
 
 
 def _scaled(ray: Vector) -> Vector:

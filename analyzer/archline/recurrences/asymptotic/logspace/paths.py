@@ -17,8 +17,8 @@ from archline.recurrences.asymptotic.logspace.compare import prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
-    Cone,
     Number,
+    RayCone,
     Vector,
     approximate,
     dot,
@@ -28,7 +28,7 @@ from archline.recurrences.asymptotic.logspace.cones import (
     sign,
     unit,
 )
-from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality, System
+from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality, LogSystem
 from archline.recurrences.asymptotic.logspace.terms import LogMonomial, at_state, logs_of
 
 ROUNDS = 240
@@ -69,7 +69,7 @@ class Motion:
 class RecursionState:
     """A state of the recursion for all roots in a region: the sizes' logarithms as forms in the root's."""
 
-    def __init__(self, rules: Sequence[CaseRule], region: Cone, state: tuple[Vector, ...]) -> None:
+    def __init__(self, rules: Sequence[CaseRule], region: RayCone, state: tuple[Vector, ...]) -> None:
         self._rules = rules
         self._region = region
         self._state = state
@@ -241,7 +241,7 @@ class Segment:
 class Path:
     """From the roots in `region` down to the leaf case `leaf`, at `state` with exp(nodes) leaves."""
 
-    region: Cone
+    region: RayCone
     segments: tuple[Segment, ...]
     leaf: int
     state: State
@@ -255,7 +255,7 @@ def moved(state: State, motion: Motion, time: Vector) -> State:
     )
 
 
-def regions(system: System) -> list[Cone]:
+def regions(system: LogSystem) -> list[RayCone]:
     """Where the facts hold, all names being at least 1: one cone for each choice between alternatives."""
     found = [orthant(len(system.names.all))]
     for fact in system.facts:
@@ -271,12 +271,12 @@ def regions(system: System) -> list[Cone]:
     return found
 
 
-def paths(system: System) -> list[Path]:
+def paths(system: LogSystem) -> list[Path]:
     """The ways from all roots. Raises OutOfReachError."""
     return [path for region in regions(system) for path in follow(system, region)]
 
 
-def follow(system: System, region: Cone) -> list[Path]:
+def follow(system: LogSystem, region: RayCone) -> list[Path]:
     """The ways from the roots in a region. Raises OutOfReachError."""
     count = len(system.names.all)
     start = tuple(unit(i, count) for i in range(count))
@@ -288,7 +288,7 @@ def follow(system: System, region: Cone) -> list[Path]:
     return result
 
 
-def _explored(system: System, path: Path) -> Iterator[Path]:
+def _explored(system: LogSystem, path: Path) -> Iterator[Path]:
     """The complete paths that begin so: the region is split where the roots part."""
     while True:
         try:
@@ -304,7 +304,7 @@ def _explored(system: System, path: Path) -> Iterator[Path]:
             raise OutOfReachError("the recursion changes its course too often")
 
 
-def _advanced(system: System, path: Path) -> Path:
+def _advanced(system: LogSystem, path: Path) -> Path:
     """One motion further."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
@@ -344,7 +344,7 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
 
 
 @record
-class Cost:
+class CostTerm:
     """One term of a path's cost. `segment` is its number, None for the leaves; `source` the cost at one node.
 
     `place` says where on the segment it arises: "first" level, "last" level, every level ("each") or "leaves".
@@ -361,16 +361,16 @@ class PathCosts:
     """A path on a part of its region with its costs: the function is the greatest of `terms` there."""
 
     path: Path
-    costs: tuple[Cost, ...]
+    costs: tuple[CostTerm, ...]
     terms: tuple[LogMonomial, ...]
 
     @property
-    def region(self) -> Cone:
+    def region(self) -> RayCone:
         """The region."""
         return self.path.region
 
 
-def pieces(system: System, path: Path) -> Iterator[PathCosts]:
+def pieces(system: LogSystem, path: Path) -> Iterator[PathCosts]:
     """The path's costs. A region is split where a logarithm along the way changes its sign."""
     try:
         found = [
@@ -384,12 +384,12 @@ def pieces(system: System, path: Path) -> Iterator[PathCosts]:
     yield PathCosts(path, tuple(found), simplified(prune([each.term for each in found], path.region), path.region))
 
 
-def _of_leaves(system: System, path: Path) -> Iterator[Cost]:
+def _of_leaves(system: LogSystem, path: Path) -> Iterator[CostTerm]:
     for source in system.rules[path.leaf].terms:
-        yield Cost(source.at(path.state).times(LogMonomial(path.nodes)).normal(), source, None, "leaves")
+        yield CostTerm(source.at(path.state).times(LogMonomial(path.nodes)).normal(), source, None, "leaves")
 
 
-def _of_segment(system: System, path: Path, index: int, segment: Segment) -> Iterator[Cost]:
+def _of_segment(system: LogSystem, path: Path, index: int, segment: Segment) -> Iterator[CostTerm]:
     motion = segment.motion
     sources = dict.fromkeys(term for case in motion.cases for term in system.rules[case].terms)
     for source in sources:
@@ -398,14 +398,14 @@ def _of_segment(system: System, path: Path, index: int, segment: Segment) -> Ite
         if rising:
             state, nodes = (segment.end, segment.end_nodes) if rising > 0 else (segment.state, segment.nodes)
             term = source.at(state).times(LogMonomial(nodes)).normal()
-            yield Cost(term, source, index, "last" if rising > 0 else "first")
+            yield CostTerm(term, source, index, "last" if rising > 0 else "first")
         else:
             base = LogMonomial(source.powers).at(segment.state).times(LogMonomial(segment.nodes))
             for logs in _flat_logs(source, segment, path.region):
-                yield Cost(base.times(logs).normal(), source, index, "each")
+                yield CostTerm(base.times(logs).normal(), source, index, "each")
 
 
-def _flat_logs(source: LogMonomial, segment: Segment, region: Cone) -> list[LogMonomial]:
+def _flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[LogMonomial]:
     """The sum of a product of logarithms over the levels of a segment, each linear along it."""
     factors: list[LogMonomial] = []
     crossing: list[tuple[Vector, Vector, fmpq]] = []

@@ -23,12 +23,12 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
+from archline.recurrences.asymptotic.evaluate import CompiledFormula as Growth
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
-from archline.recurrences.asymptotic.evaluate import Formula as Growth
 from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
-from archline.recurrences.asymptotic.logspace.cones import Cone, Vector, approximate, sign, whole
+from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.paths import (
-    Cost,
+    CostTerm,
     Path,
     PathCosts,
     Segment,
@@ -37,8 +37,15 @@ from archline.recurrences.asymptotic.logspace.paths import (
     pieces,
     regions,
 )
-from archline.recurrences.asymptotic.logspace.system import LogInequality, System, negated, read_system
-from archline.recurrences.asymptotic.problem import Answer, Definition, EquationCase, Recurrence, Refused, Solved
+from archline.recurrences.asymptotic.logspace.system import LogInequality, LogSystem, negated, read_system
+from archline.recurrences.asymptotic.problem import (
+    Answer,
+    EquationCase,
+    RealDefinition,
+    RealRecurrence,
+    Refused,
+    SolvedGrowth,
+)
 from archline.recurrences.asymptotic.theorems import DIGITS, around
 
 
@@ -50,7 +57,7 @@ class GrowthRegime:
     formula: Formula
 
 
-def regimes(system: System, found: Sequence[PathCosts]) -> list[GrowthRegime]:
+def regimes(system: LogSystem, found: Sequence[PathCosts]) -> list[GrowthRegime]:
     """One regime where a formula serves everywhere, else several, the recursion's last. Raises OutOfReachError."""
     for piece in found:
         _refuse_thin(system, piece)
@@ -62,7 +69,7 @@ def regimes(system: System, found: Sequence[PathCosts]) -> list[GrowthRegime]:
     return [*_walls(system, main), *main]
 
 
-def _refuse_thin(system: System, piece: PathCosts) -> None:
+def _refuse_thin(system: LogSystem, piece: PathCosts) -> None:
     """Raise OutOfReachError where a segment shorter than one level may be left out, though its cost would show."""
     # The root itself is never left out, but only one of the cases of a tie applies there.
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
@@ -95,7 +102,7 @@ def formula_of(found: Sequence[PathCosts], others: Sequence[PathCosts] = ()) -> 
     return formula_for([(piece.region, piece.terms) for piece in found], terms)
 
 
-def _by_case(system: System, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
+def _by_case(system: LogSystem, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
     """The leaves each by themselves, and the recursion as a whole if it has one formula."""
     leaves = [case for case in sorted(groups) if system.rules[case].step is None]
     inner = [case for case in sorted(groups) if system.rules[case].step is not None]
@@ -114,7 +121,7 @@ def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
     return GrowthRegime(cases, formula)
 
 
-def _walls(system: System, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
+def _walls(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
     """Cases that apply on an edge of the sizes alone, as P <= 1 does, where they differ from the growth beside."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
@@ -131,7 +138,7 @@ def _walls(system: System, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
     return [_regime((case,), result[case]) for case in sorted(result)]
 
 
-def _edges(system: System) -> Iterator[Cone]:
+def _edges(system: LogSystem) -> Iterator[RayCone]:
     """The faces of the regions where the row of some condition is just equal, unless the facts keep away from them."""
     rows = [row for rule in system.rules for part in rule.when for row in part]
     facts = [row for fact in system.facts if len(fact) == 1 for row in fact[0]]
@@ -174,7 +181,9 @@ SPREAD = 16.0
 Point = tuple[float, ...]
 
 
-def check(problem: Recurrence, system: System, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]) -> int:
+def check(
+    problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
+) -> int:
     """Compare the regimes' growth with the recurrence's own values, and count at how many. Raises OutOfReachError."""
     witness = _Witness(problem, system, found)
     noise = _noise(system)
@@ -197,7 +206,7 @@ def check(problem: Recurrence, system: System, found: Sequence[GrowthRegime], pi
     return count
 
 
-def _noise(system: System) -> float:
+def _noise(system: LogSystem) -> float:
     """How much the last level's cost varies as its sizes lie anywhere within one cut of the cut-off, in bits."""
     cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
@@ -240,7 +249,7 @@ def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
 class _Witness:
     """Values of the recurrence beside the growth claimed for them."""
 
-    def __init__(self, problem: Recurrence, system: System, found: Sequence[GrowthRegime]) -> None:
+    def __init__(self, problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime]) -> None:
         self._problem = problem
         self._names = system.names.all
         self._sorter = _sorter(problem, system)
@@ -265,7 +274,7 @@ class _Witness:
             return 0.0 if value is expected else inf
         return value - expected
 
-    def _at(self, problem: Recurrence, sizes: dict[str, float]) -> Number:
+    def _at(self, problem: RealRecurrence, sizes: dict[str, float]) -> Number:
         """The value of a recurrence, which is compiled once."""
         if id(problem) not in self._evaluators:
             self._evaluators[id(problem)] = Evaluator(problem, sizes, WIDE, limit=STEPS)
@@ -277,7 +286,7 @@ class _Witness:
         return ", ".join(f"{name} = 2^{x:.4g}" for name, x in zip(self._names, point, strict=True))
 
 
-def _sorter(problem: Recurrence, system: System) -> Recurrence:
+def _sorter(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
     """A function that is 0 where a fact fails, else 1 + the number of the case that applies."""
     asked = problem.asked
     span = asked.cases[0].value.span
@@ -288,7 +297,7 @@ def _sorter(problem: Recurrence, system: System) -> Recurrence:
     ]
     for number, rule in enumerate(system.rules):
         cases.append(EquationCase(s.Integer(number + 1, span=span), rule.condition))
-    return Recurrence((Definition("case", asked.parameters, tuple(cases)),))
+    return RealRecurrence((RealDefinition("case", asked.parameters, tuple(cases)),))
 
 
 def _log2(value: Number) -> float | None:
@@ -308,7 +317,7 @@ _WHERE = {
 class _Teller:
     """Puts a solution into words."""
 
-    def __init__(self, system: System, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
+    def __init__(self, system: LogSystem, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
         self._system = system
         self._pieces = pieces
         self._parts = parts
@@ -352,7 +361,7 @@ class _Teller:
             f"at whose end there {_nodes(self._printer.monomial(segment.end_nodes))}."
         )
 
-    def _cost(self, cost: Cost) -> str:
+    def _cost(self, cost: CostTerm) -> str:
         source, term = self._printer.term(cost.source), self._printer.term(cost.term)
         if cost.segment is None:
             return f"  {source} a leaf: {term} together."
@@ -382,7 +391,7 @@ def _nodes(count: str) -> str:
     return "is 1 node" if count == "1" else f"are {count} nodes"
 
 
-def _distinct(costs: Sequence[Cost]) -> list[Cost]:
+def _distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
     """One cost of each source and place."""
     return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
 
@@ -390,7 +399,7 @@ def _distinct(costs: Sequence[Cost]) -> list[Cost]:
 METHOD = "recursion followed in log space"
 
 
-def solve_multi(problem: Recurrence) -> Answer:
+def solve_multi(problem: RealRecurrence) -> Answer:
     """Theta of a function of several sizes, or of one with cut-offs by other symbols."""
     try:
         system = read_system(problem)
@@ -406,19 +415,19 @@ def solve_multi(problem: Recurrence) -> Answer:
     return answer
 
 
-def _pieces(system: System) -> list[PathCosts]:
+def _pieces(system: LogSystem) -> list[PathCosts]:
     found = [piece for path in paths(system) for piece in pieces(system, path)]
     if not found:
         raise OutOfReachError("no sizes satisfy the facts")
     return found
 
 
-def _solved(system: System, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> Solved:
+def _solved(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
     printer = Printer(system.names.all)
     checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
     shown = tuple((_condition(system, part, parts), printer.formula(part.formula)) for part in parts)
     growth = printer.formula(parts[-1].formula)
-    return Solved(
+    return SolvedGrowth(
         growth=growth,
         method=METHOD,
         steps=(*steps, checked),
@@ -427,7 +436,7 @@ def _solved(system: System, parts: list[GrowthRegime], steps: tuple[str, ...], c
     )
 
 
-def _between(growth: str, system: System) -> tuple[str, str] | None:
+def _between(growth: str, system: LogSystem) -> tuple[str, str] | None:
     """The growth with less and with more nodes, where they multiply by a power that is known to nine digits."""
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
@@ -438,7 +447,7 @@ def _between(growth: str, system: System) -> tuple[str, str] | None:
     return None if low == high else (low, high)
 
 
-def _condition(system: System, part: GrowthRegime, parts: list[GrowthRegime]) -> str:
+def _condition(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> str:
     """Where a regime holds, as text."""
     own = [system.rules[case].condition for case in part.cases]
     others = [system.rules[case].condition for each in parts if each is not part for case in each.cases]

@@ -35,9 +35,9 @@ from archline.recurrences.asymptotic.logspace.cones import (
     number_of,
     plus,
 )
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial, Names, constant
+from archline.recurrences.asymptotic.logspace.terms import LogMonomial, LogNames, constant
 from archline.recurrences.asymptotic.normal_form import Alternative, alternatives_of, argument_of
-from archline.recurrences.asymptotic.problem import EquationCase, Recurrence
+from archline.recurrences.asymptotic.problem import EquationCase, RealRecurrence
 from archline.recurrences.asymptotic.theorems import exponent_of
 
 
@@ -60,7 +60,7 @@ STRICT = 1e-6
 """How much a strict comparison asks for beyond equality, relatively: it matters where sizes are equal."""
 
 
-def alternatives(fact: s.Fact, names: Names) -> Alternatives:
+def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
     """The fact holds where all rows of one of the alternatives hold. Raises OutOfReachError."""
     match fact:
         case s.Binary(op="and", left=left, right=right):
@@ -91,7 +91,7 @@ def negated(fact: s.Fact) -> str:
 _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 
 
-def _compared(small: s.Expr, great: s.Expr, names: Names, *, strict: bool = False) -> Alternatives:
+def _compared(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
     """Where small <= great: for each part of the small side some part of the great side is as large."""
     scale = 1 - STRICT if strict else 1.0
     result: Alternatives = ((),)
@@ -113,7 +113,7 @@ def _settled(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | Non
     return tuple(row for row in rows if any(row.form))
 
 
-def _side(expr: s.Expr, names: Names) -> _Side:
+def _side(expr: s.Expr, names: LogNames) -> _Side:
     """The expression as a max of mins of monomials, each with its constant factor."""
     found: list[tuple[tuple[Vector, float], ...]] = []
     for factors, coefficient in expand(expr).items():
@@ -133,7 +133,7 @@ def _side(expr: s.Expr, names: Names) -> _Side:
     return tuple(found)
 
 
-def _extremum(expr: s.Expr, names: Names) -> _Side | None:
+def _extremum(expr: s.Expr, names: LogNames) -> _Side | None:
     match expr:
         case s.Call(function="max", arguments=arguments):
             return tuple(part for each in arguments for part in _side(each, names))
@@ -146,7 +146,7 @@ def _extremum(expr: s.Expr, names: Names) -> _Side | None:
             return None
 
 
-def _monomials(expr: s.Expr, exponent: Number, names: Names) -> _Side:
+def _monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
     terms = names.raised(expr, exponent)
     if any(each.logs for each in terms):
         raise OutOfReachError(f"the logarithm in the condition on {format_expression(expr)}")
@@ -233,10 +233,10 @@ class CaseRule:
 
 
 @record
-class System:
+class LogSystem:
     """The recurrence: its names, its cases in order and what is given about the names."""
 
-    names: Names
+    names: LogNames
     rules: tuple[CaseRule, ...]
     facts: tuple[Alternatives, ...]
 
@@ -244,7 +244,7 @@ class System:
 ALWAYS: Alternatives = ((),)
 
 
-def read_system(problem: Recurrence) -> System:
+def read_system(problem: RealRecurrence) -> LogSystem:
     """The recurrence in logarithms. Raises OutOfReachError."""
     if len(problem.definitions) > 1:
         raise OutOfReachError("several functions of several sizes that call each other")
@@ -258,7 +258,7 @@ def read_system(problem: Recurrence) -> System:
         if isinstance(node, s.Name) and node.id != "pi"
     )
     symbols = [name for name in found if name not in asked.parameters]
-    names = Names((*asked.parameters, *symbols), len(asked.parameters))
+    names = LogNames((*asked.parameters, *symbols), len(asked.parameters))
     rules = [_base_rule(base.arguments, base.value, names) for base in asked.bases]
     if not asked.bases and not conditions:
         threshold = s.Integer(default_base(asked, frozenset((asked.name,))), span=asked.cases[0].value.span)
@@ -267,10 +267,10 @@ def read_system(problem: Recurrence) -> System:
     rules.extend(reader.rule(case.value, case.condition) for case in without_minima(asked.cases))
     if all(rule.step is None for rule in rules):
         raise OutOfReachError("no case calls the function itself")
-    return System(names, tuple(rules), _facts(problem.facts, names))
+    return LogSystem(names, tuple(rules), _facts(problem.facts, names))
 
 
-def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: Names) -> CaseRule:
+def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> CaseRule:
     """A base value holds up to its sizes."""
     condition: s.Expr | None = None
     for name, bound in zip(names.all, at, strict=False):
@@ -280,7 +280,7 @@ def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: Names) -> CaseRule:
     return CaseRule(alternatives(condition, names), condition, names.terms(value), None)
 
 
-def _facts(facts: tuple[s.Fact, ...], names: Names) -> tuple[Alternatives, ...]:
+def _facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
     """The facts that can be used; one that cannot only widens where the answer has to hold."""
     used: list[Alternatives] = []
     for fact in facts:
@@ -297,7 +297,7 @@ def _facts(facts: tuple[s.Fact, ...], names: Names) -> tuple[Alternatives, ...]:
 class _Reader:
     """Reads the cases of one function."""
 
-    def __init__(self, function: str, names: Names) -> None:
+    def __init__(self, function: str, names: LogNames) -> None:
         self._function = function
         self._names = names
 

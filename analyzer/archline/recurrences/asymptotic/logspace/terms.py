@@ -84,7 +84,7 @@ def _merged(logs: Logs) -> Logs:
 
 
 @record
-class Names:
+class LogNames:
     """The names in order: the function's parameters, then the symbols."""
 
     all: tuple[str, ...]

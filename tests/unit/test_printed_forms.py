@@ -27,7 +27,7 @@ from archline.language.parser import parse_expression
 from archline.report import derivation
 from archline.report.cost_view import CostView
 from archline.report.costs import full
-from archline.report.costs.text import first_page
+from archline.report.costs.page import first_page
 from archline.report.json import render
 from effort import drawn, some
 from stdlib_targets import ALL, QUICK

@@ -311,11 +311,14 @@ def algorithm(target: str) -> Algorithm:
     return found[0]
 
 
-def algorithms(target: str) -> tuple[Algorithm, ...]:
-    """The algorithm a target names, or all of its file. Raises ArchlineError (AL109 where there is none)."""
+def algorithms(target: str, where: str | None = None) -> tuple[Algorithm, ...]:
+    """The algorithm a target names, or all of its file, under further facts.
+
+    Raises ArchlineError (AL109 where there is none).
+    """
     module, node = load_target(target)
     nodes = module.algorithms.values() if node is None else [node]
     if not nodes:
         hint = "`archline check` decides its claims"
         raise error(NO_ALGORITHM, f"`{target}` has no algorithm", path=target, hint=hint)
-    return tuple(Algorithm(module, each) for each in nodes)
+    return tuple(Algorithm(module, each).assuming(where) for each in nodes)

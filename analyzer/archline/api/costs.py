@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.polynomial import Poly
@@ -40,8 +40,7 @@ from archline.language.printer import format_fact
 from archline.records import replace
 from archline.report.communication import CommunicationView, ProblemBounds
 from archline.report.cost_view import CostView, LruView, cost_view
-from archline.report.costs.page import document
-from archline.report.costs.text import first_page
+from archline.report.costs.page import document, first_page
 from archline.report.derivation import text
 from archline.report.documents import Document, WithPage
 from archline.report.paths import PathTable, steps_text
@@ -356,7 +355,8 @@ class CostReport(WithPage):
             return self.with_longest.view(at, processors, without_io)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
         costs = self._derived if without_io else self._costs
-        view = cost_view(self._node, costs, self.ensures, at, self.growth, self._near, more)
+        grows = partial(printed_growth, self._module, self._node, costs)
+        view = cost_view(self._node, costs, self.ensures, at, grows, self._near, more)
         view = replace(view, serial=not has_parallelism(self._module, self._node))
         if self.on_grid and at is None:
             view = replace(view, case=lambda: self._case_view)

@@ -76,7 +76,10 @@ def execute(options: argparse.Namespace) -> str:
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
-    reports = [subject.cost(problem=options.problem) for subject in shared.subjects(options)]
+    from archline.api.algorithms import algorithms
+
+    subjects = [each for target in options.targets for each in algorithms(target, options.where)]
+    reports = [each.cost(problem=options.problem) for each in subjects]
     for each in reports:
         if options.procs is not None and each.on_grid:
             message = f"the grid of `{each.name}` says how many processors it has"
@@ -186,8 +189,7 @@ def _rendered(
     views = [replace(each, cache_assumed=assumed and "Z" in (each.at or {})) for each in views]
     from archline.report import derivation, documents, json
     from archline.report.costs import full
-    from archline.report.costs.page import document
-    from archline.report.costs.text import first_page
+    from archline.report.costs.page import document, first_page
     from archline.report.paths import steps_text
 
     match options.format:

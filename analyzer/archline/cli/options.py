@@ -19,7 +19,6 @@ from archline.report.layout import terminal_width
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from archline.api.algorithms import Algorithm
     from archline.api.caches import Settings
     from archline.api.settings import Given
     from archline.energy.machines import Machine
@@ -363,14 +362,6 @@ def read_words(text: str) -> dict[str, int]:
     if words["Z"] < words["L"]:
         raise error(rules.WRONG_CACHE, NO_ROOM)
     return words
-
-
-def subjects(options: argparse.Namespace) -> list[Algorithm]:
-    """The algorithms of all targets, under `--where`. Raises ArchlineError."""
-    from archline.api.algorithms import algorithms
-
-    found = [each for target in options.targets for each in algorithms(target)]
-    return [each.assuming(getattr(options, "where", None)) for each in found]
 
 
 def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:

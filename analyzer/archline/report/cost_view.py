@@ -188,6 +188,13 @@ class CostView:
     """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
     case_when: tuple[str, ...] = ()
 
+    def with_growth(
+        self, metrics: Sequence[str] | None, without: Sequence[str] = ()
+    ) -> list[tuple[CostRow, str, str | None]]:
+        """The rows of some metrics (None: all), each with its growth in sizes, and why it has no Theta."""
+        rows = [row for row in self.rows if row.metric in (metrics or (row.metric,)) and row.metric not in without]
+        return [(row, "", None) if self.at is not None else (row, row.growth or "", row.open) for row in rows]
+
     def large(self, found: TouchedRegion) -> list[str]:
         """How large extents are where calls touch a part in full."""
         return [f"{self.text(extent)} >= {least}" for extent, least in found.large]

@@ -1,14 +1,27 @@
-"""Forms as a page shows them: in full where they are short, else by their leading terms."""
+"""Rows of a page of costs: forms, in full where they are short; the regimes of io, and its lower bounds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf, prod
+from operator import itemgetter
 
 from archline.algebra.atoms import Floor
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.growth.leading_terms import CACHE, leading
+from archline.analysis.cost import ConditionalBound, Residency
+from archline.claims.optimality import Attained
+from archline.expr.intervals import EvaluationError
+from archline.growth.leading_terms import CACHE, grown, leading
+from archline.language.metrics import OF_CACHE
+from archline.records import record
+from archline.report.cost_view import CostRow, CostView
+from archline.report.derivation import COMPULSORY, factors
+from archline.report.documents import FormulaText, Phrase, conditions, with_growths
+from archline.report.numbers import readable
 
+IO = "io (cache misses)"
 FULL = 44
 """Characters of a form that is shown in full."""
 CUT = "..."
@@ -57,3 +70,296 @@ def divisors(value: Poly) -> frozenset[str]:
     """The sizes that arrays are cut by, as b in ceil(n/b)."""
     moduli = (atom.modulus for atom in value.atoms_within() if isinstance(atom, Floor))
     return frozenset(name for each in moduli for name in each.names) - CACHE
+
+
+@record
+class PageRow:
+    """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
+
+    label: str
+    form: Phrase
+    status: Phrase = ()
+    growth: str = ""
+
+
+def form_of(view: CostView, value: Poly, most: int = FULL) -> str:
+    """The form in full where it is short, else its leading terms, or the first ones, which is no formula."""
+    return shown_form(short_form(value, view.text, most))
+
+
+def shown_form(text: str) -> str:
+    """The text as a formula, unless it is cut."""
+    return text if text.endswith(CUT) else FormulaText(text)
+
+
+def bounded(relation: str, form: str) -> Phrase:
+    """A form behind its relation."""
+    return (FormulaText(f"{relation} {form}"),) if isinstance(form, FormulaText) else (f"{relation} ", form)
+
+
+def divisors_of(row: CostRow) -> frozenset[str]:
+    """The sizes that arrays are cut by."""
+    uppers = [row.upper, *(each.upper for each in row.alternatives)]
+    return frozenset(name for upper in uppers if upper is not None for name in divisors(upper))
+
+
+SHORT = 30
+"""Characters of a least Z that are shown in full."""
+REGIMES = 4
+ALIKE = 0.02
+"""Regimes whose cache size, or cache misses, differ by at most this share are shown as one."""
+LINE = 8
+LARGE, SMALL = (12000, 1512), (520, 40)
+"""Where regimes are compared: the first extent of arrays and how far others are apart, and sizes that no array has."""
+LENGTHS = (*range(1, 65), 2**20)
+"""Lengths of lines at which numbers of lines that depend on them alone are looked at."""
+LITTLE = 20
+"""What is less than this part of the largest is not named."""
+NEARLY, FEW = 0.04, 4
+"""So near are lines to those of a part that they are the same."""
+COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
+
+
+def what_fits(regime: ConditionalBound) -> str:
+    """The parts of arrays whose lines stay in the cache for reuse, the largest first; or how many lines there are."""
+    if any(need == Poly.symbol("Z") - Poly.symbol("L") * regime.upper for need in regime.needs):
+        return "all fits"
+    if is_constant(regime):
+        return _counted(regime)
+    point = point_of((regime,))
+    parts = [_part(lines, kept, point) for lines, kept in _together(regime, point)]
+    if not parts:
+        return "parts of arrays"
+    *before, last = (template.format(array) for template, array in parts)
+    if any(template != "{}" for template, _ in parts):
+        return ", ".join((*before, last))
+    return f"{', '.join(before)} and {last} fit" if before else f"{last} fits"
+
+
+def is_constant(regime: ConditionalBound) -> bool:
+    """Whether so many lines are needed at all sizes."""
+    return all(need.names <= CACHE for need in regime.needs)
+
+
+def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
+    """Sizes at which regimes are compared: arrays are large, blocks smaller, no two alike."""
+    values = [value for each in regimes for value in (each.upper, *each.needs)]
+    extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
+    names = sorted({name for value in values for name in value.names} - CACHE)
+    point = {name: _size(place, *(LARGE if name in extents else SMALL)) for place, name in enumerate(names)}
+    return {**point, "L": LINE, "Z": 0}
+
+
+def _size(place: int, first: int, apart: int) -> int:
+    return first + apart * place
+
+
+def words(regime: ConditionalBound, point: Mapping[str, int]) -> float:
+    """The words that it needs at sizes."""
+    return max(-_value(need, point) for need in regime.needs)
+
+
+def bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
+    """What it fetches at most there."""
+    return _value(regime.upper, point)
+
+
+def _value(value: Poly, point: Mapping[str, int]) -> float:
+    try:
+        return float(evaluate(value, point))
+    except (EvaluationError, OverflowError):
+        return inf
+
+
+def _counted(regime: ConditionalBound) -> str:
+    """Numbers of lines, for lines of all lengths."""
+    found = {int(words(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
+    least, most = min(found), max(found)
+    return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
+
+
+def _together(regime: ConditionalBound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
+    """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
+    held: dict[str, list[tuple[float, Residency]]] = {}
+    for each in regime.kept:
+        if not each.held.names <= CACHE:
+            held.setdefault(each.array, []).append((_value(each.held, point), each))
+    left = most = words(regime, point) / LINE
+    largest = {array: max(own, key=itemgetter(0)) for array, own in held.items()}
+    of_all = {array: sum(lines for lines, _ in own) for array, own in held.items()}
+    found = [(all_ if (all_ := of_all[array]) <= most else lines, kept) for array, (lines, kept) in largest.items()]
+    for lines, kept in sorted(found, key=itemgetter(0), reverse=True):
+        if left >= lines >= most / LITTLE:
+            left -= lines
+            yield lines, kept
+
+
+def _part(lines: float, kept: Residency, point: Mapping[str, int]) -> tuple[str, str]:
+    """What part of an array so many lines are, and the array."""
+    units = {name: size for name, size in _parts(kept, point) if abs(lines - size) <= max(FEW, NEARLY * size)}
+    return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), kept.array
+
+
+def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Parts of an array that have a name, with their lines."""
+    extents = [_value(extent, point) for extent in kept.extents]
+    row = -(-extents.pop(kept.along) // LINE)
+    yield "{}", prod(extents) * row
+    yield "half of {}", prod(extents) * row / 2
+    # Of k*b rows, b may be those of a block.
+    whole = {name for extent in kept.extents for name in extent.names if extent.names == {name}}
+    blocks = sorted(kept.held.names - CACHE - whole)
+    sides = [(name, point[name], -(-point[name] // LINE)) for name in blocks]
+    if not extents:
+        yield from (("a block of {}", wide) for _, _, wide in sides)
+        return
+    for number, text in enumerate(() if blocks else COUNTS, start=1):
+        yield text.format("row") + " of {}", number * row
+        for extent in extents:
+            yield "a column and a row of {}", extent + row
+            yield text.format("column") + " of {}", number * extent
+            if len(extents) > 1:
+                yield text.format("plane") + " of {}", number * extent * row
+    for name, side, wide in sides:
+        yield f"{name} rows of {{}}", side * row
+        yield "a row of a block of {}", wide
+        yield "a column of a block of {}", side
+        yield from ((f"{name} columns of {{}}", extent * wide) for extent in extents)
+        yield from (("a block of {}", other * wide) for _, other, _ in sides)
+
+
+def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
+    """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
+    shown: set[str] = set()
+    for each in _chosen(row.alternatives):
+        form = form_of(view, each.upper)
+        if form not in shown:
+            shown.add(form)
+            yield PageRow(what_fits(each), (form,), bounded("Z >=", least_cache(view, row, each)))
+
+
+def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
+    """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
+
+    Of those that need about the same the last, of those that fetch about the same the first.
+    """
+    point = point_of(found)
+    shown: list[ConditionalBound] = []
+    for each in found:
+        if (
+            shown
+            and is_constant(shown[-1]) == is_constant(each)
+            and (is_constant(each) or words(each, point) <= (1 + ALIKE) * words(shown[-1], point))
+        ):
+            shown.pop()
+        if not shown or bound(each, point) < (1 - ALIKE) * bound(shown[-1], point):
+            shown.append(each)
+    values = [bound(each, point) for each in shown]
+    while len(shown) > REGIMES:
+        # The step from the one before that saves the least is left out.
+        least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
+        del shown[least], values[least]
+    return shown
+
+
+def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:
+    """The least Z of a regime: in full where that is short, else in its leading terms."""
+    text = each.when.removeprefix("Z >= ")
+    if len(text) <= SHORT:
+        return FormulaText(text)
+    leads = {lead_of(Poly.symbol("Z") - need, divisors_of(row)) for need in each.needs if "Z" in need.names}
+    known = [lead for lead in leads if lead is not None]
+    if len(known) < len(leads):
+        return shown_form(cut(text, 2 * SHORT))
+    large = grown(frozenset().union(*(lead.names for lead in known)))
+    most = [one for one in known if not any(one != other and large.nonnegative(other - one) for other in known)]
+    texts = sorted(map(view.text, most))
+    short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(texts)})"
+    shown = min(short, text, key=len)
+    return shown_form(cut(shown, 2 * SHORT))
+
+
+def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
+    """The rows of a metric, with its growth, and why it has no Theta."""
+    label = IO if row.metric == "io" else row.metric
+    if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
+        # No growth is shown beside values, so none is searched for.
+        yield PageRow(label, (_values(row),), (_tightness(row),))
+        return
+    if row.lower is None or row.upper is None:
+        yield PageRow(label, ("unknown",), ("unknown",), growth)
+        yield PageRow("", (f"{row.why}{f' ({row.place})' if row.place else ''}",))
+        return
+    status = ("exact" if row.exact else "bounds",)
+    if row.metric in OF_CACHE and row.alternatives:
+        yield PageRow(label, ("by the size of the cache, at most",), status, growth)
+    elif row.exact:
+        yield PageRow(label, (form_of(view, row.upper),), status, growth)
+        if why is not None:
+            yield PageRow("", (why,))
+    elif row.regimes:
+        yield from _cases(view, row, label, growth)
+    else:
+        yield PageRow(label, bounded("<=", form_of(view, row.upper)), status, growth)
+        yield PageRow("", bounded(">=", form_of(view, row.lower)))
+
+
+def _tightness(row: CostRow) -> str:
+    """`exact`, `tight` for bounds that are equal at these sizes, `bounds` for others."""
+    if row.values is None:
+        return ""
+    return "exact" if row.exact else "tight" if row.values.lower == row.values.upper else "bounds"
+
+
+def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
+    """The last of the cases, which leaves out small sizes, or all where they are few."""
+    shown = row.regimes if len(row.regimes) <= 2 else row.regimes[-1:]
+    for each in shown:
+        where: Phrase = (each.when,) if each.when == "otherwise" else ("where ", *conditions(each.when))
+        upper = form_of(view, each.upper)
+        if each.upper == each.lower:
+            yield PageRow(label, (upper,), where, growth)
+        else:
+            yield PageRow(label, bounded("<=", upper), where, growth)
+            yield PageRow("", bounded(">=", form_of(view, each.lower)))
+        label = growth = ""
+
+
+def _values(row: CostRow) -> str:
+    if row.values is None:
+        return row.why or "unknown"
+    low, high = readable(row.values.lower), readable(row.values.upper)
+    return low if low == high else f"{low} .. {high}"
+
+
+def bound_sentences(view: CostView, row: CostRow) -> Iterator[Phrase]:
+    """The lower bound for any schedule, and within which factor of it the upper bounds are."""
+    if row.lower is None:
+        return
+    if view.at is not None:
+        yield from ((each,) for each in factors(row))
+        return
+    found = row.attained
+    least = form_of(view, row.regimes[-1].lower if row.regimes else row.lower)
+    if found is None or not found.floors:
+        yield "lower bound: ", least, f", {COMPULSORY[row.metric]}"
+    else:
+        order = FormulaText(f"Omega({' + '.join(found.floors)})")
+        yield "lower bound for any schedule: ", order, ", and the compulsory misses, ", least
+    if found is not None:
+        yield from _nearness(view, row, found)
+
+
+def _nearness(view: CostView, row: CostRow, found: Attained) -> Iterator[Phrase]:
+    """`asymptotically optimal where ...`, or within which factor of the lower bound."""
+    known = [each for each in found.regimes if each.factor is not None]
+    bounds = {each.when: each for each in row.alternatives}
+    parts: list[str] = []
+    for each in known[:-4:-1]:
+        near = bounds.get(each.when)
+        when = conditions(each.when) if near is None else bounded("Z >=", least_cache(view, row, near))
+        parts += ["; " * bool(parts), *with_growths(each.text), *((" where ", *when) if each.when else ())]
+    if parts:
+        yield (*parts, *((", if ", *conditions(" and ".join(found.under))) if found.under else ()))
+    elif found.regimes and found.regimes[0].reason:
+        yield (f"how near that is to the bounds is not known: {found.regimes[0].reason}",)

@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 from archline.algebra.concave import Concave, covering, together
 from archline.algebra.evaluate.exact import PointValues
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.data_dependent.analyse import Divisions
-from archline.analysis.cache.data_dependent.call_sites import caller
-from archline.analysis.cache.data_dependent.cases import State, Volumes
+from archline.analysis.cache.data_dependent.analyse import Calls, Divisions, Totals, caller
+from archline.analysis.cache.data_dependent.cases import Solving, State, Volumes
 from archline.analysis.cache.data_dependent.divided import UndividedError
-from archline.analysis.cache.data_dependent.solve import Solving
-from archline.analysis.cache.data_dependent.sum import Calls, Totals
 from archline.analysis.cost import ends_at
 from archline.analysis.metrics.accesses import Accesses
 from archline.execution.cache import optimal

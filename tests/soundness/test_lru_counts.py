@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from affine_programs import affine_program
 from archline.analysis.cache.lru import client as solve
 from archline.analysis.cache.lru.client import Uncounted, lru_counts, read_answer, request
-from archline.analysis.cache.lru.distribution import LruCounts
+from archline.analysis.cache.lru.distribution import LruCounts, at_least, bound
 from archline.analysis.cache.lru.schedule import problem
-from archline.analysis.cache.lru.sleator_tarjan import at_least, bound
 from archline.analysis.cache.lru.wire import value_at
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
 from archline.execution.cache.streamed import SPARE

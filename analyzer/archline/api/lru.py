@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts
-from archline.analysis.cache.lru.sleator_tarjan import bound
+from archline.analysis.cache.lru.distribution import LruCounts, bound
 from archline.analysis.cache.lru.wire import value_at
 from archline.api import rules
 from archline.api.settings import Point

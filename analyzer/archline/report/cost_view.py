@@ -18,8 +18,7 @@ from archline.records import record
 from archline.report.view import Contract, Number, Point, ValueRange, contract
 
 if TYPE_CHECKING:
-    from archline.analysis.cache.lru.distribution import LruCounts
-    from archline.analysis.cache.lru.sleator_tarjan import FromLru
+    from archline.analysis.cache.lru.distribution import FromLru, LruCounts
     from archline.analysis.cache.parallel import Schedule
     from archline.analysis.metrics.tally import DerivationStep
     from archline.report.communication import CommunicationView

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
@@ -21,7 +21,7 @@ from archline.analysis.cache.footprint.grouping import references
 from archline.analysis.cache.lower.hbl import AnyOrder, touches
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.lower.segments import lower_bound
+from archline.analysis.cache.lower.segments import Lower, lower_bound
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.residency.base import Resident
@@ -32,7 +32,6 @@ from archline.analysis.cache.upper.cold import Everything, everything
 from archline.analysis.cache.upper.evaluate import Plan, Upper
 from archline.analysis.cache.upper.relax_modulo import without_remainders
 from archline.analysis.cache.upper.split_outer import Phases
-from archline.analysis.cache.values import MissBounds
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr.intervals import EvaluationError
@@ -44,6 +43,63 @@ from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
 from archline.language.model import Module
 from archline.language.printer import format_fact
+from archline.records import record
+
+FAR = 2
+"""Where bounds are farther apart than this, accesses are counted as well."""
+Ends = tuple[Fraction, Fraction]
+Sizes = Mapping[str, int]
+MAX_BITS = 256
+"""Of longer sizes the use of spare lines is not searched for: that takes as many steps as they have bits."""
+
+
+@record(eq=False)
+class MissBounds:
+    """The lines of all that is accessed bound io where they fit, and the number of accesses always.
+
+    From below the bounds of `lower` are added up.
+    """
+
+    lower: tuple[Lower, ...]
+    upper: Upper
+    phases: Phases
+    everything: Everything | None
+    count: Callable[[], Cost]
+
+    def at(self, sizes: Sizes) -> Ends:
+        """Both bounds. Raises EvaluationError."""
+        try:
+            return self._nearest(sizes)
+        except EvaluationError:
+            # In a branch that is not taken, log2(n) need not be a number.
+            return Fraction(0), self._accessed(sizes)
+
+    def _nearest(self, sizes: Sizes) -> Ends:
+        least = sum(each.at(sizes) for each in self.lower)
+        if any(value >> MAX_BITS for value in sizes.values()):
+            most = Fraction(self.upper.at(sizes, spare=False))
+        else:
+            most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
+        if self.everything is not None and most > least:
+            lines, moved = self.everything.at(sizes)
+            most = min(most, Fraction(moved)) if lines <= sizes["Z"] // sizes["L"] else most
+        if most > FAR * least:
+            # Of what stands under conditions, fewer may be accessed than plans count.
+            with suppress(EvaluationError):
+                most = min(most, self._accessed(sizes))
+        # Where no loop is entered, what holds in all iterations may come to less than nothing.
+        return Fraction(least), max(most, Fraction(0))
+
+    def _accessed(self, sizes: Sizes) -> Fraction:
+        found = self._accesses
+        if found.upper is None:
+            raise EvaluationError(found.reason or "accesses are not counted")
+        return ends_at(found, sizes)[1]
+
+    @cached_property
+    def _accesses(self) -> Cost:
+        return self.count()
+
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256

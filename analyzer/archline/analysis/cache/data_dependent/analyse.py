@@ -1,24 +1,35 @@
-"""io of algorithms of which the data decides the sizes of recursive calls, by what is divided, at sizes, Z and L."""
+"""io of algorithms of which the data decides the sizes of recursive calls, by what is divided, at sizes, Z and L.
+
+Of calls in a loop little may be known but what their volumes add up to: N of them with concave bounds f come to
+N*f(V/N) at most where those add up to V. Where a size q differs that is no volume, but adds up to Q, it is for any
+price p N*g(V/N) + p*Q at most, with g a concave function that is no less than f - p*q at any q.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, starmap
 from typing import NamedTuple
 
-from archline.algebra.concave import Concave
+from archline.algebra import atoms as a
+from archline.algebra.concave import NOTHING, Concave, covering
 from archline.algebra.effort import TooComplexError, budget
-from archline.algebra.polynomial import ZERO
-from archline.analysis.cache.data_dependent.call_sites import Caller, caller
-from archline.analysis.cache.data_dependent.cases import State, Volumes
+from archline.algebra.evaluate.exact import PointValues
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.algebra.relax import bound_away
+from archline.analysis.cache.data_dependent.cases import FetchedLines, Making, Solving, Stack, State, Volumes, weights
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError, divided, given
-from archline.analysis.cache.data_dependent.solve import FetchedLines, Making, Stack
-from archline.analysis.cache.data_dependent.sum import Around, Totals
-from archline.analysis.metrics.accesses import WordModel
+from archline.analysis.metrics.accesses import METRIC, WordModel
+from archline.analysis.metrics.data import at_sizes, holds
+from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, rows
-from archline.ir.scope import NotStaticError
+from archline.analysis.metrics.tally import Tally
+from archline.expr.intervals import EvaluationError
+from archline.ir.amounts import Amount, Unknown, exactly
+from archline.ir.scope import NotStaticError, Scope
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import component, local_arrays, reachable, recurses
@@ -26,6 +37,309 @@ from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import NotComparableError
+
+CALLS = "calls"
+BY_DATA = a.Data | a.Offset | a.Gap
+
+
+@record(eq=False)
+class Site:
+    """The calls that one place in the text makes, in sizes of the caller.
+
+    `count`: how many there are at most. `same`: sizes that all of them have. `most`: what others are at most. `sums`:
+    pairs of a total and a number >= 1; of each pair, the sizes of all calls add up to the one divided by the other at
+    most.
+    """
+
+    target: s.Algorithm
+    count: Poly
+    same: Mapping[str, Poly]
+    most: Mapping[str, Poly]
+    sums: Mapping[str, tuple[tuple[Poly, Poly], ...]]
+
+
+@record(eq=False)
+class Caller:
+    """What an algorithm costs but for the calls that it makes, at most, and those."""
+
+    cost: Poly
+    sites: tuple[Site, ...] = ()
+
+
+def caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> Caller:
+    """What an algorithm that does not call itself does, with the costs of a model. Raises UndividedError."""
+    gathering = _Gathering(module, model)
+    tally, _ = gathering.algorithm(algorithm)
+    if tally.gap is not None:
+        raise UndividedError
+    cost = _most(tally.sums, METRIC) if METRIC in tally.sums else ZERO
+    return Caller(cost, tuple(each.site(tally.sums) for each in gathering.places.values()))
+
+
+@record(eq=False)
+class _Place:
+    """A call as it is met: what its sizes are there."""
+
+    label: str
+    target: s.Algorithm
+    same: Mapping[str, Poly]
+    most: Mapping[str, Poly]
+    others: tuple[str, ...]
+
+    def amounts(self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts) -> Iterator[tuple[str, Amount]]:
+        """What each call adds to the totals, by their names."""
+        yield f"{self.label} {CALLS}", exactly(ONE)
+        for name in self.others:
+            for factor in (None, *self.same):
+                value = Poly.symbol(name) * (ONE if factor is None else Poly.symbol(factor))
+                yield self._total(name, factor), at_sizes(exactly(value), sizes, facts, call)
+
+    def site(self, amounts: Mapping[str, Amount]) -> Site:
+        """The totals over all calls."""
+        count = _most(amounts, f"{self.label} {CALLS}")
+        sums = {name: tuple(self._sums(name, amounts)) for name in self.others}
+        return Site(self.target, count, self.same, self.most, sums)
+
+    def _sums(self, name: str, amounts: Mapping[str, Amount]) -> Iterator[tuple[Poly, Poly]]:
+        for factor, number in ((None, ONE), *self.same.items()):
+            amount = amounts.get(self._total(name, factor))
+            if amount is not None and not isinstance(amount, Unknown):
+                yield amount.upper, number
+
+    def _total(self, name: str, factor: str | None) -> str:
+        return f"{self.label} {name}" + ("" if factor is None else f" times {factor}")
+
+
+class _Gathering(Derivation):
+    """Counts calls that lead to recursion, and adds up their sizes, where others look into them."""
+
+    def __init__(self, module: Module, model: WordModel) -> None:
+        super().__init__(module, coarse=False, model=model)
+        self.places: dict[s.Call, _Place] = {}
+
+    def call(self, call: s.Call, scope: Scope) -> Tally:
+        target = self.module.targets[call]
+        if not isinstance(target, s.Algorithm) or not recurses(self.module, target):
+            return super().call(call, scope)
+        sizes = self.sizes(call, target, scope)
+        place = self.places.setdefault(call, _place(f"call {len(self.places)}", target, sizes, scope))
+        return Tally(dict(place.amounts(call, sizes, scope.facts)))
+
+
+def _place(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _Place:
+    own = scope.fixed
+    plain = {name: scope.facts.restore(value) for name, value in sizes.items()}
+    same = {name: value for name, value in plain.items() if value.names <= own and not _by_data(value)}
+    others = tuple(name for name in sizes if name not in same)
+    ends = {name: _without(sizes[name], scope.facts, own) for name in others}
+    most = {name: scope.facts.restore(end) for name, end in ends.items() if end is not None}
+    return _Place(label, target, same, most, others)
+
+
+def _by_data(value: Poly) -> bool:
+    return any(holds(BY_DATA, atom) for atom in value.atoms())
+
+
+def _without(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
+    """The most that a value is, in symbols of the caller alone; None where that is not found."""
+
+    def foreign(value: Poly) -> Atom | None:
+        young = next((name for name in reversed(facts.bounds) if name in value.names - own), None)
+        return next((each for each in value.atoms() if holds(BY_DATA, each)), None) if young is None else Symbol(young)
+
+    most = bound_away(value, foreign, facts, upper=True)
+    return most if most is not None and most.names <= own else None
+
+
+def _most(amounts: Mapping[str, Amount], kind: str) -> Poly:
+    amount = amounts.get(kind)
+    if amount is None or isinstance(amount, Unknown):
+        raise UndividedError
+    return amount.upper
+
+
+MAX_RANGE = 512
+"""How many values of a size of calls are looked at."""
+Sizes = Mapping[str, int]
+
+
+@record(eq=False)
+class Around:
+    """An algorithm that does not call itself: the words of its arguments and of its own arrays, with ends of lines."""
+
+    caller: Caller
+    given: Poly
+    made: Poly
+
+
+@record(eq=False)
+class Totals:
+    """What calls fetch at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
+
+    around: Mapping[s.Algorithm, Around]
+    divided: Mapping[s.Algorithm, Divided]
+    solving: Solving
+    making: Making
+    room: int
+
+    def at(self, algorithm: s.Algorithm, sizes: Sizes) -> fmpq:
+        """What one call of an algorithm fetches. Raises UndividedError."""
+        if algorithm not in self.around:
+            return self.calls(Calls.of_one(self.divided[algorithm], sizes)) if algorithm in self.divided else NOTHING
+        try:
+            return self._around(self.around[algorithm], PointValues(sizes))
+        except EvaluationError as problem:
+            raise UndividedError from problem
+
+    def _around(self, own: Around, place: PointValues) -> fmpq:
+        touched = self._touched(own, place)
+        fetched = place.number(own.caller.cost)
+        if touched is not None and touched <= fetched:
+            return touched
+        try:
+            fetched += sum((self._site(each, place) for each in own.caller.sites), NOTHING)
+        except UndividedError:
+            if touched is None:
+                raise
+            return touched
+        return fetched if touched is None else min(fetched, touched)
+
+    def _touched(self, own: Around, place: PointValues) -> fmpq | None:
+        """All that is touched, if it fits and is known."""
+        touched = place.number(own.given) + place.number(own.made)
+        if touched <= self.room:
+            try:
+                touched += max((self._stack(each, place) for each in own.caller.sites), default=NOTHING)
+            except UndividedError:
+                return None
+        return touched if touched <= self.room else None
+
+    def _site(self, site: Site, place: PointValues) -> fmpq:
+        """What all calls of one place in the text fetch."""
+        if site.target in self.divided:
+            return self.calls(Calls.of(self.divided[site.target], site, place))
+        read = _Site(site, place)
+        return read.count * self.at(site.target, read.same) if read.count > 0 else NOTHING
+
+    def _stack(self, site: Site, place: PointValues) -> fmpq:
+        """The local arrays of one of the calls at most."""
+        if site.target in self.divided:
+            calls = Calls.of(self.divided[site.target], site, place)
+            return max(
+                (self.making(each, calls.largest).at(calls.largest) for _, each in calls.states), default=NOTHING
+            )
+        if site.target not in self.around:
+            return NOTHING
+        inner = self.around[site.target]
+        there = PointValues(_Site(site, place).same)
+        return there.number(inner.made) + max(
+            (self._stack(each, there) for each in inner.caller.sites), default=NOTHING
+        )
+
+    def calls(self, calls: Calls) -> fmpq:
+        """What calls of a recursive algorithm fetch together."""
+        if calls.count <= 0:
+            return NOTHING
+        bounds = [(size, self.solving.bound(state, calls.largest)) for size, state in calls.states]
+        share = min(calls.volume / calls.count, calls.largest)
+        if len(bounds) == 1:
+            return calls.count * bounds[0][1].at(share)
+        by_size = covering((fmpq(size), bound.at(share)) for size, bound in bounds)
+        prices = [NOTHING, *(slope for _, slope in by_size.pieces)]
+        return min(
+            calls.count * _less(bounds, price, calls.largest).at(share) + price * calls.differing for price in prices
+        )
+
+
+def _less(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Concave:
+    """What is nowhere below any of the bounds less its size times a price."""
+    return covering(
+        (place, value - price * size) for size, bound in bounds for place, value in bound.points(NOTHING, end)
+    )
+
+
+@record
+class Calls:
+    """So many calls of a recursive algorithm: their volume in all, and that of one at most.
+
+    `states`: by the size that differs, what sizes they may have. `differing`: what that adds up to.
+    """
+
+    count: int
+    volume: fmpq
+    largest: fmpq
+    states: tuple[tuple[int, State], ...]
+    differing: fmpq = NOTHING
+
+    @classmethod
+    def of_one(cls, own: Divided, sizes: Sizes) -> Calls:
+        """One call of known sizes. Raises UndividedError where one is missing."""
+        if not sizes.keys() >= set(own.function.parameters):
+            raise UndividedError
+        caps = {name: fmpq(sizes[name]) for name in own.measured}
+        state = State.of(own, sizes, caps)
+        volume = _volume(weights(own, state.numbers), caps)
+        return cls(1, volume, volume, ((0, state),))
+
+    @classmethod
+    def of(cls, own: Divided, site: Site, place: PointValues) -> Calls:
+        """The calls of a place in the text. Raises UndividedError."""
+        read = _Site(site, place)
+        if read.count <= 0:
+            return cls(0, NOTHING, NOTHING, ())
+        caps = {name: read.most(name) for name in own.measured}
+        differing = [name for name in own.fixed if name not in read.same]
+        if len(differing) > 1:
+            raise UndividedError
+        if differing:
+            (name,) = differing
+            states = {each: State.of(own, {**read.same, name: each}, caps) for each in read.values(own, name)}
+        else:
+            states = {0: State.of(own, read.same, caps)}
+        known = [weights(own, state.numbers) for state in states.values()]
+        most = {name: max(each[name] for each in known) for name in own.measured}
+        sums = {name: read.sum(name) for name in own.measured}
+        differs = sum(map(read.sum, differing), NOTHING)
+        return cls(read.count, _volume(most, sums), _volume(most, caps), tuple(states.items()), differs)
+
+
+def _volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
+    return sum((each * sizes[name] for name, each in counts.items()), NOTHING)
+
+
+class _Site:
+    """Calls of a place in the text at sizes of the caller: how many, and which sizes are the same in all of them."""
+
+    def __init__(self, site: Site, place: PointValues) -> None:
+        self._site, self._place = site, place
+        self.count = int(place.number(site.count).floor())
+        self.same = {name: int(place.number(value)) for name, value in site.same.items()}
+
+    def sum(self, name: str) -> fmpq:
+        """What a size adds up to at most. Raises UndividedError."""
+        if name in self.same:
+            return fmpq(self.count * self.same[name])
+        number = self._place.number
+        known = [(number(total), number(factor)) for total, factor in self._site.sums[name]]
+        totals = [total / factor for total, factor in known if factor >= 1]
+        if not totals:
+            raise UndividedError
+        return min(totals)
+
+    def most(self, name: str) -> fmpq:
+        """What a size is at most. Raises UndividedError."""
+        if name in self.same:
+            return fmpq(self.same[name])
+        ends = [self._place.number(self._site.most[name])] if name in self._site.most else []
+        return min([self.sum(name), *ends])
+
+    def values(self, own: Divided, name: str) -> range:
+        """What a size may be. Raises UndividedError where that is too much."""
+        found = range(own.function.least[name], int(self.most(name).floor()) + 1)
+        if not 0 < len(found) <= MAX_RANGE:
+            raise UndividedError
+        return found
+
 
 MAX_TERM_PRODUCTS = 2_000_000
 

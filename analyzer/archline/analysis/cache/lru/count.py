@@ -1,23 +1,171 @@
-"""How many accesses are at which stack distance, by counting the times at which a polynomial is large enough.
+"""Stack distances: the lines accessed since a line was accessed last, and how many accesses are at each.
 
 A distance that is the same all through a set of times is a row of the distribution. One that is affine in the time
 gives the number of times at which it reaches T, with T a symbol. Of any other, a column of the time takes its
 values one after the other, at given sizes, until the rest is affine (as in Gysi et al., section 3.3).
+
+Numbers of accesses are counted as the times at which a polynomial is large enough. Only the process that counts imports
+this module, and isl with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import islpy as isl
 
-from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, product
 from archline.analysis.cache.lru.affine import NotAffineError, scaled_text
-from archline.analysis.cache.lru.from_isl import affine, parameters, piecewise, polynomial
-from archline.analysis.cache.lru.stack_distance import Distances, Reused
-from archline.analysis.cache.lru.wire import Piecewise, Reference
+from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise, Reference
+from archline.numbers import fmpq
+from archline.records import record
+
+PARAMETER, COLUMN, FLOOR = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.div
+
+
+def number(value: isl.Val) -> fmpq:
+    """A rational."""
+    return fmpq(*map(int, str(value).split("/")))
+
+
+def parameters(space: isl.Space) -> list[str]:
+    """The names of sizes."""
+    return [str(space.get_dim_name(PARAMETER, place)) for place in range(space.dim(PARAMETER))]
+
+
+def symbols(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
+    """Parameters by their names; the columns of a time are x0, x1 and so on."""
+    if kind == PARAMETER:
+        return list(map(Poly.symbol, parameters(space)))
+    return [Poly.symbol(f"x{place}") for place in range(space.dim(kind))]
+
+
+def polynomial(value: isl.QPolynomial) -> Poly:
+    """A quasi-polynomial: floors are atoms."""
+    space = value.get_domain_space()
+    names = {PARAMETER: symbols(space, PARAMETER), isl.dim_type.set: symbols(space, isl.dim_type.set)}
+    found = ZERO
+    for term in value.get_terms():
+        factors = [
+            symbol ** term.get_exp(kind, place) for kind, all_ in names.items() for place, symbol in enumerate(all_)
+        ]
+        for place in range(term.dim(FLOOR)):
+            power = term.get_exp(FLOOR, place)
+            if power:
+                factors.append(floor(term.get_div(place)) ** power)
+        found = found + product(factors, number(term.get_coefficient_val()))
+    return found
+
+
+def floor(value: isl.Aff) -> Poly:
+    """The floor of an affine expression."""
+    scale = int(str(value.get_denominator_val()))
+    return a.floor_div(affine(value) * scale, Poly.constant(scale))
+
+
+def affine(value: isl.Aff) -> Poly:
+    """An affine expression, perhaps of floors."""
+    space = value.get_domain_space()
+    found = Poly.constant(number(value.get_constant_val()))
+    for kind, all_ in ((PARAMETER, symbols(space, PARAMETER)), (COLUMN, symbols(space, isl.dim_type.set))):
+        for place, symbol in enumerate(all_):
+            found = found + symbol * number(value.get_coefficient_val(kind, place))
+    for place in range(value.dim(FLOOR)):
+        factor = number(value.get_coefficient_val(FLOOR, place))
+        if factor:
+            found = found + floor(value.get_div(place)) * factor
+    return found
+
+
+def piecewise(value: isl.PwQPolynomial) -> Piecewise:
+    """A count by sizes; pieces that are 0 are left out."""
+    return tuple(_pieces(value))
+
+
+def _pieces(value: isl.PwQPolynomial) -> Iterator[Piece]:
+    for domain, each in value.get_pieces():
+        found = polynomial(each)
+        if found:
+            yield Piece(cases(domain), found)
+
+
+def cases(domain: isl.Set) -> tuple[tuple[Condition, ...], ...]:
+    """The parts of a set, as conditions."""
+    return tuple(tuple(_conditions(part.get_constraints())) for part in domain.compute_divs().get_basic_sets())
+
+
+def _conditions(constraints: Sequence[isl.Constraint]) -> Iterator[Condition]:
+    for each in constraints:
+        if not each.is_div_constraint():
+            yield Condition(affine(each.get_aff()), each.is_equality())
+
+
+@record
+class Reused:
+    """The accesses of a reference in part of its times, and how many lines lie between them and the last access."""
+
+    reference: Reference
+    times: isl.Set
+    distance: isl.QPolynomial
+
+
+@record
+class Distances:
+    """Of each reference its times and its first accesses; the others with their distances."""
+
+    all: tuple[tuple[Reference, isl.Set], ...]
+    first: tuple[tuple[Reference, isl.Set], ...]
+    reused: tuple[Reused, ...]
+
+
+def distances(references: Sequence[Reference], context: isl.Set) -> Distances:
+    """The distances of all accesses; those that follow an access of the same reference at once are left out."""
+    relations = [isl.Map(each.relation).intersect_params(context) for each in references]
+    arrays: dict[str, isl.Map] = {}
+    for reference, relation in zip(references, relations, strict=True):
+        known = arrays.get(reference.array)
+        arrays[reference.array] = relation if known is None else known.union(relation)
+    arrays = {name: relation.coalesce() for name, relation in arrays.items()}
+    first, reused = [], []
+    for reference, relation in zip(references, relations, strict=True):
+        last = _last_before(relation, arrays[reference.array])
+        first.append((reference, relation.domain().subtract(last.domain()).coalesce()))
+        reused += [Reused(reference, *each) for each in _between(last, arrays)]
+    times = [(reference, relation.domain()) for reference, relation in zip(references, relations, strict=True)]
+    return Distances(tuple(times), tuple(first), tuple(reused))
+
+
+def _last_before(relation: isl.Map, accesses: isl.Map) -> isl.Map:
+    """From each time to the last one before it at which the same line was accessed."""
+    earlier = isl.Map.lex_gt(relation.get_space().domain())
+    return relation.apply_range(accesses.reverse()).intersect(earlier).lexmax().coalesce()
+
+
+def _between(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
+    """The lines of all arrays that are accessed after the last time, up to now.
+
+    Each part of the map is taken by itself: what isl has to keep disjoint is small then.
+    """
+    for part in last.make_disjoint().get_basic_maps():
+        times = _interval(isl.Map.from_basic_map(part))
+        counts = [times.apply_range(relation).coalesce().card() for relation in arrays.values()]
+        found = counts[0]
+        for count in counts[1:]:
+            found = found.add(count)
+        for domain, distance in found.get_pieces():
+            for each in domain.make_disjoint().get_basic_sets():
+                # On a part, isl writes the polynomial without what the part's equalities give.
+                yield from isl.PwQPolynomial.alloc(each.to_set(), distance).get_pieces()
+
+
+def _interval(last: isl.Map) -> isl.Map:
+    """From each time to those after the last one, up to itself."""
+    space = last.get_space().domain()
+    return last.apply_range(isl.Map.lex_lt(space)).intersect(isl.Map.lex_ge(space))
+
 
 THRESHOLD = "T"
 Key = TypeVar("Key")

@@ -1,4 +1,21 @@
-"""The misses of an LRU cache of any number of lines, as one count for all: the distribution of stack distances."""
+"""The misses of an LRU cache of any number of lines, as one count for all: the distribution of stack distances.
+
+What LRU fetches bounds what optimal replacement fetches, by D. D. Sleator, R. E. Tarjan (Communications of the ACM
+28(2), 1985).
+
+Let LRU with C' lines, empty at the start, fetch f + k*C' lines, 1 <= f <= C'. Cut the run into a part in which it
+fetches f lines, and k parts in which it fetches C'.
+
+- In the first part every fetch is a first access, which any cache fetches: a line comes back only after C' others have
+  been accessed, and from an empty cache these and the line itself are C' + 1 fetches.
+- In any other part at least C' lines beside x are accessed, where x is the last one accessed before: if x is fetched,
+  C' others have been accessed since; if a line is fetched twice, it and C' others have been accessed between; else the
+  C' lines that are fetched are different, and none of them is x.
+- When such a part begins, an optimal cache of C <= C' lines holds x and at most C - 1 of these. It fetches the others.
+
+So it fetches at least f + k*(C' - C + 1) lines, which is at least LRU(C')*(C' - C + 1)/C'. The theorem has C lines
+less, as its caches may begin with different lines.
+"""
 
 from __future__ import annotations
 
@@ -59,3 +76,47 @@ class LruCounts:
         found = value_at(self.first, point)
         found += sum(value_at(row.count, point) for row in self.settled if evaluate(row.distance, point) > lines)
         return found + sum(row.beyond(lines, point) for row in self.ranged)
+
+
+NEAR = 24
+"""Numbers of lines are tried at so many steps of a scale on which they double every few steps."""
+
+
+@record
+class FromLru:
+    """io is at least `bound`, since LRU with `lines` lines fetches `misses`."""
+
+    bound: int
+    lines: int
+    misses: int
+
+
+def at_least(misses: int, lines: int, capacity: int) -> int:
+    """What optimal replacement with `capacity` lines fetches at least, where LRU with `lines` fetches `misses`."""
+    if not misses:
+        return 0
+    parts, first = divmod(misses - 1, lines)
+    return first + 1 + parts * (lines - capacity + 1)
+
+
+def bound(counts: LruCounts, capacity: int, point: Mapping[str, int]) -> FromLru | None:
+    """The best bound on io with so many lines at sizes; None where misses are not known at some number of lines."""
+    best = None
+    for lines in _tried(counts, capacity, point):
+        misses = counts.misses(lines, point)
+        if misses is None:
+            return None
+        found = FromLru(at_least(misses, lines, capacity), lines, misses)
+        if best is None or found.bound > best.bound:
+            best = found
+    return best
+
+
+def _tried(counts: LruCounts, capacity: int, point: Mapping[str, int]) -> list[int]:
+    """Numbers of lines from `capacity` to all: on a scale, and where one more would make many accesses hits."""
+    most = max(capacity, value_at(counts.first, point))
+    common = sorted(counts.settled, key=lambda row: -value_at(row.count, point))[:NEAR]
+    edges = [int(evaluate(row.distance, point)) - 1 for row in common]
+    unit = max(1, capacity // 8)
+    scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * NEAR)]
+    return sorted({capacity, most, *(each for each in (*edges, *scale) if capacity <= each <= most)})

@@ -56,8 +56,7 @@ def answer_to(request: dict[str, Any]) -> dict[str, Any]:
     """The numbers of accesses by stack distance."""
     import islpy
 
-    from archline.analysis.cache.lru.count import Tally
-    from archline.analysis.cache.lru.stack_distance import distances
+    from archline.analysis.cache.lru.count import Tally, distances
     from archline.analysis.cache.lru.wire import Reference, write, write_pieces
 
     context = islpy.Set(request["context"])

@@ -1,18 +1,105 @@
-"""Units of several references to one array: windows kept as one, a row and what follows it, lines that are pinned."""
+"""Units of several references to one array: windows kept as one, a row and what follows it, lines that are pinned.
+
+Places in one row that take turns, such as a[2*i*s] and a[(2*i + 1)*s], keep their lines, or the last one's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
+from operator import itemgetter
 
-from archline.algebra.polynomial import ONE, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import Union, Unions
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Resident, all_lines, classes_of, known, of_its_own, of_sizes, shared
+from archline.analysis.cache.residency.base import (
+    Resident,
+    all_lines,
+    classes_of,
+    known,
+    of_its_own,
+    of_sizes,
+    share_a_row,
+    shared,
+)
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
+
+
+def interleaved(references: Sequence[Reference]) -> Resident | None:
+    """Places in one row that take turns, no farther apart than one iteration is from the next: their own lines do.
+
+    Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
+    """
+    if _direction(references) is None:
+        return None
+    return known(Resident(tuple(references), references[0].chain[-1], _in_turn))
+
+
+def by_turns(references: Sequence[Reference]) -> Resident | None:
+    """The same places kept as the one line of the last access."""
+    way = _direction(references)
+    changes = None if way is None else _changes(references, way)
+    if changes is None:
+        return None
+    return known(Resident(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
+
+
+def _direction(references: Sequence[Reference]) -> int | None:
+    """Which way the innermost loop moves places of which none gets past those of the next iteration; else None."""
+    if not share_a_row(references):
+        return None
+    loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
+    entries = [interval for each in references if (interval := each.place[along])]
+    strides = {slope_of(end, loop.variable) for interval in entries for end in interval}
+    stride = strides.pop() if len(strides) == 1 else None
+    if stride is None:
+        return None
+    way = 1 if loop.inside.positive(stride) else -1
+    room = stride.scaled(way)
+    fits = all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries)
+    return way if fits else None
+
+
+def _changes(references: Sequence[Reference], way: int) -> tuple[int, int] | None:
+    """How often at most the accesses pass the end of any one line, and other places follow each other in an iteration.
+
+    The end of a line parts the places of one iteration at most: all before are on one side, all behind on the other.
+    """
+    facts, along = references[0].chain[-1].inside, contiguous_dimension(references[0].array)
+    numbered = [pair for each in references for pair in zip(each.order, each.accesses, strict=True)]
+    turns = [access.place[along] for _, access in sorted(numbered, key=itemgetter(0))]
+    places = [place for place in dict.fromkeys(turns) if place is not None]
+    behind = {place: [facts.nonnegative((place - other).scaled(way)) for other in places] for place in places}
+    if not all(behind[one][y] or behind[other][x] for x, one in enumerate(places) for y, other in enumerate(places)):
+        return None
+    ranks = [sum(behind[place]) for place in turns if place is not None]
+    cuts = ([False, *(rank >= cut for rank in ranks), True] for cut in ranks)
+    passes = max(sum(x != y for x, y in pairwise(sides)) for sides in cuts)
+    return passes, 1 + sum(x != y for x, y in pairwise(turns))
+
+
+def _one_by_one(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines between the first place and the last as often as their ends are passed, or one for each other place."""
+    *outer, loop = references[0].chain
+    between = Union(references, len(outer)).lines.value.scaled(passes)
+    if loop.facts.positive(loop.trips):
+        between = between - (passes - 1)
+    each = loop.facts.positive_part(loop.trips).scaled(others)
+    return Product((ONE,)), Product((loop.facts.minimum(between, each),)).over(tuple(outer))
+
+
+def _in_turn(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines between the first place and the last, or those of each place."""
+    chain = references[0].chain
+    depth, loop = len(chain), chain[-1]
+    space = sum((each.lines(depth).largest.value for each in references), ZERO)
+    each = sum((each.lines(depth).count.value for each in references), ZERO) * loop.facts.positive_part(loop.trips)
+    between = Union(references, depth - 1).lines.value
+    return Product((space,)), Product((loop.facts.minimum(between, each),)).over(chain[:-1])
 
 
 def as_one(unions: Unions, depth: int) -> Resident | None:

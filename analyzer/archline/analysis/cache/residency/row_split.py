@@ -17,7 +17,7 @@ from archline.analysis.cache.footprint.index_split import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.stream import walked
+from archline.analysis.cache.residency.single import walked
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension

@@ -8,31 +8,205 @@ diagonal. Where that takes extents of 1 or 2 at least, as nothing is to be sorte
 such. Where indices say what a call works on, so do claims: those that leaves fulfil are tried. An integer of the data
 that does not change between two calls is a symbol, so that parts which end and begin with it are known to lie side by
 side; slices lie in their arrays, as a run stops where they do not. What is not followed touches nothing here.
+
+A recursion by indices is given its arrays whole, and says by indices what a call works on. A leaf that touches
+u[t1%2, x0..x1] where t1 - t0 is 1 may be the last of calls that all touch u[(t0 + 1)%2, x0..x1].
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from math import gcd
+from typing import Protocol
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.summaries.candidates import in_rows_apart, of_boxes, of_whole
-from archline.analysis.cache.summaries.cover import Covering
-from archline.analysis.cache.summaries.regions import Claims, MustTouchRegion, Parts
+from archline.analysis.cache.footprint.windows import slope_of
+from archline.analysis.cache.summaries.regions import Box, Claims, Half, MustTouchRegion, Part, Parts
 from archline.analysis.cost import TouchedRegion
 from archline.ir.layout import LINE, whole
 from archline.ir.recursive import AsFarAsKnown, TooManyWaysError, calls, ways
 from archline.ir.recursive import body as body_of
-from archline.ir.tree import Array, Node, UntracedError, accesses, changing
+from archline.ir.tree import Array, Node, UntracedError, accesses, changing, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
 from archline.language.model import Module
 from archline.records import field, record, replace
+
+MAX_BOXES = 12
+"""Of so many parts that leaves touch each is tried."""
+
+
+def of_whole(array: Array) -> list[MustTouchRegion]:
+    """Claims of all of an array, one to be tried after the other."""
+    dimensions = len(array.extents)
+    none, ones, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
+    single = [(*ones[:place], 2, *ones[place + 1 :]) for place in range(dimensions)]
+    found = [MustTouchRegion(each) for each in dict.fromkeys((none, ones, *single, twos))]
+    if dimensions == 2 and array.extents[0] == array.extents[1]:
+        halves: tuple[Half, ...] = ("lower", "upper")
+        found += [MustTouchRegion(none, half=half, beside=beside) for beside in (False, True) for half in halves]
+    return [*found, *(MustTouchRegion(none, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
+
+
+def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[MustTouchRegion]:
+    """Claims of boxes that a leaf touches, also as they are by other indices where `known`, at least 0, says so."""
+    largest = _largest(dict.fromkeys(boxes), facts.nonnegative)
+    equal = list(_equal(known))
+    found: dict[Box, None] = {}
+    for box in largest[:MAX_BOXES]:
+        for name, value in (("", ZERO), *equal):
+            own = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
+            if all(end.names.issubset(names) and facts.restore(end) == end for ends in own for end in ends):
+                found[own] = None
+    return [MustTouchRegion((0,) * len(own), own=own) for own in found]
+
+
+def _largest(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
+    """Those that lie in no other one."""
+    found: list[Box] = []
+    for box in boxes:
+        if not any(_within(box, other, nonnegative) for other in found):
+            found = [*(other for other in found if not _within(other, box, nonnegative)), box]
+    return found
+
+
+def _within(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> bool:
+    pairs = zip(one, other, strict=True)
+    return all(nonnegative(lo - low) and nonnegative(high - hi) for (lo, hi), (low, high) in pairs)
+
+
+def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
+    """Indices that are a sum of others, where all of `known` are at least 0."""
+    for one, other in combinations(known, 2):
+        if one + other == ZERO:
+            for name in sorted(one.names):
+                slope = slope_of(one, name)
+                if slope is not None and slope * slope == Poly.constant(1):
+                    yield name, Poly.symbol(name) - one * slope
+
+
+# Claims that count together
+def in_rows_apart(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
+    """Some claims no two of which are of the same line, the first one among them."""
+    found: list[MustTouchRegion] = []
+    for claim in claims:
+        if all(_rows_apart(array, claim, other, facts) for other in found):
+            found.append(claim)
+    return found
+
+
+def _rows_apart(array: Array, one: MustTouchRegion, other: MustTouchRegion, facts: Facts) -> bool:
+    if one.own is None or other.own is None or array.layout == "zmorton":
+        return False
+    for dimension, ((lo, hi), (low, high)) in enumerate(zip(one.own, other.own, strict=True)):
+        single = hi - lo == high - low == Poly.constant(1)
+        apart = facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (single and _differ(lo, low))
+        if apart and dimension != contiguous_dimension(array):
+            return True
+    return False
+
+
+def _differ(one: Poly, other: Poly) -> bool:
+    """Whether two integers are never equal, as their difference has a remainder: t%2 and (t + 1)%2."""
+    difference = one - other
+    rest = difference - difference.constant_term
+    if not a.is_integral(rest):
+        return False
+    divisor, remainder = gcd(*(int(factor.p) for factor in rest.terms.values())), difference.constant_term
+    return remainder != 0 if divisor == 0 else remainder.q == 1 and int(remainder.p) % divisor != 0
+
+
+MAX_TRIES = 200
+"""How often a box is looked at while it is cut where parts of it end."""
+_OTHER: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
+"""What a half is where rows and columns change places."""
+
+
+class SizeBounds(Protocol):
+    """What is known of sizes."""
+
+    def nonnegative(self, value: Poly) -> bool:
+        """Whether a value is at least 0."""
+
+
+@dataclass(eq=False)
+class Covering:
+    """Whether parts make up a box or half of it, which is cut at the end of a part that begins where it does."""
+
+    way: SizeBounds
+    tries: int = 0
+
+    def covered(self, box: Box, parts: Sequence[Part]) -> bool:
+        """Whether they make up a box."""
+        self.tries += 1
+        if any(self.way.nonnegative(lo - hi) for lo, hi in box):
+            return True
+        for number, part in enumerate(parts):
+            if self.tries > MAX_TRIES:
+                return False
+            others = (*parts[:number], *parts[number + 1 :])
+            if not part.half and self._begins(part.box, box) and self._cut(box, part.box, others):
+                return True
+        return False
+
+    def half(self, box: Box, half: Half, parts: Sequence[Part]) -> bool:
+        """Whether they make up a half of a box that is as wide as high."""
+        if half == "upper":
+            # Rows and columns change places.
+            return self._lower(box[::-1], [Part(each.box[::-1], _OTHER[each.half]) for each in parts])
+        return self._lower(box, parts)
+
+    def _lower(self, box: Box, parts: Sequence[Part]) -> bool:
+        self.tries += 1
+        (top, bottom), (left, right) = box
+        if self.way.nonnegative(top - bottom):
+            return True
+        for number, part in enumerate(parts):
+            if self.tries > MAX_TRIES or not self._begins(part.box, box) or not self._reaches(part, top - left):
+                continue
+            # It has all of the rows before the middle.
+            middle, across = part.box[0][1], left + part.box[0][1] - top
+            others = (*parts[:number], *parts[number + 1 :])
+            if not self.way.nonnegative(part.box[1][1] - across):
+                middle, across = top + part.box[1][1] - left, part.box[1][1]
+                if not self.way.nonnegative(part.box[0][1] - middle) or not self.way.nonnegative(middle - top - 1):
+                    continue
+                others = (*parts,)
+            if self.way.nonnegative(middle - bottom):
+                return True
+            if self._lower(((middle, bottom), (across, right)), others) and self.covered(
+                ((middle, bottom), (left, across)), others
+            ):
+                return True
+        return False
+
+    def _reaches(self, part: Part, diagonal: Poly) -> bool:
+        """Whether a part has all below a diagonal, given by row less column, that lies in its box."""
+        (top, _), (left, _) = part.box
+        return not part.half or (part.half == "lower" and self.way.nonnegative(diagonal - (top - left)))
+
+    def _begins(self, part: Box, box: Box) -> bool:
+        return all(self.way.nonnegative(low - lo) for (low, _), (lo, _) in zip(box, part, strict=True))
+
+    def _cut(self, box: Box, part: Box, others: Sequence[Part]) -> bool:
+        """Whether a box is made up by a part of what lies at its beginning, and by others."""
+        short = [place for place, (_, end) in enumerate(box) if not self.way.nonnegative(part[place][1] - end)]
+        if not short:
+            return True
+        place, (start, end) = short[0], box[short[0]]
+        middle = part[place][1]
+        behind = (*box[:place], (middle, end), *box[place + 1 :])
+        before = (*box[:place], (start, middle), *box[place + 1 :])
+        return self.covered(behind, others) and self._cut(before, part, others)
+
 
 Claimed = tuple[tuple[Array, MustTouchRegion], ...]
 MAX_TERM_PRODUCTS = 400_000

@@ -23,9 +23,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.reload import resumed
 from archline.analysis.cache.residency.row_split import Splits
-from archline.analysis.cache.residency.single import alone
+from archline.analysis.cache.residency.single import alone, resumed
 from archline.analysis.cache.upper.evaluate import Plan
 from archline.analysis.cache.upper.pareto import Choices, together
 from archline.analysis.cache.upper.retention import ByClass, ByRow, Retention

@@ -8,10 +8,9 @@ from functools import cached_property
 from archline.analysis.cache.footprint.union import Unions
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident, shared
-from archline.analysis.cache.residency.group import Pin, as_one, continued, pins
-from archline.analysis.cache.residency.interleaved import by_turns, interleaved
+from archline.analysis.cache.residency.group import Pin, as_one, by_turns, continued, interleaved, pins
+from archline.analysis.cache.residency.single import course, walking
 from archline.analysis.cache.residency.stencil import beside, sweeping, up_to
-from archline.analysis.cache.residency.stream import course, walking
 from archline.ir.tree import contiguous_dimension
 from archline.records import record
 

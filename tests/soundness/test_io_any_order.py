@@ -386,7 +386,7 @@ def test_the_square_product_is_certified_in_both_directions() -> None:
     below = least(costs, cost, declared(module, algorithm).facts)
     assert not condition
     assert below is not None
-    for small, large in ((parse_expression(growth), paper), (paper, parse_expression(below))):
+    for small, large in ((parse_expression(growth), paper), (paper, below)):
         answer = is_O(small, large, facts)
         assert isinstance(answer, Proved)
         assert check(answer.certificate).accepted

@@ -70,13 +70,14 @@ class IndexRange:
         if self.high not in value.names or self.low in moved.names:
             return to_tree(value, order, may_vanish)
         vanishing = may_vanish | {self.size} if self.least < 1 else may_vanish - {self.size}
-        distance = b.binary("-", b.name(self.high), b.name(self.low))
-        return substituted(to_tree(moved, (*order, self.size), vanishing), {self.size: distance})
+        return self.restored(to_tree(moved, (*order, self.size), vanishing))
 
-    def restored(self, text: str) -> str:
-        """The indices' difference in place of the size in a text."""
-        if text == self.size:
-            return f"{self.high} - {self.low}"
+    def restored(self, expr: s.Expr) -> s.Expr:
+        """An expression of the language with the indices' difference in place of the size."""
+        return substituted(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
+
+    def restored_text(self, text: str) -> str:
+        """The same of a text."""
         distance = f"({self.high} - {self.low})"
         shown = re.sub(rf"\b{self.size}\b", distance, text)
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)

@@ -30,6 +30,7 @@ from archline.claims.published import Published, published
 from archline.claims.verdict import Verdict
 from archline.execution.results import RunCounts
 from archline.execution.run_rules import IMPOSSIBLE_DATA
+from archline.expr.text import format_expression
 from archline.ir.declarations import declared
 from archline.language import model
 from archline.language import syntax as s
@@ -408,8 +409,9 @@ class CostReport(WithPage):
         return replace(view, case_when=case.when)
 
     def _schedules(self, processors: int | str) -> tuple[Schedule, ...]:
-        span = growth(self._module, self._node, self._costs, self._costs["span"]).upper or "span"
-        return schedules(self._module, self._node, self._costs["io"], processors, span)
+        span = growth(self._module, self._node, self._costs, self._costs["span"]).upper
+        text = "span" if span is None else format_expression(span)
+        return schedules(self._module, self._node, self._costs["io"], processors, text)
 
     def lru(self, line: int, at: Point | None = None, seconds: float = SECONDS) -> LruView:
         """Exact counts of LRU misses in lines of so many words: in sizes, or at a point, where Z bounds io too.

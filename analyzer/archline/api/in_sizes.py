@@ -14,6 +14,7 @@ from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.claims.printed_growth import printed_growth
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
+from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.growth.growths import Growth
 from archline.ir.declarations import declared
@@ -21,7 +22,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import OF_CACHE, ON_REQUEST
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
 from archline.report.costs.forms import short_form, short_growth
@@ -77,23 +78,20 @@ class InSizes:
             return Growth(ZERO, ZERO, self.where)
         found = growth_of(self.module, self.node, self._costs, cost)
         if self.node.grid and found.tight is not None and found.tight.tight:
-            more = _facts(found.tight.condition)
+            more = _facts(found.tight.when)
             if more is not None:
-                return Growth(_parsed(found.tight.growth), _parsed(found.tight.growth), (*self.where, *more))
+                return Growth(found.tight.upper, found.tight.upper, (*self.where, *more))
         if not found.under:
-            lower = found.lower if found.lower == found.upper else self._lower(cost, found.lower)
-            return Growth(_parsed(lower), _parsed(found.upper), self.where)
+            return Growth(found.lower if found.known else self._lower(cost, found.lower), found.upper, self.where)
         if len(found.under) > 1:
             return Growth(None, None, self.where)
         (only,) = found.under
-        more = _facts(only.condition)
+        more = _facts(only.when)
         if more is None:
             return Growth(None, None, self.where)
-        facts = (*self.where, *more)
-        upper = _parsed(only.growth)
-        return Growth(upper if only.tight else _parsed(self._lower(cost, None)), upper, facts)
+        return Growth(only.upper if only.tight else self._lower(cost, None), only.upper, (*self.where, *more))
 
-    def _lower(self, cost: Cost, lower: str | None) -> str | None:
+    def _lower(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
         """What a cost is Omega of; io also by the lower bound for any schedule."""
         found = cost.orderless
         if found is None:
@@ -104,10 +102,10 @@ class InSizes:
             # A bound that holds from sizes of 2 on is no claim about all sizes.
             return least(self._costs, cost, known) if not above_one(found, sizes, known) else None
         floors = {each.power: each.iterations for each in found.floors if each.power}
-        texts = {
-            power: growth_in_sizes(self._costs, count, sizes, self.where, known) for power, count in floors.items()
-        }
-        return " + ".join([lower, *(per_line(f"({text})", power) for power, text in texts.items() if text)])
+        counts = (
+            (growth_in_sizes(self._costs, each, sizes, self.where, known), power) for power, each in floors.items()
+        )
+        return b.total((False, each) for each in (lower, *(per_line(count, power) for count, power in counts if count)))
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""
@@ -130,14 +128,5 @@ def _facts(condition: str) -> tuple[s.Fact, ...] | None:
     """A condition as facts; None where it is something else."""
     try:
         return tuple(fact for each in condition.split(" and ") if each for fact in parse_facts(each))
-    except ArchlineError:
-        return None
-
-
-def _parsed(text: str | None) -> s.Expr | None:
-    if text is None:
-        return None
-    try:
-        return parse_expression(text)
     except ArchlineError:
         return None

@@ -206,6 +206,6 @@ def _of_costs(algorithm: Algorithm, facts: tuple[s.Fact, ...], on: ModelOnMachin
         if cost.lower is None or cost.upper is None:
             return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
         (piece,) = pieces(costs, cost, every, known)
-        bounds[name] = both_ends(piece.growth)
+        bounds[name] = both_ends(piece)
     extents = tuple(axis.extent for axis in node.grid)
     return at_fixed_memory(Formulas(bounds, extents, every, tuple(map(format_fact, facts))), on)

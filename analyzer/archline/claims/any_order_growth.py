@@ -17,7 +17,7 @@ from archline.numbers import fmpq
 from archline.recurrences.exact.base_cases import growing
 
 
-def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> str | None:
+def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
     """An expression that io in any order is Omega of; only what is `touched` where that is wanted.
 
     None where there is none.
@@ -26,7 +26,7 @@ def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s
     if found is None:
         return None
     terms = (*_touched(costs, found, known), *_floors(costs, found, known, touched))
-    return " + ".join(terms) or None
+    return b.total((False, each) for each in terms) if terms else None
 
 
 def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
@@ -36,28 +36,28 @@ def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tu
     return b.least(sizes, 2)
 
 
-def _touched(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[str]:
+def _touched(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[s.Expr]:
     if found.some:
-        yield "1"
+        yield b.ONE
     if not found.touched:
         return
     for touched in dict.fromkeys((found.touched, found.plain or found.touched)):
         for value, over in _forms(touched, int(found.some), known):
-            text = without_differences(costs, value, known)
-            if text is not None:
-                yield f"({text}){over}"
+            count = without_differences(costs, value, known)
+            if count is not None:
+                yield b.quotient([count], over)
                 return
     if not found.floors:
         yield at_least(costs, found.touched, known)
 
 
-def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, str]]:
+def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
     """What is touched in forms to be compared, and what each is divided by; with 1 where there is `some`."""
     relaxed, plain = (growing(each, known) for each in (_without_floors(touched, known), touched))
     if relaxed != plain:
         # Words are easier to compare than words over L.
-        yield (relaxed + some) * LINE, "/L"
-    yield from ((plain + some, ""), (plain, ""))
+        yield (relaxed + some) * LINE, [b.name("L")]
+    yield from ((plain + some, []), (plain, []))
 
 
 def _without_floors(value: Poly, known: Facts) -> Poly:
@@ -81,7 +81,7 @@ def _less(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
     return None
 
 
-def _floors(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[str]:
+def _floors(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
     """What the iterations of bodies fetch, those together that fetch as much each.
 
     Others that fetch more each may be added, and 1 where any line is touched: at small sizes some bodies have no
@@ -90,14 +90,14 @@ def _floors(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) 
     for power in sorted({each.power for each in found.floors if not (touched and each.power)}):
         some = (each.iterations for each in found.floors if each.power <= power)
         count = at_least(costs, sum(some, Poly.constant(int(found.some))), known)
-        yield per_line(f"({count})", power)
+        yield per_line(count, power)
 
 
-def per_line(count: str, power: Fraction) -> str:
+def per_line(count: s.Expr, power: Fraction) -> s.Expr:
     """A count over L*Z^power."""
-    return f"{count}/(L*{power_of_words(power)})" if power else f"{count}/L"
+    return b.quotient([count], [b.name("L"), *power_of_words(power)])
 
 
-def power_of_words(power: Fraction) -> str:
-    """Z^power in the language's syntax; "" for Z^0."""
-    return {"0": "", "1": "Z", "1/2": "sqrt(Z)"}.get(str(power), f"Z^({power})")
+def power_of_words(power: Fraction) -> list[s.Expr]:
+    """Z^power as a factor, unless it is 1."""
+    return [b.power(b.name("Z"), b.number(power))] if power else []

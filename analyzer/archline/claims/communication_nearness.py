@@ -14,7 +14,8 @@ from archline.expr.tree import substituted
 from archline.growth.is_big_o import proves
 from archline.growth.leading_terms import leading
 from archline.growth.log_domain import Domain
-from archline.growth.normal_form import Sum, Term, multiplied_out
+from archline.growth.monomials import Term
+from archline.growth.normal_form import Sum, multiplied_out
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -164,7 +165,7 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
 def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
     """The same by the growth of words and memory, where their forms are too long, with the condition of that."""
     words = growth(module, bounds.algorithm, costs, costs["words"])
-    upper, where = (words.upper, "") if words.tight is None else (words.tight.growth, words.tight.condition)
+    upper, where = (words.upper, "") if words.tight is None else (words.tight.upper, words.tight.when)
     lead = bound.cases[0].lead
     if upper is None:
         return "", ""
@@ -172,11 +173,11 @@ def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound:
         memory = growth(module, bounds.algorithm, costs, costs["memory"]).upper
         if memory is None:
             return "", ""
-        lead = substituted(lead, {MEMORY: parse_expression(memory)})
+        lead = substituted(lead, {MEMORY: memory})
     processors = processors_of(bounds.algorithm)
     placed = substituted(lead, {} if processors is None else {"P": processors})
     facts = tuple(fact for each in where.split(" and ") if each for fact in parse_facts(each))
-    found = next(_proved(bounds, parse_expression(upper), placed, facts), "")
+    found = next(_proved(bounds, upper, placed, facts), "")
     return (found, where) if found else ("", "")
 
 

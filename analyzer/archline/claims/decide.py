@@ -25,7 +25,6 @@ from archline.analysis.sampling import assumed, fixed_sizes, points
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import holds as unrolled
 from archline.claims.growth import (
-    ConditionalCost,
     decide_growth,
     domain_of,
     facts_of,
@@ -33,8 +32,7 @@ from archline.claims.growth import (
     pieces,
     pieces_of_time,
 )
-from archline.claims.growth_of_cost import Growth, follows, growth, solved_recurrence
-from archline.claims.growth_of_recursion import Piece
+from archline.claims.growth_of_cost import growth, solved_recurrence
 from archline.claims.io_growth import IoClaim
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
 from archline.claims.verdict import Outcome, Verdict
@@ -44,6 +42,8 @@ from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import evaluate as evaluate_claim
 from archline.expr.values import evaluate_static, holds
+from archline.growth.growths import Growth
+from archline.growth.simplify import holds as grows_no_faster
 from archline.ir.conditions import excluded, knowing, with_all, with_fact
 from archline.ir.declarations import declared
 from archline.ir.layout import ONE_LINE
@@ -170,7 +170,7 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
     solved = solved_recurrence(costs, cost, facts)
     if solved is None:
         return None
-    cases = solved.pieces if all(each.upper != "0" for each in solved.pieces) else ()
+    cases = () if any(each.is_zero for each in solved.pieces) else solved.pieces
     if not cases and solved.upper is None:
         return Verdict(ensures, "unknown", f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
     known, indices = with_all(scope.facts, ensures.when, scope), cost.recursion.indices
@@ -178,19 +178,16 @@ def _by_recursion(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, cost
         facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
     if solved.upper is not None:
         some = not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least)
-        cases = (Piece("", solved.lower if some else None, solved.upper),)
+        cases = (Growth(solved.lower if some else None, solved.upper),)
     if ensures.relation != "O" and any(each.lower is None for each in cases):
         return Verdict(ensures, "unknown", "no lower bound on its growth is known for all of these sizes")
-    parts = [
-        ConditionalCost(each.condition, (*facts, *facts_of(each.condition)), each.lower or "0", each.upper)
-        for each in cases
-    ]
+    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *facts_of(each.when))) for each in cases]
     outcome, reason, proofs = decide_growth(ensures.relation, parts, bound, _along_one_size)
     if outcome != "unknown" and solved.upper is not None:
         # What a recurrence grows like has no values at sizes that a reader could check.
-        reason = f"by its recurrence the {ensures.metric} is {Growth(solved.upper, cases[0].lower).text}"
+        reason = f"by its recurrence the {ensures.metric} is {Growth(cases[0].lower, solved.upper).text}"
     if indices is not None:
-        reason = indices.restored(reason)
+        reason = indices.restored_text(reason)
     return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)
 
 
@@ -200,12 +197,12 @@ def _by_shown_growth(
     """A claim that follows from the growth that reports show."""
     found = growth(scope.module, algorithm, costs, cost)
     uppers, lowers = found.ends(set(map(format_fact, ensures.when)))
-    bound = format_expression(ensures.bound)
+    bound = ensures.bound
     domain = domain_of((*facts_in_sizes(algorithm), *assumed(algorithm), *ensures.when))
     if ensures.processors is not None or domain is None:
         return None
-    above = ensures.relation == "Omega" or any(follows(each, bound, domain) for each in uppers)
-    if above and (ensures.relation == "O" or any(follows(bound, each, domain) for each in lowers)):
+    above = ensures.relation == "Omega" or any(grows_no_faster(each, bound, domain) for each in uppers)
+    if above and (ensures.relation == "O" or any(grows_no_faster(bound, each, domain) for each in lowers)):
         return Verdict(ensures, "holds", PROVED + _trust(cost, "holds"))
     return None
 
@@ -272,7 +269,7 @@ def _compared(ensures: s.Ensures, costs: Costs, cost: Cost, known: Facts, facts:
     elif indices is not None and moved is not None:
         bound = indices.written(ensures.bound)
         outcome, reason, proofs = decide_growth(ensures.relation, pieces(costs, *moved), bound, confirm)
-        return Verdict(ensures, outcome, indices.restored(reason) + _trust(cost, outcome), proofs=proofs)
+        return Verdict(ensures, outcome, indices.restored_text(reason) + _trust(cost, outcome), proofs=proofs)
     elif cost.orders is not None or cost.alternatives:
         outcome, reason, proofs = IoClaim(ensures.bound, costs, cost, known, facts, confirm).decided(ensures.relation)
         return Verdict(ensures, outcome, reason + _trust(cost, outcome), proofs=proofs)

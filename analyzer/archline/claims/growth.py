@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import product
 from math import prod
 from typing import Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -14,7 +15,7 @@ from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.printing import shortened, to_text, to_tree
+from archline.algebra.printing import shortened, to_tree
 from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.pairs import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
@@ -26,6 +27,7 @@ from archline.growth import rules
 from archline.growth.growths import Growth, dominated
 from archline.growth.is_big_o import Proved, Refuted, Undecided
 from archline.growth.log_domain import Domain
+from archline.growth.simplify import is_number
 from archline.ir.conditions import with_all
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope
@@ -36,25 +38,7 @@ from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import bounded_below, growing, uncapped
 
-
-@record
-class ConditionalCost:
-    """A cost where some facts hold: an expression that it is at most, and one that it is at least; "" if unknown."""
-
-    when: str
-    facts: tuple[s.Fact, ...]
-    lower: str
-    upper: str
-
-    @cached_property
-    def growth(self) -> Growth:
-        """Both expressions, parsed. Raises ArchlineError."""
-        lower = parse_expression(self.lower) if self.lower else None
-        upper = lower if self.upper == self.lower else parse_expression(self.upper) if self.upper else None
-        return Growth(lower, upper)
-
-
-_told: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
+_facts_of: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
 """Cases as facts, for as long as the cases: all metrics ask about the same ones."""
 
 
@@ -69,9 +53,7 @@ def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
         raise
 
 
-def pieces(
-    costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
-) -> list[ConditionalCost]:
+def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False) -> list[Growth]:
     """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises.
 
     With `blocks` the upper bound keeps m*floor(e/m), which is e at most.
@@ -89,7 +71,7 @@ def pieces(
 
 def pieces_by_cases(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
-) -> Iterator[list[tuple[ConditionalCost, GrowthCase]]]:
+) -> Iterator[list[tuple[Growth, GrowthCase]]]:
     """The same of an exact form in cases of its sizes, in one way or another."""
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
@@ -107,26 +89,36 @@ def pieces_by_cases(
 
 def _piece(
     costs: Costs, where: tuple[str, tuple[s.Fact, ...]], ends: tuple[Poly, Poly], known: Facts, blocks: bool
-) -> ConditionalCost:
-    below, above = _texts(costs, ends, known, blocks)
-    if POWER_INSIDE in below + above:
+) -> Growth:
+    below, above = _ends(costs, ends, known, blocks)
+    if any(map(_is_rounded_power, s.nodes((below, above)))):
         most = without_conditions(ends[1], known)
         plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(most, known)
-        below, above = _texts(costs, plain, known, blocks)
-    return ConditionalCost(*where, below, above)
+        below, above = _ends(costs, plain, known, blocks)
+    when, facts = where
+    return Growth(below, above, facts, when)
 
 
-def _texts(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[str, str]:
+def _is_rounded_power(expr: s.Node) -> bool:
+    """Whether it is a number to a rounded logarithm, of which the prover knows nothing inside of a factor."""
+    match expr:
+        case s.Binary(op="^", right=s.Call(function="ceil", arguments=(s.Call(function="log2"),))):
+            return True
+        case _:
+            return False
+
+
+def _ends(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
     low, high = ends
-    texts = cast(dict[object, tuple[str, str]], known.found.setdefault(_texts, {}))
-    if (key := (costs.parameters, ends, blocks)) not in texts:
+    found = cast(dict[object, tuple[s.Expr, s.Expr]], known.found.setdefault(_ends, {}))
+    if (key := (costs.parameters, ends, blocks)) not in found:
         above = without_conditions(high, known)
         above = above if blocks else without_blocks(above, known, floors=False)
         if low == high:
-            texts[key] = _lower(costs, low, known), _text(costs, above, True)
+            found[key] = _lower(costs, low, known), _tree(costs, above, True)
         else:
-            texts[key] = at_least(costs, low, known), at_most(costs, above, known)
-    return texts[key]
+            found[key] = at_least(costs, low, known), at_most(costs, above, known)
+    return found[key]
 
 
 def without_conditions(value: Poly, known: Facts) -> Poly:
@@ -140,14 +132,14 @@ def without_conditions(value: Poly, known: Facts) -> Poly:
 
 
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
-def at_least(costs: Costs, value: Poly, known: Facts) -> str:
+def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
     """An expression for the growth prover that a lower bound is at least a constant times."""
     return _lower(costs, growing(value, known), known)
 
 
-def at_most(costs: Costs, value: Poly, known: Facts) -> str:
+def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
     """An expression for the growth prover that an upper bound is at most a constant times."""
-    return _text(costs, uncapped(value, known, upper=True), True)
+    return _tree(costs, uncapped(value, known, upper=True), True)
 
 
 def over_range(
@@ -167,26 +159,27 @@ def over_range(
     return found, indices.written_facts(facts), indices.facts(known)
 
 
-def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[ConditionalCost]:
+def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
     """The time on so many processors in the growth prover's terms, by the regimes of work and of span."""
     work, span = (pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
-    return [
-        ConditionalCost(
-            " and ".join(dict.fromkeys(each for each in (one.when, other.when) if each)),
-            tuple(dict.fromkeys((*one.facts, *other.facts))),
-            f"max({other.lower}, ({one.lower})/{processors})",
-            f"{other.upper} + ({one.upper})/{processors}",
-        )
-        for one in work
-        for other in span
-    ]
+    found = []
+    for one, other in product(work, span):
+        assert one.lower is not None
+        assert one.upper is not None
+        assert other.lower is not None
+        assert other.upper is not None
+        least, most = (b.binary("/", each, b.name(processors)) for each in (one.lower, one.upper))
+        when = " and ".join(dict.fromkeys(each for each in (one.when, other.when) if each))
+        together = tuple(dict.fromkeys((*one.facts, *other.facts)))
+        found.append(Growth(b.call("max", other.lower, least), b.binary("+", other.upper, most), together, when))
+    return found
 
 
 def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
     """What bounds of sizes a case tells, as facts."""
-    if case not in _told:
-        _told[case] = _known(case)
-    return _told[case]
+    if case not in _facts_of:
+        _facts_of[case] = _known(case)
+    return _facts_of[case]
 
 
 def _known(facts: Facts) -> tuple[s.Fact, ...]:
@@ -217,11 +210,19 @@ def fits(cost: Cost, known: Facts) -> bool:
     return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
 
 
-def in_any_cache(costs: Costs, cost: Cost, regime: tuple[str, str], facts: tuple[s.Fact, ...], scope: Scope) -> bool:
-    """Whether a condition and the growth of io there are known of caches of few lines too; `scope` knows the facts."""
-    condition, bound = regime
-    there = with_all(scope.facts, facts_of(condition), scope)
-    return fits(cost, there) or in_small_caches(costs, parse_expression(bound), facts, scope.facts)
+def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
+    """What the recurrence of io with a cut-off is O of under conditions, or why that is not known."""
+    found = "" if cost.orders is None else cost.orders(facts)
+    if isinstance(found, str):
+        return found
+    return tuple(Growth(None, parse_expression(each), (*facts, *facts_of(when)), when) for when, each in found)
+
+
+def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
+    """Whether the growth of io under a condition is known of caches of few lines too; `scope` knows the facts."""
+    there = with_all(scope.facts, facts_of(growth.when), scope)
+    assert growth.upper is not None
+    return fits(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
 
 
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
@@ -245,12 +246,9 @@ WHERE_SOME = ("work", "span")
 """The outermost call counts."""
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
-MAX_LENGTH = 20_000
+MAX_NODES, MAX_NESTING = 8_000, 200
 """Longer bounds take minutes to compare, most of them in vain."""
-POWER_INSIDE = "^ceil(log2("
-"""A number to a rounded logarithm inside of a factor, of which the prover knows nothing."""
 UNDECIDED = "the derived bounds do not decide it"
-_AMBIGUOUS = frozenset(" +-/%")
 Outcome = Literal["holds", "fails", "unknown"]
 
 
@@ -266,7 +264,7 @@ Confirm = Callable[[str, Mapping[str, object]], bool]
 """Whether a counterexample to O or Omega stands at its own sizes, the cost itself evaluated there."""
 
 
-def decide_growth(relation: str, pieces: Sequence[ConditionalCost], bound: s.Expr, confirm: Confirm) -> Decided:
+def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> Decided:
     """Whether a cost is O, Omega or Theta of an expression."""
     unknown, proofs = "", tuple[Proved, ...]()
     for piece in pieces:
@@ -286,19 +284,15 @@ def sides_of(relation: str) -> tuple[str, ...]:
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 
-def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> Decided:
+def _one(side: str, cost: Growth, bound: s.Expr, confirm: Confirm) -> Decided:
     """One direction: proved from the bound on that side, refuted from the one on the other side."""
-    too_long = Decided("unknown", TOO_LONG)
-    if max(len(piece.lower), len(piece.upper)) > MAX_LENGTH:
-        return too_long
-    try:
-        cost, claim = piece.growth, Growth(bound, bound)
-    except ArchlineError:
-        return too_long
-    if side == "O" and piece.upper == "0":
+    claim = Growth(bound, bound)
+    if any(each is not None and _is_long(each) for each in (cost.lower, cost.upper)):
+        return Decided("unknown", TOO_LONG)
+    if side == "O" and cost.is_zero:
         return Decided("holds", "")
     try:
-        domain = domain_of(piece.facts)
+        domain = domain_of(cost.facts)
     except ArchlineError as problem:
         return Decided("unknown", problem.diagnostics[0].message)
     if domain is None:
@@ -309,10 +303,30 @@ def _one(side: str, piece: ConditionalCost, bound: s.Expr, confirm: Confirm) -> 
             return Decided("holds", "", (proof,))
         case Refuted() as refuted if confirm(side, refuted.counterexample):
             return Decided("fails", counterexample(refuted, side))
-        case _ if side == "Omega" and piece.lower == "0":
+        case _ if side == "Omega" and cost.lower is not None and is_number(cost.lower, 0):
             return Decided("unknown", "no lower bound above 0 is known")
         case answer:
             return Decided("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
+
+
+def _is_long(expr: s.Expr) -> bool:
+    """Whether an expression has too many parts, or calls of functions nested too deeply, to be compared."""
+    pending, count = [(expr, 0)], 0
+    while pending:
+        part, depth = pending.pop()
+        count += 1
+        if count > MAX_NODES or depth > MAX_NESTING:
+            return True
+        match part:
+            case s.Unary(operand=operand):
+                pending.append((operand, depth))
+            case s.Binary(left=left, right=right):
+                pending += ((left, depth), (right, depth + 1))
+            case s.Call(arguments=arguments):
+                pending += ((each, depth + 1) for each in arguments)
+            case _:
+                pass
+    return False
 
 
 def counterexample(refuted: Refuted, side: str) -> str:
@@ -334,33 +348,31 @@ def _sample(sample: dict[str, object]) -> str:
 
 
 # Closed forms as the prover reads them
-def _text(costs: Costs, value: Poly, upper: bool) -> str:
+def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
     """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
-    parts = []
     merged = _merged(value, upper)
     # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
-    for monomial, coefficient in shortened(merged, blocks=not upper).terms.items():
-        parts.append(_term(costs, monomial, coefficient, upper == (coefficient > 0)))
-    return " + ".join(parts).replace("+ -", "- ") or "0"
+    terms = shortened(merged, blocks=not upper).terms.items()
+    return b.total((number < 0, _term(costs, each, number, upper == (number > 0))) for each, number in terms)
 
 
-def _lower(costs: Costs, value: Poly, facts: Facts) -> str:
+def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
     """An expression without differences that the value is at least, if one is proved for the integer sizes."""
     return without_differences(costs, value, facts) or _below(costs, value, value, facts)
 
 
-def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> str:
+def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
     """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
     merged = _merged(part, False)
     less = min(fmpq(0), merged.constant_term)
     if less and merged != part and is_at_least(value, ONE, facts):
         part = (merged - less).scaled(1 / (1 - less))
-    return _text(costs, part, False)
+    return _tree(costs, part, False)
 
 
-def without_differences(costs: Costs, value: Poly, facts: Facts) -> str | None:
+def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
     """An expression without differences that the value is at least, proved for the integer sizes."""
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
@@ -502,7 +514,8 @@ def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
     return ends[0], ends[1]
 
 
-def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> str:
+def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s.Expr:
+    """A term without its sign."""
     powers: dict[_Level, list[tuple[int, int]]] = {}
     rest: list[tuple[Atom, int]] = []
     for atom, power in monomial:
@@ -511,17 +524,14 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
             powers.setdefault(level, []).append((atom.base, power))
         else:
             rest.append((atom, power))
-    scale, factors = coefficient, [_factor(to_text(Poly({tuple(rest): fmpq(1)}), costs.parameters))] if rest else []
+    scale = abs(coefficient)
+    factors = [to_tree(Poly({tuple(rest): fmpq(1)}), costs.parameters)] if rest else []
     for level, bases in powers.items():
         scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
-        exponent = " + ".join(f"({level.rate * power})*log2({number})" for number, power in bases)
-        factors.append(f"({to_text(level.argument, costs.parameters)})^({exponent})")
-    return "*".join(factors if scale == 1 and factors else (str(scale), *factors))
-
-
-def _factor(text: str) -> str:
-    """A term as a factor: in brackets unless it is a product of names, calls and powers."""
-    return text if _AMBIGUOUS.isdisjoint(text) else f"({text})"
+        logarithms = ((level.rate * power, b.call("log2", b.number(number))) for number, power in bases)
+        exponent = b.total((False, b.product([b.number(times), each])) for times, each in logarithms)
+        factors.append(b.power(to_tree(level.argument, costs.parameters), exponent))
+    return b.product(factors if scale == 1 and factors else [b.number(scale), *factors])
 
 
 @record

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import reduce
 from itertools import islice, product, takewhile
-from typing import Literal
 
 from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import OutOfBudgetError, search
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
+from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Monomial, Poly
 from archline.algebra.reals import OutOfReachError
 from archline.analysis.analyse import derive_metric, derive_unguarded
@@ -20,10 +20,10 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import least
 from archline.claims.growth import (
-    ConditionalCost,
     domain_of,
     facts_of,
     facts_of_case,
+    growth_of_recurrence,
     in_any_cache,
     over_range,
     pieces,
@@ -34,9 +34,12 @@ from archline.claims.growth import (
 from archline.claims.growth_cases import GrowthCase, shown
 from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.expr import build as b
-from archline.expr.text import format_fact
-from archline.growth.candidates import Shape, logarithmic, names_in, rising, shapes, without, written
+from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import same
+from archline.growth.candidates import Shape, as_factor, logarithmic, names_in, rising, shapes, without, written
+from archline.growth.growths import Growth
 from archline.growth.log_domain import Domain
+from archline.growth.monomials import Factor
 from archline.growth.simplify import holds
 from archline.ir.conditions import knowing, with_all
 from archline.ir.declarations import declared
@@ -44,74 +47,58 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_expression
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import uncapped
 
 
 @record
-class GrowthBound:
-    """Where a condition holds, at all sizes if there is none, a cost is O, Omega or Theta of an expression."""
-
-    relation: Literal["O", "Omega", "Theta"]
-    growth: str
-    condition: str = ""
-
-    @property
-    def tight(self) -> bool:
-        """Whether it bounds the cost from both sides."""
-        return self.relation == "Theta"
-
-    @property
-    def text(self) -> str:
-        """`Theta(...) where ...`, or `O(...) where ...`."""
-        where = f" where {self.condition}" if self.condition else ""
-        return f"{self.relation}({self.growth}){where}"
-
-
-@record
-class Growth:
+class CostGrowth:
     """What a cost is O of and Omega of, each None where it is not known.
 
     `under` holds what it is O or Theta of under conditions, where one expression does not serve
     everywhere. `tight` is what it is Theta of from some sizes on, where at smaller ones it may vanish.
     """
 
-    upper: str | None
-    lower: str | None
-    under: tuple[GrowthBound, ...] = ()
-    tight: GrowthBound | None = None
+    upper: s.Expr | None
+    lower: s.Expr | None
+    under: tuple[Growth, ...] = ()
+    tight: Growth | None = None
 
-    def ends(self, given: Set[str]) -> tuple[list[str], list[str]]:
+    def ends(self, given: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
         """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
-        facts = [[format_fact(fact) for fact in facts_of(each.condition)] for each in cases]
+        facts = [[format_fact(fact) for fact in facts_of(each.when)] for each in cases]
         some = [each for each, needed in zip(cases, facts, strict=True) if needed and given >= set(needed)]
-        uppers = (self.upper, *(each.growth for each in some))
-        lowers = (self.lower, *(each.growth for each in some if each.tight))
+        uppers = (self.upper, *(each.upper for each in some))
+        lowers = (self.lower, *(each.lower for each in some))
         return [each for each in uppers if each is not None], [each for each in lowers if each is not None]
 
     @property
     def known(self) -> bool:
         """Whether one expression bounds it from both sides, at all sizes."""
-        return self.upper is not None and self.upper == self.lower
+        return self.upper is not None and same(self.upper, self.lower)
 
     @property
-    def orders(self) -> tuple[GrowthBound, ...]:
+    def orders(self) -> tuple[Growth, ...]:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
         if self.under and self.upper is None:
             return self.under
         if self.known:
-            return (GrowthBound("Theta", str(self.upper)),)
-        upper = None if self.tight is not None and self.tight.growth == self.upper else self.upper
-        above, below = upper and GrowthBound("O", upper), self.lower and GrowthBound("Omega", self.lower)
-        return tuple(each for each in (above, below, self.tight) if each)
+            return (Growth(self.upper, self.upper),)
+        upper = None if self.tight is not None and same(self.tight.upper, self.upper) else self.upper
+        found = (upper and Growth(None, upper), self.lower and Growth(self.lower, None), self.tight)
+        return tuple(each for each in found if each)
 
     @property
     def text(self) -> str | None:
         """All of these."""
-        return ", ".join(each.text for each in self.orders) or None
+        return ", ".join(str(each.text) for each in self.orders) or None
+
+
+def theta(order: s.Expr, when: str = "") -> Growth:
+    """What grows like one expression where a condition holds, at all sizes if there is none."""
+    return Growth(order, order, when=when)
 
 
 LEAST = (2, 3, 4)
@@ -124,12 +111,12 @@ TALL = b.binary(">=", b.name("Z"), b.power(b.name("L"), b.number(2)))
 """What is taken of a cache of which nothing is said: it has more lines than a line has words."""
 
 
-def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
-    return search(lambda: _searched(module, algorithm, costs, cost), Growth(None, None))
+    return search(lambda: _searched(module, algorithm, costs, cost), CostGrowth(None, None))
 
 
-def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     found = _own_growth(module, algorithm, costs, cost)
     if found.under or found.known:
         return found
@@ -165,40 +152,44 @@ def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Co
     return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
 
 
-def _growth_of_the_sure(module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, known: Facts) -> str | None:
+def _growth_of_the_sure(
+    module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, known: Facts
+) -> s.Expr | None:
     """A growth from below, without what may be 0: of p + max(0, n - p*m) that of p; 1 where no more is known."""
     value = known.simplify(lower.substitute(known.rewrites))
     terms = {each: number for each, number in value.terms.items() if number < 0 or not _has_maximum(each)}
     sure = Poly(terms)
     if sure != value and known.positive(sure) and known.nonnegative(value - sure):
-        return _own_growth(module, algorithm, costs, Cost("", "exact", sure, sure)).lower or "1"
-    return "1" if known.positive(value) else None
+        return _own_growth(module, algorithm, costs, Cost("", "exact", sure, sure)).lower or b.ONE
+    return b.ONE if known.positive(value) else None
 
 
 def _has_maximum(monomial: Monomial) -> bool:
     return any(isinstance(atom, PositivePart) for atom, _ in monomial)
 
 
-def _with_recursion(found: Growth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """The growth with what the recurrence tells, where that is sharper than what the bounds do."""
     facts = (*facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is not None and solved.pieces:
         last = solved.pieces[-1]
-        if found.tight is None and last.upper == last.lower:
-            return replace(found, tight=GrowthBound("Theta", last.upper, last.condition))
+        if found.tight is None and last.tight:
+            return replace(found, tight=last)
     if solved is None or solved.upper is None:
         return found
     if cost.recursion is not None and cost.recursion.indices is not None:
-        solved = solved.mapped(cost.recursion.indices.restored)
+        restored = cost.recursion.indices.restored
+        upper, lower = (None if each is None else restored(each) for each in (solved.upper, solved.lower))
+        solved = replace(solved, upper=upper, lower=lower, size=format_expression(restored(b.name(solved.size))))
     domain = domain_of(facts)
     upper = _sharper(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
         return replace(found, upper=upper)
     if solved.least > 1:
-        if found.tight is not None or solved.lower != solved.upper:
+        if found.tight is not None or not same(solved.lower, solved.upper):
             return replace(found, upper=upper)
-        return replace(found, upper=upper, tight=GrowthBound("Theta", solved.lower, f"{solved.size} >= {solved.least}"))
+        return replace(found, upper=upper, tight=theta(solved.lower, f"{solved.size} >= {solved.least}"))
     return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
 
 
@@ -214,21 +205,20 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
     def added(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
         # Of a call that another one makes, the facts of the case are what is known.
         found = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
-        upper, lower = (None if each is None else parse_expression(each) for each in (found.upper, found.lower))
-        return upper, lower
+        return found.upper, found.lower
 
     return by_solving(cost.recursion, added, facts)
 
 
-def _sharper(one: str | None, other: str | None, domain: Domain | None, *, upper: bool) -> str | None:
+def _sharper(one: s.Expr | None, other: s.Expr | None, domain: Domain | None, *, upper: bool) -> s.Expr | None:
     """The sharper one of two upper bounds on growth, or of two lower ones; the first where neither is proved so."""
     if one is None or other is None or domain is None:
         return other if one is None else one
     small, large = (other, one) if upper else (one, other)
-    return other if follows(small, large, domain) and not follows(large, small, domain) else one
+    return other if holds(small, large, domain) and not holds(large, small, domain) else one
 
 
-def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """How a cost grows by its own bounds, as an `ensures` on it is decided."""
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
@@ -240,19 +230,19 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if indices is not None and moved is not None:
         found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
         upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
-        return Growth(upper, lower)
+        return CostGrowth(upper, lower)
     found = _growth(costs, cost, sizes, facts, known)
     settled = found.under or found.tight or found.upper is None or found.lower is not None
     if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
         return found
     tight = _from_sizes(costs, cost, sizes, facts, declared(module, algorithm))
-    everywhere = tight is not None and not tight.condition
-    return Growth(tight.growth, tight.growth) if tight is not None and everywhere else replace(found, tight=tight)
+    everywhere = tight is not None and not tight.when
+    return CostGrowth(tight.upper, tight.upper) if tight is not None and everywhere else replace(found, tight=tight)
 
 
 def _from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
-) -> GrowthBound | None:
+) -> Growth | None:
     """Theta of a cost that may vanish at the least sizes: all are raised, then each is let go that need not be."""
     assert cost.lower is not None
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
@@ -275,13 +265,14 @@ def _from_sizes(
             continue
         for each in reversed(tuple(raised)):
             fewer = [other for other in raised if other != each]
-            if any(less.proves(found) for less in growths(fewer, start)):
+            if any(less.proves(found.upper) for less in growths(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [bounds[0][0]] if start > 1 else []
-        return GrowthBound("Theta", str(found.upper), " and ".join(f"{name} >= {start}" for name in raised))
+        assert found.upper is not None
+        return theta(found.upper, " and ".join(f"{name} >= {start}" for name in raised))
     return None
 
 
@@ -299,36 +290,38 @@ def _starts(value: Poly) -> tuple[int, ...]:
     return (*LEAST, *more, *((ROUNDED,) if rounded else ()))
 
 
-def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Growth:
+def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """What a recurrence with a cut-off is O of, each growth with its condition."""
-    assert cost.orders is not None
     said = "Z" in s.names(algorithm.where)
     facts = (*facts_in_sizes(algorithm), *(() if said else (TALL,)))
-    found = cost.orders(facts)
+    found = growth_of_recurrence(cost, facts)
     if isinstance(found, str):
-        return Growth(None, None)
-    scope = declared(module, algorithm)
-    scope = knowing(scope, *facts)
-    below, tall, under = least(costs, cost, scope.facts), () if said else (format_fact(TALL),), list[GrowthBound]()
-    for condition, each in found:
-        if not in_any_cache(costs, cost, (condition, each), facts, scope):
-            return Growth(None, None)
-        domain = None if below is None else domain_of((*facts, *facts_of(condition)))
-        tight = below is not None and domain is not None and follows(each, below, domain)
-        under.append(GrowthBound("Theta" if tight else "O", each, " and ".join((*filter(None, (condition,)), *tall))))
-    return Growth(None, None, tuple(under))
+        return CostGrowth(None, None)
+    scope = knowing(declared(module, algorithm), *facts)
+    below, tall, under = least(costs, cost, scope.facts), () if said else (format_fact(TALL),), list[Growth]()
+    for each in found:
+        if not in_any_cache(costs, cost, each, facts, scope):
+            return CostGrowth(None, None)
+        assert each.upper is not None
+        domain = None if below is None else domain_of(each.facts)
+        tight = below is not None and domain is not None and holds(each.upper, below, domain)
+        when = " and ".join((*filter(None, (each.when,)), *tall))
+        under.append(Growth(each.upper if tight else None, each.upper, when=when))
+    return CostGrowth(None, None, tuple(under))
 
 
-def growth_of(costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> str | None:
+def growth_of(
+    costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+) -> s.Expr | None:
     """What an expression in sizes is Theta of, in short; None where that is not known."""
     found = _growth(costs, Cost("", "exact", value, value), sizes, facts, known)
-    return found.upper if found.upper == found.lower else None
+    return found.upper if found.known else None
 
 
-def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> Growth:
+def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> CostGrowth:
     """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
-    upper, lower, under, domain = None, None, tuple[GrowthBound, ...](), domain_of(facts)
-    tight: GrowthBound | None = None
+    upper, lower, under, domain = None, None, tuple[Growth, ...](), domain_of(facts)
+    tight: Growth | None = None
     with suppress(OutOfBudgetError):
         for each in _searches(costs, cost, sizes, facts, known):
             found = each.growth()
@@ -336,7 +329,7 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
                 return found
             upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
             under, tight = under or found.under, tight or found.tight
-    return Growth(upper, lower, under, tight)
+    return CostGrowth(upper, lower, under, tight)
 
 
 def _searches(
@@ -382,8 +375,8 @@ class _Search:
         bounds: Sequence[tuple[Poly, Poly]],
         sizes: Sequence[str],
         facts: tuple[s.Fact, ...],
-        known: Sequence[ConditionalCost],
-        cases: Sequence[tuple[ConditionalCost, GrowthCase]] = (),
+        known: Sequence[Growth],
+        cases: Sequence[tuple[Growth, GrowthCase]] = (),
     ) -> None:
         self._bounds, self._sizes, self._pieces, self._cases = bounds, sizes, known, cases
         self._facts = facts
@@ -391,66 +384,70 @@ class _Search:
 
     @staticmethod
     def of_cases(
-        cases: Sequence[tuple[ConditionalCost, GrowthCase]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
+        cases: Sequence[tuple[Growth, GrowthCase]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
     ) -> _Search:
         """What finds the growth of an exact form in cases."""
         pieces = [piece for piece, _ in cases]
         return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, pieces, cases)
 
-    def proves(self, found: Growth) -> bool:
+    def proves(self, found: s.Expr | None) -> bool:
         """Whether the cost is Theta of what was found where more is known."""
-        return found.upper is not None and self._above(found.upper) and self._below(found.upper)
+        return found is not None and self._above(found) and self._below(found)
 
-    def growth(self) -> Growth:
+    def growth(self) -> CostGrowth:
         """What the cost is O of and Omega of."""
-        uppers = [upper for _, upper in self._bounds]
-        upper: str | None = None
-        for each in dict.fromkeys(self._proposed(uppers)):
+        uppers, lowers = ([ends[side] for ends in self._bounds] for side in (1, 0))
+        upper: s.Expr | None = None
+        proposed = LazyList(self._proposed(uppers))
+        for each in proposed:
             if self._above(each):
                 if self._below(each):
-                    return Growth(each, each)
+                    return CostGrowth(each, each)
                 upper = _sharper(upper, each, self._everywhere, upper=True)
-        lowers = [lower for lower, _ in self._bounds]
-        tried = {upper} if lowers != uppers else {upper, *self._proposed(uppers)}
-        lower = next((each for each in self._proposed(lowers) if each not in tried and self._below(each)), None)
-        return self._by_cases(Growth(upper, lower)) if len(self._cases) > 1 else Growth(upper, lower)
+        tried = [upper] if lowers != uppers else [upper, *proposed]
+        others = (each for each in self._proposed(lowers) if not any(same(each, other) for other in tried))
+        found = CostGrowth(upper, next(filter(self._below, others), None))
+        return self._by_cases(found) if len(self._cases) > 1 else found
 
-    def _by_cases(self, found: Growth) -> Growth:
+    def _by_cases(self, found: CostGrowth) -> CostGrowth:
         """The least of what the cost is Theta of in each case, if it is that; else each with its cases."""
         nowhere = [each for each in self._cases if not each[1].upper]
         others = [each for each in self._cases if each[1].upper]
         if not nowhere and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:
             # Of one size all cases but the last are a few sizes.
             return found
-        groups: dict[str, list[GrowthCase]] = {}
+        groups: dict[Factor, list[GrowthCase]] = {}
         for part in (others,) if nowhere else ([each] for each in others):
             growth = _Search.of_cases(part, self._sizes, self._facts).growth()
             if growth.upper is None or not growth.known:
                 return found
-            groups.setdefault(growth.upper, []).extend(case for _, case in part)
-        low = [each for each in groups if not any(self._less(other, each) for other in groups)]
-        smallest = f"min({', '.join(low)})" if len(low) > 1 else low[0]
-        if len(groups) > 1 and self.proves(Growth(smallest, smallest)):
-            return Growth(smallest, smallest)
-        if nowhere and len(groups) == 1 and " or " not in (where := shown(groups[smallest])):
+            groups.setdefault(as_factor(growth.upper), []).extend(case for _, case in part)
+        low = [each.expr for each in groups if not any(self._less(other.expr, each.expr) for other in groups)]
+        smallest = b.call("min", *low) if len(low) > 1 else low[0]
+        if len(groups) > 1 and self.proves(smallest):
+            return CostGrowth(smallest, smallest)
+        if nowhere and len(groups) == 1 and " or " not in (where := shown(next(iter(groups.values())))):
             # It is 0 elsewhere.
-            return replace(found, upper=smallest, tight=GrowthBound("Theta", smallest, where))
-        return replace(found, under=tuple(GrowthBound("Theta", each, shown(part)) for each, part in groups.items()))
+            return replace(found, upper=smallest, tight=theta(smallest, where))
+        return replace(found, under=tuple(theta(each.expr, shown(part)) for each, part in groups.items()))
 
-    def _less(self, one: str, other: str) -> bool:
+    def _less(self, one: s.Expr, other: s.Expr) -> bool:
         """Whether the first grows less than the second at all sizes, and not the other way round."""
         known = self._everywhere
-        return known is not None and follows(one, other, known) and not follows(other, one, known)
+        return known is not None and holds(one, other, known) and not holds(other, one, known)
 
-    def _proposed(self, values: Sequence[Poly]) -> Iterable[str]:
+    def _proposed(self, values: Sequence[Poly]) -> Iterator[s.Expr]:
         """What to try: what the recursive cases grow like, then together with the others."""
+        seen = set[str]()
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
                 found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes, minima))
             except OutOfReachError:
                 continue
-            if found:
-                yield written(without(list(found), self._covered), self._sizes)
+            order = written(without(list(found), self._covered), self._sizes)
+            if found and (text := format_expression(order)) not in seen:
+                seen.add(text)
+                yield order
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
         if not self._facts and not rising(shape) <= frozenset[str]().union(*map(names_in, rest)):
@@ -458,21 +455,21 @@ class _Search:
             return False
         if not logarithmic(shape) and all(map(logarithmic, rest)):
             return False
-        return self._everywhere is not None and follows(
+        return self._everywhere is not None and holds(
             written([shape], self._sizes), written(rest, self._sizes), self._everywhere
         )
 
-    def _above(self, text: str) -> bool:
+    def _above(self, order: s.Expr) -> bool:
         """Whether the cost is O of it."""
         return all(
-            domain is None or piece.upper == "0" or follows(piece.upper, text, domain)
+            domain is None or piece.is_zero or (piece.upper is not None and holds(piece.upper, order, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
-    def _below(self, text: str) -> bool:
+    def _below(self, order: s.Expr) -> bool:
         """Whether it is O of the cost."""
         return all(
-            domain is None or follows(text, piece.lower, domain)
+            domain is None or (piece.lower is not None and holds(order, piece.lower, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
@@ -491,12 +488,3 @@ def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly
     if lower == upper or not cases:
         return lower, upper
     return uncapped(lower, cases[0], False), uncapped(upper, cases[0], True)
-
-
-def follows(f: str, g: str, domain: Domain) -> bool:
-    """Whether f = O(g) is proved in a domain."""
-    try:
-        return holds(parse_expression(f), parse_expression(g), domain)
-    except ArchlineError:
-        # One of the two is too long, or nested too deeply.
-        return False

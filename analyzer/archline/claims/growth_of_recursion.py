@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.reals import OutOfReachError
 from archline.claims.verdict import TOO_LONG
-from archline.expr.text import format_expression
+from archline.expr import build as b
+from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.records import record, replace
+from archline.language.parser import parse_expression
+from archline.records import record
 from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
 from archline.recurrences.asymptotic.problem import RealRecurrence, SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.model import IntegerRecurrence
 
 MAX_EFFORT = 200_000
-
-
-@record
-class Piece:
-    """What a cost is Omega and O of where a condition holds."""
-
-    condition: str
-    lower: str | None
-    upper: str
 
 
 @record
@@ -37,17 +30,12 @@ class BySolving:
     holds at all. `pieces` say both where conditions hold of which one always does, if they differ.
     """
 
-    upper: str | None
-    lower: str | None
+    upper: s.Expr | None
+    lower: s.Expr | None
     size: str = ""
     least: int = 1
     reason: str = ""
-    pieces: tuple[Piece, ...] = ()
-
-    def mapped(self, change: Callable[[str], str]) -> BySolving:
-        """With its expressions changed."""
-        upper, lower = (None if each is None else change(each) for each in (self.upper, self.lower))
-        return replace(self, upper=upper, lower=lower, size=change(self.size))
+    pieces: tuple[Growth, ...] = ()
 
 
 def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact] = ()) -> BySolving:
@@ -80,48 +68,52 @@ def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
 
 
 def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact]) -> BySolving:
-    most, more = recurrence.most, [""] * 2
+    most, more = recurrence.most, list[s.Expr]([b.ZERO] * 2)
     if recurrence.more:
         ends = added(recurrence.more, most.facts)
         if ends[0] is None:
             return BySolving(None, None, reason="how fast what the first call adds grows is not known")
-        more = ["" if end is None else f" + {format_expression(end)}" for end in ends]
+        more = [end or b.ZERO for end in ends]
     try:
         above = _regimes(over_reals(most, True, added, facts))
     except OutOfReachError as problem:
         return BySolving(None, None, reason=str(problem))
-    below: list[tuple[str, str]] = []
+    below: list[tuple[str, s.Expr]] = []
     with suppress(OutOfReachError):
         below = _regimes(over_reals(recurrence.least, False, added, facts))
     lowers = dict(below) if [where for where, _ in below] == [where for where, _ in above] else {}
     pieces = tuple(
-        Piece(where, f"{lowers[where]}{more[1]}" if where in lowers else None, f"{upper}{more[0]}")
-        for where, upper in above
+        Growth(_plus(lowers.get(where), more[1]), _plus(upper, more[0]), when=where) for where, upper in above
     )
     if len(pieces) > 1:
         return BySolving(None, None, reason="its growth differs between regimes", pieces=pieces)
     return BySolving(pieces[0].upper, pieces[0].lower)
 
 
-def _regimes(problem: RealRecurrence) -> list[tuple[str, str]]:
+def _plus(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
+    return growth if growth is None or more is b.ZERO else b.binary("+", growth, more)
+
+
+def _regimes(problem: RealRecurrence) -> list[tuple[str, s.Expr]]:
     """What a recurrence grows like, by conditions of which the first that holds applies. Raises OutOfReachError."""
     match solve(problem):
         case SolvedGrowth(growth=growth, regimes=regimes, between=None):
-            return list(regimes) or [("", growth)]
+            return [(where, parse_expression(each)) for where, each in regimes or (("", growth),)]
         case SolvedGrowth() | Superpolynomial():
             raise OutOfReachError("its growth is known between bounds only")
         case found:
             raise OutOfReachError(found.reason)
 
 
-def _growth(problem: RealRecurrence) -> tuple[str, str]:
+def _growth(problem: RealRecurrence) -> tuple[s.Expr, s.Expr]:
     """What a recurrence is Omega and O of. Raises OutOfReachError."""
     match solve(problem):
         case (
             SolvedGrowth(growth=growth, regimes=(), between=between)
             | Superpolynomial(growth=str(growth), between=between)
         ):
-            return between or (growth, growth)
+            lower, upper = map(parse_expression, between or (growth, growth))
+            return lower, upper
         case SolvedGrowth():
             raise OutOfReachError("its growth differs between regimes")
         case found:

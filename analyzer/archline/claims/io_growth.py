@@ -14,21 +14,22 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cost import ConditionalBound, Cost, Costs
 from archline.claims.any_order_growth import least
 from archline.claims.growth import (
-    ConditionalCost,
     Confirm,
     Decided,
     decide_growth,
-    facts_of,
+    growth_of_recurrence,
     in_small_caches,
     pieces,
     sides_of,
 )
 from archline.expr import build as b
+from archline.expr.text import format_expression
+from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved
 from archline.ir.layout import LINE, ONE_LINE
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.parser import parse_facts
 from archline.records import record, replace
 
 NOT_FROM_BELOW = "the derived lower bounds do not decide it"
@@ -43,7 +44,7 @@ class _Bounds:
     that are `orders` are known up to a constant, so that no values confirm a counterexample.
     """
 
-    pieces: Sequence[ConditionalCost]
+    pieces: Sequence[Growth]
     proof: str = ""
     refutation: str = ""
     neither: str = ""
@@ -94,11 +95,12 @@ class IoClaim:
             for lower in (self.cost.lower, *(value for _, value in self.cost.lowers)):
                 yield self._plain(self.known, lower, self.cost.upper)
         yield from self._any_schedule()
-        regimes = self._regimes()
+        regimes = growth_of_recurrence(self.cost, self.facts)
         if not isinstance(regimes, str) and len(regimes) == 1 and not regimes[0].when:
             (growth,) = regimes
-            if in_small_caches(self.costs, parse_expression(growth.upper), self.facts, self.known):
-                yield _Bounds(regimes, refutation=f"it is O({growth.upper}), and ", orders=True)
+            assert growth.upper is not None
+            if in_small_caches(self.costs, growth.upper, self.facts, self.known):
+                yield _Bounds(regimes, refutation=f"it is {growth.text}, and ", orders=True)
 
     def _upper_bounds(self) -> Iterator[_Bounds]:
         """Those whose conditions the facts imply, those of large caches first."""
@@ -109,11 +111,11 @@ class IoClaim:
                 yield self._plain(some, self.cost.lower, some.simplify(smooth[1]))
         if self.cost.orders is None:
             return
-        regimes = self._regimes()
+        regimes = growth_of_recurrence(self.cost, self.facts)
         if isinstance(regimes, str):
             yield self._open(regimes)
         elif in_small_caches(self.costs, self.bound, self.facts, self.known):
-            orders = ", ".join(each.upper for each in regimes)
+            orders = ", ".join(format_expression(each.upper) for each in regimes if each.upper is not None)
             yield _Bounds(regimes, f"the recurrence grows like {orders}", neither=f"the bound grows like {orders}")
         else:
             yield self._open("it is not known to hold in caches of few lines")
@@ -127,21 +129,14 @@ class IoClaim:
         return _Bounds(pieces(self.costs, cost, self.facts, known))
 
     def _open(self, reason: str) -> _Bounds:
-        return _Bounds((ConditionalCost("", self.facts, "", ""),), neither=reason)
+        return _Bounds((Growth(None, None, self.facts),), neither=reason)
 
     def _any_schedule(self) -> Iterator[_Bounds]:
         """What every schedule of the same iterations fetches."""
         below = least(self.costs, self.cost, self.known)
         if below is not None:
-            piece = ConditionalCost("", self.facts, below, "")
-            yield _Bounds((piece,), f"every schedule has Omega({below})", "for every schedule ", orders=True)
-
-    def _regimes(self) -> tuple[ConditionalCost, ...] | str:
-        """What a recurrence with a cut-off grows like, or why that is not known."""
-        found = () if self.cost.orders is None else self.cost.orders(self.facts)
-        if isinstance(found, str):
-            return found
-        return tuple(ConditionalCost(when, (*self.facts, *facts_of(when)), "", upper) for when, upper in found)
+            found = Growth(below, None, self.facts)
+            yield _Bounds((found,), f"every schedule has {found.text}", "for every schedule ", orders=True)
 
     def _with_condition(self, found: Decided) -> Decided:
         """Of a claim that is not decided from above, where it is known to hold."""

@@ -9,11 +9,10 @@ of sizes and sizes last.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from itertools import product
 
 from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
@@ -22,19 +21,20 @@ from archline.algebra.printing import to_tree
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least, per_line, power_of_words
-from archline.claims.growth import at_most, facts_of, in_any_cache
+from archline.claims.growth import at_most, growth_of_recurrence, in_any_cache
 from archline.claims.growth_of_cost import TALL, growth_of
 from archline.expr import build as b
+from archline.expr.text import format_expression, format_fact
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
+from archline.growth.simplify import is_number
 from archline.ir.conditions import knowing
 from archline.ir.declarations import declared
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_expression, parse_facts
-from archline.language.printer import format_fact
+from archline.language.parser import parse_facts
 from archline.records import record
 from archline.recurrences.exact.base_cases import without_divisors
 
@@ -103,8 +103,7 @@ def _told(
     """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
     for power in sorted({each.power for each in found.floors if each.power}):
         count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
-        text = growth_of(costs, count, sizes, facts, known) or costs.text(count)
-        yield per_line(text if re.fullmatch(r"[\w^*]+", text) else f"({text})", power)
+        yield format_expression(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 
 UNREAD = "its growth cannot be read from its form"
@@ -116,14 +115,14 @@ class _Search:
     cost: Cost
     scope: Scope
     facts: tuple[s.Fact, ...]
-    least: str | None
-    factors: dict[str, str]
+    least: s.Expr | None
+    factors: Mapping[str, tuple[s.Expr, str]]
     _trials: int = field(default=0)
 
     def regimes(self) -> Iterator[OptimalityRegime]:
         """From few lines to many, as the factor becomes smaller."""
         assert self.cost.orderless is not None
-        if self.least is None or self.least == "1":
+        if self.least is None or is_number(self.least, 1):
             yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for every schedule is known")
         elif self.cost.orders is not None:
             yield from self._by_orders()
@@ -131,16 +130,16 @@ class _Search:
             yield from self._by_alternatives()
 
     def _by_orders(self) -> Iterator[OptimalityRegime]:
-        assert self.cost.orders is not None
-        found = self.cost.orders(self.facts)
+        found = growth_of_recurrence(self.cost, self.facts)
         if isinstance(found, str):
             yield OptimalityRegime("", None, found)
             return
-        for condition, growth in found:
-            if not in_any_cache(self.costs, self.cost, (condition, growth), self.facts, self.scope):
-                yield OptimalityRegime(condition, None, "its growth is not known in caches of few lines")
+        for each in found:
+            if not in_any_cache(self.costs, self.cost, each, self.facts, self.scope):
+                yield OptimalityRegime(each.when, None, "its growth is not known in caches of few lines")
                 continue
-            yield self._regime(condition, growth, (*self.facts, *facts_of(condition)))
+            assert each.upper is not None
+            yield self._regime(each.when, each.upper, each.facts)
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
@@ -170,16 +169,16 @@ class _Search:
             return parse_facts(each.when)
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
 
-    def _upper(self, each: ConditionalBound) -> str:
+    def _upper(self, each: ConditionalBound) -> s.Expr:
         smooth = each.smooth()
         known = self.scope.facts
         return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
 
-    def _regime(self, when: str, upper: str, facts: Sequence[s.Fact]) -> OptimalityRegime:
+    def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact]) -> OptimalityRegime:
         assert self.least is not None
-        domain, above, below = Domain(facts), parse_expression(upper), parse_expression(self.least)
+        domain = Domain(facts)
         within: dict[str, bool] = {}
-        for factor, largest in self.factors.items():
+        for factor, (_, largest) in self.factors.items():
             # Where the largest of a kind is not proved, no smaller one is.
             for each in (largest, factor) if factor != OPTIMAL else (factor,):
                 if late():
@@ -188,7 +187,7 @@ class _Search:
                     self._trials += 1
                     if self._trials > MAX_TRIALS:
                         return OptimalityRegime(when, None, "there are too many candidate factors")
-                    within[each] = proves(above, below, domain, _parsed(each))
+                    within[each] = proves(upper, self.least, domain, self.factors[each][0])
                 if not within[each]:
                     break
             else:
@@ -196,15 +195,15 @@ class _Search:
         return OptimalityRegime(when, None, "no candidate factor is proved")
 
 
-_parsed = lru_cache(256)(parse_expression)
-
-
-def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[str, str]:
+def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[str, tuple[s.Expr, str]]:
     """Products of 1 or L with a power of Z, in order where Z >= L^2, then sizes: each with the largest of its kind."""
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
-    of_cache = [
-        "*".join(filter(None, ("L" if lines else "", power_of_words(power)))) or OPTIMAL for _, power, lines in ordered
-    ]
-    of_sizes = {form.format(size): f"L*{size}" for form in ("log2({})", "L*log2({})", "{}", "L*{}") for size in sizes}
-    return {**dict.fromkeys(of_cache, of_cache[-1]), **of_sizes}
+    line = b.name("L")
+    of_cache = [b.product([*[line] * lines, *power_of_words(power)]) for _, power, lines in ordered]
+    kinds = [(each, of_cache[-1]) for each in of_cache]
+    for logarithm, lines in product((True, False), (0, 1)):
+        for size in map(b.name, sizes):
+            whole = b.call("log2", size) if logarithm else size
+            kinds.append((b.product([*[line] * lines, whole]), b.product([line, size])))
+    return {format_expression(each): (each, format_expression(largest)) for each, largest in kinds}

@@ -16,6 +16,7 @@ from typing import Any
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.any_order_growth import above_one, least
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
@@ -146,9 +147,6 @@ class _Ours:
         return round(float(exact / own), 3) if own else None
 
 
-def _of_words(text: str | None) -> s.Expr | None:
+def _of_words(lines: s.Expr | None) -> s.Expr | None:
     """An expression for lines of one word."""
-    if text is None:
-        return None
-    found = parse_expression(text)
-    return substituted(found, {"L": s.Integer(1, span=found.span)})
+    return None if lines is None else substituted(lines, {"L": b.ONE})

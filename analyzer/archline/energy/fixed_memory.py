@@ -19,11 +19,11 @@ from archline.expr.build import ONE, ZERO, total
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.candidates import ONE as ONE_SHAPE
-from archline.growth.candidates import Shape
+from archline.growth.candidates import Shape, size
 from archline.growth.growths import Growth, dominated, simplified
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
-from archline.growth.monomials import single
+from archline.growth.monomials import factor
 from archline.growth.simplify import added_terms, holds, monomial, plus, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -144,10 +144,10 @@ def _solved(subject: Subject) -> dict[str, Shape] | str:
     known = [each for each in extents if each is not None]
     if len(known) < len(extents):
         return "an extent of the grid is no product of sizes"
-    own = sorted({name for each in known for name in each.powers} - {PROCESSORS})
-    equations = [memory.inverse() * single(MEMORY)]
-    if not any(PROCESSORS in each.powers for each in known):
-        equations.append(reduce(mul, known, ONE_SHAPE).inverse() * single(PROCESSORS))
+    own = sorted({base.key for each in known for base in each.powers} - {PROCESSORS})
+    equations = [memory.inverse() * size(MEMORY)]
+    if not any(factor(PROCESSORS) in each.powers for each in known):
+        equations.append(reduce(mul, known, ONE_SHAPE).inverse() * size(PROCESSORS))
     solved = _solve(own, equations)
     if solved is None:
         return "no size of the grid ties more memory of a processor to more processors"
@@ -166,13 +166,15 @@ def _solve(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Sha
         return None
     rows = list(equations)
     for index, name in enumerate(unknowns):
-        pivot = next((each for each in range(index, len(rows)) if name in rows[each].powers), None)
+        pivot = next((each for each in range(index, len(rows)) if factor(name) in rows[each].powers), None)
         if pivot is None:
             return None
         rows[index], rows[pivot] = rows[pivot], rows[index]
-        own = rows[index].power(rows[index].powers[name].inverse())
-        rows = [own if each is rows[index] else each / own.power(each.powers.get(name, NOTHING)) for each in rows]
-    return {name: single(name) / row for name, row in zip(unknowns, rows, strict=True)}
+        own = rows[index].power(rows[index].powers[factor(name)].inverse())
+        rows = [
+            own if each is rows[index] else each / own.power(each.powers.get(factor(name), NOTHING)) for each in rows
+        ]
+    return {name: size(name) / row for name, row in zip(unknowns, rows, strict=True)}
 
 
 # Facts about P and M
@@ -207,10 +209,10 @@ def _limit(fact: s.Fact) -> tuple[bool, Shape] | None:
     small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
     # M^power times the rest is 1 at least.
     ratio = large / small
-    power = ratio.powers.get(MEMORY, NOTHING)
-    if not power or PROCESSORS not in ratio.powers:
+    power = ratio.powers.get(factor(MEMORY), NOTHING)
+    if not power or factor(PROCESSORS) not in ratio.powers:
         return None
-    return power.sign() < 0, single(MEMORY) / ratio.power(power.inverse())
+    return power.sign() < 0, size(MEMORY) / ratio.power(power.inverse())
 
 
 # Growth
@@ -227,7 +229,7 @@ def _ends(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> FormulaBounds[
 
 def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
     """An expression without P that the energy is proved to be Theta of."""
-    free = [each for each in added_terms(energy.lower) if PROCESSORS not in each.powers]
+    free = [each for each in added_terms(energy.lower) if factor(PROCESSORS) not in each.powers]
     candidate = None if not free else reduced_sum(total((False, each.tree()) for each in free), domain)
     if candidate is None:
         return None
@@ -260,7 +262,7 @@ def _beyond(
         steady = [each for powers, each in parts if not _rises(powers)]
         for powers, each in parts:
             # What grows below a term that does not is not seen.
-            if powers.powers.get(PROCESSORS, NOTHING).sign() <= 0 or (
+            if powers.powers.get(factor(PROCESSORS), NOTHING).sign() <= 0 or (
                 steady and holds(each, reduce(plus, steady), domain)
             ):
                 continue
@@ -271,4 +273,4 @@ def _beyond(
 
 def _rises(shape: Shape) -> bool:
     """Whether it grows with P."""
-    return shape.powers.get(PROCESSORS, NOTHING).sign() > 0
+    return shape.powers.get(factor(PROCESSORS), NOTHING).sign() > 0

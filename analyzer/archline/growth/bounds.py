@@ -22,7 +22,7 @@ from archline.growth.lattices import (
     product,
     size,
 )
-from archline.growth.monomials import Monomial
+from archline.growth.monomials import Monomial, Term
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.numbers import fmpq
@@ -50,7 +50,7 @@ class DifferenceStep:
     """
 
     of: str
-    left: tuple[e.Term, ...]
+    left: tuple[Term, ...]
     shares: tuple[Share, ...] = ()
     share: fmpq | None = None
     least: tuple[DominanceBound, ...] = ()
@@ -154,7 +154,7 @@ class Reader:
             return None
         return DifferenceStep(key, found.left, share=found.share, least=tuple(filter(None, least.values())))
 
-    def _term(self, term: e.Term) -> Envelope:
+    def _term(self, term: Term) -> Envelope:
         result = SINGLE
         for factor, times in term.powers.items():
             result = _multiplied(result, self._raised(self.read(factor.expr), times, factor.key))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import TypeAlias
@@ -11,50 +10,62 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import Shown, shortened
 from archline.algebra.reals import HALF, Constant, OutOfReachError
-from archline.growth.monomials import Monomial, single
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.expr.text import format_expression
+from archline.growth.monomials import Factor, Monomial, Term, factor, single
 from archline.records import record
 
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64
 EXPONENTIAL_DEGREE = 1000.0
-_LOG, _TWO = "log2(", "2^"
-_NAME = re.compile(r"[A-Za-z_]\w*")
 SHAPELESS = "it is not made of powers of sizes and logarithms, and of numbers to sizes"
 
-Shape: TypeAlias = Monomial[str]
+Shape: TypeAlias = Term
 """A product of powers of sizes, of 2 to sizes, and of logarithms and roots of what is written there."""
 ONE: Shape = Monomial({})
 
 
+def size(name: str) -> Shape:
+    """A size."""
+    return single(factor(name))
+
+
 def names_in(shape: Shape) -> frozenset[str]:
     """The sizes in it."""
-    return frozenset(name for base in shape.powers for name in _NAME.findall(base)) - {"log2", "min"}
+    return frozenset[str]().union(*(s.names(base.expr) for base in shape.powers))
 
 
 def rising(shape: Shape) -> frozenset[str]:
     """The sizes with which it rises above all bounds where the others stay: not those in a least of two."""
-    return names_in(Monomial({base: power for base, power in shape.powers.items() if "min(" not in base}))
+    least = {base for base in shape.powers if any(is_call(part, "min") for part in s.nodes(base.expr))}
+    return names_in(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
 
 
 def logarithmic(shape: Shape) -> bool:
     """Whether it has logarithms only."""
-    return all(base.startswith(_LOG) for base in shape.powers)
+    return all(is_call(base.expr, "log2") for base in shape.powers)
+
+
+def is_call(expr: s.Node, function: str) -> bool:
+    """Whether an expression is a function of something."""
+    return isinstance(expr, s.Call) and expr.function == function
 
 
 Rank = tuple[bool, int, str]
 
 
-def _rank(order: Sequence[str]) -> Callable[[str], Rank]:
+def _rank(order: Sequence[str]) -> Callable[[Factor], Rank]:
     """Sizes as an algorithm has them, then logarithms and the least of them."""
 
-    def rank(base: str) -> Rank:
-        first = min((order.index(name) for name in _NAME.findall(base) if name in order), default=len(order))
-        return not base.isidentifier(), first, base
+    def rank(base: Factor) -> Rank:
+        first = min((order.index(name) for name in s.names(base.expr) if name in order), default=len(order))
+        return not isinstance(base.expr, s.Name), first, base.key
 
     return rank
 
 
-def written(shapes: Iterable[Shape], order: Sequence[str]) -> str:
+def written(shapes: Iterable[Shape], order: Sequence[str]) -> s.Expr:
     """The sum of shapes, the highest powers first, then as their sizes come."""
     rank = _rank(order)
 
@@ -62,14 +73,15 @@ def written(shapes: Iterable[Shape], order: Sequence[str]) -> str:
         sizes = sorted(map(rank, shape.powers))
         return not sizes, -degree(shape), sizes
 
-    return " + ".join(each.text(sorted(each.powers, key=rank)) for each in sorted(shapes, key=key))
+    return b.total((False, each.tree(sorted(each.powers, key=rank))) for each in sorted(shapes, key=key))
 
 
 def degree(shape: Shape) -> float:
     """How fast a shape grows, roughly: logarithms hardly count."""
     total = 0.0
     for base, power in shape.powers.items():
-        weight = 0.01 if base.startswith(_LOG) else EXPONENTIAL_DEGREE if base.startswith(_TWO) else 1.0
+        exponential = isinstance(base.expr, s.Binary) and base.expr.op == "^"
+        weight = 0.01 if is_call(base.expr, "log2") else EXPONENTIAL_DEGREE if exponential else 1.0
         total += float(power.enclosure()) * weight
     return total
 
@@ -109,7 +121,7 @@ class _Reader:
     def _atom(self, atom: Atom) -> tuple[Shape, ...]:
         match atom:
             case Symbol():
-                return (single(atom.name),)
+                return (size(atom.name),)
             case a.PositivePart(argument=argument):
                 return self.terms(argument)
             case a.CeilLog2(argument=argument) | a.RealFunction(function="log2", argument=argument):
@@ -141,15 +153,15 @@ class _Reader:
         if not all(part.powers for part in parts):
             return ONE
         rank = _rank(self.order)
-        texts = sorted((part.text(sorted(part.powers, key=rank)) for part in parts), key=rank)
-        return single(f"min({', '.join(texts)})")
+        found = sorted((as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts), key=rank)
+        return single(as_factor(b.call("min", *(each.expr for each in found))))
 
     def _logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant beside w adds nothing.
         inner = [each for each in self.terms(argument) if each.powers]
         if not inner:
             return ONE
-        return single(f"{_LOG}{written(inner, self.order)})")
+        return single(as_factor(b.call("log2", written(inner, self.order))))
 
     def _exponential(self, base: int, exponent: Poly) -> Shape:
         """b^(c*log2(x)) or b^(c*n), rounded or not."""
@@ -159,7 +171,9 @@ class _Reader:
                 case ():
                     continue
                 case ((Symbol(name=name), 1),):
-                    result *= single(f"{_TWO}{name}").power(log_of_base.scaled(coefficient))
+                    result *= single(as_factor(b.binary("^", b.number(2), b.name(name)))).power(
+                        log_of_base.scaled(coefficient)
+                    )
                 case (((a.CeilLog2(argument=x) | a.RealFunction(function="log2", argument=x)), 1),):
                     result *= self._least(x).power(log_of_base.scaled(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:
@@ -176,6 +190,11 @@ class _Reader:
         if len(parts) != 1 or parts[0] in whole.atoms():
             return _only(self.terms(value))
         return self._min([_only(self.terms(each)) for each in (whole, whole - parts[0].argument)])
+
+
+def as_factor(expr: s.Expr) -> Factor:
+    """An expression as a base of powers."""
+    return Factor(format_expression(expr), expr)
 
 
 def _only(found: tuple[Shape, ...]) -> Shape:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError, exactly
 from archline.growth import normal_form as e
-from archline.growth.monomials import single
+from archline.growth.monomials import Factor, Term, single
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from archline.records import field, record
@@ -37,13 +37,13 @@ MAX_EXPONENT = 64
 class DominanceBound:
     """small <= factor*large at all points; `because` says why, for certificates."""
 
-    small: e.Term
-    large: e.Term
+    small: Term
+    large: Term
     factor: fmpq
     because: dict[str, object] = field(hash=False)
 
 
-_Gap: TypeAlias = "tuple[DominanceBound, dict[e.Factor, fmpq]]"
+_Gap: TypeAlias = "tuple[DominanceBound, dict[Factor, fmpq]]"
 Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 """Bounds, each raised to a power that is not negative, and multiplied."""
 
@@ -52,9 +52,9 @@ Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 class Share:
     """`amount`*term is at most `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
 
-    term: e.Term
+    term: Term
     amount: fmpq
-    into: e.Term
+    into: Term
     factor: fmpq
     uses: Product
 
@@ -63,7 +63,7 @@ class Share:
 class Covered:
     """What is left of each positive term, and the shares that cover the negative ones."""
 
-    left: dict[e.Term, fmpq]
+    left: dict[Term, fmpq]
     shares: tuple[Share, ...]
 
 
@@ -77,7 +77,7 @@ class Absorption:
     def _gaps(self) -> list[_Gap]:
         return list(_rational_gaps(self._bounds))
 
-    def least(self, factor: e.Factor) -> DominanceBound | None:
+    def least(self, factor: Factor) -> DominanceBound | None:
         """The best bound 1 <= c*factor; None where there is none."""
         own = single(factor)
         known = [*self._bounds, *_factor_bounds([factor], self._bounds)]
@@ -97,7 +97,7 @@ class Absorption:
             shares.extend(taken)
         return Covered(left, tuple(shares))
 
-    def _cover(self, term: e.Term, amount: fmpq, left: dict[e.Term, fmpq]) -> list[Share] | None:
+    def _cover(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
         """Take from every term that is never smaller, in proportion, so that something is left of each."""
         covers = []
         for into, has in left.items():
@@ -114,7 +114,7 @@ class Absorption:
             shares.append(Share(term, part, into, factor, uses))
         return shares
 
-    def _at_most(self, small: e.Term, large: e.Term) -> tuple[fmpq, Product] | None:
+    def _at_most(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
         """A factor with small <= factor*large, and its proof."""
         quotient = large / small
         gap = quotient.powers
@@ -126,11 +126,11 @@ class Absorption:
         usable = [*self._gaps, *_rational_gaps(own)]
         return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
-    def _least_of(self, gap: Mapping[e.Factor, Constant]) -> Product:
+    def _least_of(self, gap: Mapping[Factor, Constant]) -> Product:
         """1 is at most a product of powers of factors that are 1 at least."""
         return tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
 
-    def _by_one_bound(self, gap: Mapping[e.Factor, Constant]) -> Product | None:
+    def _by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
         """1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
         below = next(((factor, power) for factor, power in gap.items() if power.sign() < 0), None)
         for bound, known in self._gaps if below is not None else ():
@@ -149,7 +149,7 @@ class Absorption:
         return None
 
 
-def _by_program(gap: dict[e.Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
+def _by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
     """Powers of bounds whose product is small <= factor*large, the factor as small as may be."""
     factors = list(dict.fromkeys([*gap, *(factor for _, known in usable for factor in known)]))
     powers = _by_factor(factors, [known for _, known in usable])
@@ -172,7 +172,7 @@ def _by_program(gap: dict[e.Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq
     return _product_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
-def _by_factor(factors: Iterable[e.Factor], gaps: Sequence[Mapping[e.Factor, fmpq]]) -> dict[e.Factor, list[fmpq]]:
+def _by_factor(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
     """For each factor its power in each of the gaps: few factors are in any one."""
     rows = {factor: [ZERO] * len(gaps) for factor in factors}
     for index, each in enumerate(gaps):
@@ -189,7 +189,7 @@ def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
             yield bound, {factor: power.rational for factor, power in gap.powers.items()}
 
 
-def one_below(factor: e.Factor) -> DominanceBound:
+def one_below(factor: Factor) -> DominanceBound:
     """1 <= factor."""
     match factor.expr:
         case s.Call(function=function):
@@ -199,7 +199,7 @@ def one_below(factor: e.Factor) -> DominanceBound:
     return DominanceBound(e.UNIT_TERM, single(factor), ONE, {"rule": rule})
 
 
-def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
+def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """What functions say of their values: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x, and so on."""
     for factor in factors:
         own = single(factor)
@@ -222,7 +222,7 @@ def _factor_bounds(factors: Iterable[e.Factor], known: Sequence[DominanceBound])
                 pass
 
 
-def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
+def _exponential_bounds(own: Term, exponent: Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """What 2^n is at least: powers of n, and 2^c for n >= c."""
     for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
         small = exponent.power(Constant.of(power))
@@ -234,7 +234,7 @@ def _exponential_bounds(own: e.Term, exponent: e.Term, known: Sequence[Dominance
             yield DominanceBound(e.UNIT_TERM, own, fmpq(1, 2**least), {**bound.because, "rule": "exponential"})
 
 
-def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
+def _compared(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
     """The value against each argument that is a positive term."""
     parts = [_single(each) for each in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
@@ -246,7 +246,7 @@ def _compared(own: e.Term, arguments: Iterable[s.Expr], rule: str, *, above: boo
             yield DominanceBound(own, term, coefficient, {"rule": rule})
 
 
-def _single(expr: s.Expr) -> tuple[e.Term, fmpq]:
+def _single(expr: s.Expr) -> tuple[Term, fmpq]:
     """An expression as one term with a positive rational coefficient; 0 where it is none."""
     terms = e.expand(expr)
     if len(terms) == 1:
@@ -313,14 +313,14 @@ def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
 
 MAX_TERMS = 300
 
-Least: TypeAlias = Callable[[e.Factor], fmpq]
+Least: TypeAlias = Callable[[Factor], fmpq]
 
 
 @record(slots=True)
 class Shifted:
     """A difference is never negative, and at least `share` times the sum of the terms in `left`."""
 
-    left: tuple[e.Term, ...]
+    left: tuple[Term, ...]
     share: fmpq
 
 
@@ -351,7 +351,7 @@ def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
 
 
 def _polynomial(
-    context: fmpq_mpoly_ctx, term: e.Term, coefficient: Constant, excess: Mapping[e.Factor, fmpq_mpoly]
+    context: fmpq_mpoly_ctx, term: Term, coefficient: Constant, excess: Mapping[Factor, fmpq_mpoly]
 ) -> fmpq_mpoly:
     """A term in what the factors exceed their least values by."""
     product = context.constant(_rational(coefficient))

@@ -20,11 +20,12 @@ from archline.records import record, replace
 
 @record
 class Growth:
-    """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`."""
+    """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`, shown as `when`."""
 
     lower: s.Expr | None
     upper: s.Expr | None
     facts: tuple[s.Fact, ...] = ()
+    when: str = ""
 
     @property
     def tight(self) -> bool:
@@ -38,14 +39,15 @@ class Growth:
 
     @property
     def text(self) -> str | None:
-        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known."""
+        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known, ` where ...`."""
+        where = f" where {self.when}" if self.when else ""
         if self.tight:
             assert self.upper is not None
             if self.is_zero:
                 return "0"
-            return f"Theta({format_expression(self.upper)})"
+            return f"Theta({format_expression(self.upper)}){where}"
         known = [(name, end) for name, end in (("O", self.upper), ("Omega", self.lower)) if end is not None]
-        return ", ".join(f"{name}({format_expression(end)})" for name, end in known) or None
+        return ", ".join(f"{name}({format_expression(end)}){where}" for name, end in known) or None
 
 
 def dominated(less: Growth, more: Growth, domain: Domain) -> Verdict:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
-from archline.expr.tree import Source, Span
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.bounds import Reader
 from archline.growth.direction_lp import Cone, Inequality
 from archline.growth.dominance_differences import Absorption, DominanceBound
 from archline.growth.lattices import Lattice, largest_of_smallest, size, smallest_of_largest
-from archline.growth.monomials import single
+from archline.growth.monomials import Term, factor, single
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.numbers import fmpq
@@ -21,7 +20,6 @@ from archline.records import record
 
 _COMPARISONS = frozenset(("<=", "<", ">=", ">", "==", "!="))
 CACHE_NAMES = ("Z", "L")
-_NOWHERE = Span(Source("", ""), 1, 1, 1, 1)
 
 
 @record(eq=False)
@@ -211,7 +209,7 @@ def _surely_at_least_one(base: s.Expr) -> bool:
         return False
 
 
-def _never_negative(term: e.Term) -> bool:
+def _never_negative(term: Term) -> bool:
     """Whether no factor may be negative: dropping a negative term would turn a bound round."""
     reader = Reader(Absorption([]))
     return all(isinstance(each.expr, s.Name) or reader.read(each.expr).nonnegative for each in term.powers)
@@ -236,7 +234,7 @@ def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
 
 
 def _cache_bound() -> DominanceBound:
-    terms = [single(e.Factor(name, s.Name(name, span=_NOWHERE))) for name in ("L", "Z")]
+    terms = [single(factor(name)) for name in ("L", "Z")]
     return DominanceBound(terms[0], terms[1], fmpq(1), {"rule": "cache"})
 
 

@@ -6,9 +6,9 @@ Every growth that is shown is written here, in the language's syntax.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from archline.algebra.product_text import multiple_text, power_text, quotient_text
 from archline.algebra.reals import NOTHING, UNITY, Constant
@@ -101,15 +101,12 @@ class Monomial(Generic[B]):
     def __str__(self) -> str:
         return self.text(sorted(self.powers))
 
-    def tree(self) -> s.Expr:
-        """The tree of its text, its bases as they come."""
-        rational = {base: power.rational for base, power in self.powers.items() if power.is_rational}
-        if len(rational) < len(self.powers) or not all(str(base).isidentifier() for base in rational):
-            return parse_expression(self.text())
-        found: dict[bool, list[s.Expr]] = {True: [], False: []}
-        for base, power in rational.items():
-            found[power > 0].append(b.power(b.name(str(base)), b.number(abs(power))))
-        return b.quotient(found[True], found[False])
+    def tree(self: Monomial[Factor], order: Iterable[Factor] | None = None) -> s.Expr:
+        """The same as a tree."""
+        bases = list(self.powers if order is None else order)
+        above = [_power_tree(base.expr, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
+        below = [_power_tree(base.expr, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
+        return b.quotient(above, below)
 
     def text(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> str:
         """A multiple in the language's syntax, its bases in an order or as they come: `2*n^3/(P*sqrt(M))`."""
@@ -126,6 +123,35 @@ class Monomial(Generic[B]):
         return quotient_text(above, below)
 
 
+@record(eq=False, slots=True)
+class Factor:
+    """A size, or a part that is not a sum of terms itself: `key` writes it, `expr` is it."""
+
+    key: str
+    expr: s.Expr
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __lt__(self, other: Factor) -> bool:
+        return self.key < other.key
+
+    def __str__(self) -> str:
+        return self.key
+
+
+Term: TypeAlias = Monomial[Factor]
+
+
+@lru_cache(maxsize=4096)
+def factor(name: str) -> Factor:
+    """A size."""
+    return Factor(name, b.name(name))
+
+
 def single(base: B) -> Monomial[B]:
     """A base to the power 1."""
     return Monomial({base: UNITY})
@@ -134,13 +160,37 @@ def single(base: B) -> Monomial[B]:
 def _power(base: str, power: Constant) -> str:
     if not base.startswith(_TWO) or power == UNITY:
         return power_text(base, str(power))
-    size, shares = base.removeprefix(_TWO), power.logarithms
-    if shares:
-        # 2^(c*n*log2(p) + ...) as a number to a multiple of n, where the number is short.
-        whole = lcm(*(int(each.q) for each in shares.values()))
-        common = fmpq(gcd(*(int((each * whole).p) for each in shares.values())), whole)
-        times = {prime: int((each / common).p) for prime, each in shares.items()}
-        if max(map(abs, times.values())) <= MAX_TIMES:
-            number = prod((fmpq(prime) ** each for prime, each in times.items()), start=fmpq(1))
-            return power_text(str(number) if number.q == 1 else f"({number})", multiple_text(common, size))
-    return power_text("2", f"({power})*{size}")
+    size, found = base.removeprefix(_TWO), _short_power(power)
+    if found is None:
+        return power_text("2", f"({power})*{size}")
+    number, times = found
+    return power_text(str(number) if number.q == 1 else f"({number})", multiple_text(times, size))
+
+
+def _power_tree(base: s.Expr, power: Constant) -> s.Expr:
+    match base:
+        case s.Binary(op="^", left=s.Integer(value=2), right=size) if power != UNITY:
+            number, times = _short_power(power) or (fmpq(2), None)
+            if times is None:
+                return b.power(b.number(2), b.product([_number(power), size]))
+            above = [b.number(int(times.p)), size] if times.p != 1 else [size]
+            return b.power(b.number(number), b.quotient(above, [b.number(int(times.q))] if times.q != 1 else []))
+        case _:
+            return b.power(base, _number(power))
+
+
+def _number(power: Constant) -> s.Expr:
+    return b.number(power.rational) if power.is_rational else parse_expression(str(power))
+
+
+def _short_power(power: Constant) -> tuple[fmpq, fmpq] | None:
+    """2^(power*n) as a short number to a positive multiple of n; None where there is none."""
+    shares = power.logarithms
+    if not shares:
+        return None
+    whole = lcm(*(int(each.q) for each in shares.values()))
+    common = fmpq(gcd(*(int((each * whole).p) for each in shares.values())), whole)
+    times = {prime: int((each / common).p) for prime, each in shares.items()}
+    if max(map(abs, times.values())) > MAX_TIMES:
+        return None
+    return prod((fmpq(prime) ** each for prime, each in times.items()), start=fmpq(1)), common

@@ -13,11 +13,10 @@ from archline.algebra.reals import HALF, LOG_2, NOTHING, PI, UNITY, Constant, Ou
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import rules
-from archline.growth.monomials import Monomial, single
+from archline.growth.monomials import Factor, Monomial, Term, single
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.numbers import fmpq
-from archline.records import record
 
 MAX_TERMS = 300
 MAX_WHOLE_POWER = 8
@@ -26,27 +25,6 @@ ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
 FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs"))
 
 
-@record(eq=False, slots=True)
-class Factor:
-    """A size, or a part that is not a sum of terms itself: `key` writes it, `expr` is it."""
-
-    key: str
-    expr: s.Expr
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Factor) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __lt__(self, other: Factor) -> bool:
-        return self.key < other.key
-
-    def __str__(self) -> str:
-        return self.key
-
-
-Term: TypeAlias = Monomial[Factor]
 Sum: TypeAlias = Mapping[Term, Constant]
 """The coefficient of each term; none is zero."""
 UNIT_TERM: Term = Monomial({})

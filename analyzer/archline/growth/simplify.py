@@ -9,10 +9,10 @@ from archline.expr.build import ZERO, total
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
-from archline.growth.candidates import Shape
+from archline.growth.candidates import Shape, is_call
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
-from archline.growth.monomials import Monomial
+from archline.growth.monomials import Term
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 
@@ -25,7 +25,7 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     found = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
-    exprs = list({each.text(): each.tree() for each in found if each is not None}.values())
+    exprs = [each.tree() for each in dict.fromkeys(found) if each is not None]
     if None in found or not 0 < len(exprs) <= MAX_TERMS:
         return None
     kept = list(range(len(exprs)))
@@ -68,14 +68,9 @@ def _summed(expr: s.Expr) -> s.Expr | None:
             return None
 
 
-def _shape(term: e.Term) -> Shape | None:
-    """A term in names and logarithms by their text; None for one with other factors."""
-    plain = all(isinstance(each.expr, s.Name) or _is_logarithm(each.expr) for each in term.powers)
-    return Monomial({factor.key: power for factor, power in term.powers.items()}) if plain else None
-
-
-def _is_logarithm(expr: s.Expr) -> bool:
-    return isinstance(expr, s.Call) and expr.function == "log2"
+def _shape(term: Term) -> Shape | None:
+    """A term in names and logarithms; None for one with other factors."""
+    return term if all(isinstance(each.expr, s.Name) or is_call(each.expr, "log2") for each in term.powers) else None
 
 
 def plus(left: s.Expr, right: s.Expr) -> s.Expr:

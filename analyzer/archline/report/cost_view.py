@@ -168,6 +168,7 @@ class CostView:
     contracts: tuple[Contract, ...]
     at: Point | None
     text: Callable[[Poly], str]
+    tree: Callable[[Poly], s.Expr]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
     derivation: tuple[DerivationStep, ...] = ()
     lru: LruView | None = None
@@ -219,6 +220,7 @@ def cost_view(
         doc=algorithm.doc,
         parameters=costs.parameters,
         text=costs.text,
+        tree=costs.tree,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         rows=(

@@ -13,6 +13,7 @@ from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.any_order_growth import per_line
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
+from archline.expr.text import format_expression
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
@@ -142,7 +143,7 @@ def _any_schedule(view: CostView, found: AnyScheduleBound) -> Iterator[Part]:
     """What any order of the same iterations has to fetch."""
     for each in found.floors:
         count = view.text(each.iterations)
-        growth = per_line(count if len(each.iterations.terms) == 1 else f"({count})", each.power)
+        growth = format_expression(per_line(view.tree(each.iterations), each.power))
         yield f"io is Omega({growth}): {count} iterations under any schedule, by the data that they access"
     if not found.floors and found.reason:
         yield f"no lower bound for every schedule: {found.reason}"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from archline.api.plots import IoPlot, plot_io
     from archline.api.running import Run
     from archline.api.scaling import Scaled, scale
-    from archline.energy.machines import Machine, machine, machines
+    from archline.energy.machine_files import machine, machines
+    from archline.energy.machines import Machine
     from archline.execution.externs import register_extern
     from archline.execution.results import Cache
     from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -54,8 +55,8 @@ _HOMES = {
     "fit": "archline.api.fitting",
     "load": "archline.api.modules",
     "loads": "archline.api.modules",
-    "machine": "archline.energy.machines",
-    "machines": "archline.energy.machines",
+    "machine": "archline.energy.machine_files",
+    "machines": "archline.energy.machine_files",
     "optimise": "archline.api.optimising",
     "order": "archline.api.growth",
     "papers": "archline.papers",

@@ -19,8 +19,9 @@ from archline.api.energies import numeric
 from archline.api.settings import unplaced
 from archline.api.subjects import AlgorithmSubject
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge
-from archline.energy.machines import Machine, machine, machine_names, parameter
-from archline.energy.model import Estimate
+from archline.energy.estimates import Estimate, estimate_of
+from archline.energy.machine_files import machine, machine_names
+from archline.energy.machines import Machine, parameter
 from archline.energy.models import model
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.data import generate
@@ -120,7 +121,7 @@ class Case:
             amounts = {name: getattr(counts, name) for name in ("flops", "work", "span", "accesses")}
             ran = optimal(trace, self.cache.Z // self.cache.L)
             amounts |= {"io": ran.io, "bytes": (ran.io + ran.writebacks) * self.cache.L * 8}
-            found.append(model(self.model)(self.machine, {**amounts, **words}))
+            found.append(estimate_of(model(self.model), self.machine, {**amounts, **words}))
         return found
 
 

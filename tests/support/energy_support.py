@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from archline.energy.estimates import Estimate
 from archline.energy.machines import Machine, Provenance, Quantity
-from archline.energy.model import Estimate, Model
+from archline.energy.model import Model
 from archline.energy.models import model, models
 from archline.energy.quantities import QUANTITIES
 from archline.expr.intervals import Interval

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.energy.machines import machine
+from archline.energy.machine_files import machine
 from archline.energy.models import model
 from archline.report.costs.page import page
 from archline.report.documents import plain

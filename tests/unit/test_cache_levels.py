@@ -18,9 +18,11 @@ from archline.api.energies import energy
 from archline.api.modules import loads
 from archline.api.pictures import roofline
 from archline.api.running import run
+from archline.energy.estimates import estimate_of, usual_model
 from archline.energy.levels import by_level
-from archline.energy.machines import Machine, machine, read_parameters
-from archline.energy.models import model, models, usual_model
+from archline.energy.machine_files import machine
+from archline.energy.machines import Machine, read_parameters
+from archline.energy.models import model, models
 from archline.execution.results import Cache
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError
@@ -155,8 +157,10 @@ def test_one_level_is_the_papers_energy_of_caches(more: str, scale: F) -> None:
     """Choi et al. 2013, section V-C: 187 pJ/B on the GTX 580, beside eps_flop = 99.7 pJ and eps_mem = 513 pJ/B."""
     gpu = with_values("gtx-580@single", "eps_cache=187 pJ/B")
     amounts = {**AMOUNTS, "traffic": AMOUNTS["traffic"] * scale}
-    paper = model(f"roofline{more}+cache")(gpu, amounts)
-    ours = model(f"roofline{more}+levels")(with_values(gpu, "L1_capacity=1 MiB", "L1_energy=187 pJ/B"), amounts)
+    paper = estimate_of(model(f"roofline{more}+cache"), gpu, amounts)
+    ours = estimate_of(
+        model(f"roofline{more}+levels"), with_values(gpu, "L1_capacity=1 MiB", "L1_energy=187 pJ/B"), amounts
+    )
     assert ours.time == paper.time
     assert abs(float(ours.energy.lower / paper.energy.lower) - 1) < 1e-9
     assert ours.terms["L1"] == paper.terms["cache"]
@@ -172,14 +176,15 @@ def test_one_level_is_the_papers_energy_of_caches(more: str, scale: F) -> None:
 def test_the_slowest_level_binds(tmp_path: Path) -> None:
     two = of_text(tmp_path, SHEET)
     # 24 GB of accesses at 400 GB/s; L2 has no bandwidth; 1 GB at 20 GB/s; 10^9 flops at 100 Gflop/s.
-    found = model("roofline+levels")(
-        two, {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 10**9}
+    found = estimate_of(
+        model("roofline+levels"), two, {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 10**9}
     )
     assert {name: each.lower for name, each in found.sides.items()} == {
         "computation": F(1, 100), "L1": F(24, 400), "memory": F(1, 20),
     }  # fmt: skip
     assert (found.binds, found.time and found.time.lower) == ("L1", F(24, 400))
-    faster = model("roofline+levels")(
+    faster = estimate_of(
+        model("roofline+levels"),
         with_values(two, "L2_bandwidth=50 GB/s"),
         {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 1},
     )
@@ -197,7 +202,7 @@ def test_three_levels_by_hand(tmp_path: Path) -> None:
         "L3_bandwidth=2B/s", "eps_flop=0J/flop", "eps_mem=1000J/B", "pi0=0W",
     )  # fmt: skip
     amounts = {"flops": 1, "accesses": 7, "L1_bytes": 30, "L2_bytes": 5, "L3_bytes": 2, "bytes": 2}
-    found = model("roofline+levels")(three, amounts)
+    found = estimate_of(model("roofline+levels"), three, amounts)
     assert {name: each.lower for name, each in found.terms.items()} == {
         "computation": 0, "L1": 56, "L2": 300, "L3": 500, "memory": 2000, "constant": 0,
     }  # fmt: skip
@@ -212,7 +217,7 @@ def test_levels_may_be_left_out(tmp_path: Path) -> None:
     three = of_text(tmp_path, SHEET.replace("level.L2", "level.L3"))
     assert model("roofline+levels").on(three).levels == ("L1", "L3")
     second = of_text(tmp_path, SHEET.replace("level.L1", "level.L3").replace("L1_", "L3_").replace('"16"', '"1"'))
-    found = model("roofline+levels")(second, {"flops": 1, "accesses": 10, "L2_bytes": 40, "bytes": 30})
+    found = estimate_of(model("roofline+levels"), second, {"flops": 1, "accesses": 10, "L2_bytes": 40, "bytes": 30})
     assert found.sides["L3"].lower == F(40, 400 * 10**9)
 
 
@@ -229,7 +234,7 @@ def test_two_energies_of_the_caches_are_refused(named: str, said: str) -> None:
 def test_machines_without_levels_are_refused() -> None:
     for given_, missing in ((), "L1_capacity"), (("L1_capacity=1MiB", "L3_bandwidth=1TB/s"), "L3_capacity"):
         with pytest.raises(ArchlineError, match=f"AL458.*has no `{missing}`"):
-            model("roofline+levels")(with_values("gtx-580", *given_), AMOUNTS)
+            estimate_of(model("roofline+levels"), with_values("gtx-580", *given_), AMOUNTS)
 
 
 TRIPLE = "dense.matmul::matmul_basic"
@@ -430,11 +435,17 @@ def test_equal_energies_of_kinds_are_the_plain_roofline(more: str) -> None:
     gpu = with_values("gtx-580@single", "eps_cache=187 pJ/B", "L1_capacity=1 MiB", "L1_energy=187 pJ/B")
     amounts = {**AMOUNTS, "additions": F(4 * 10**8), "multiplications": F(3 * 10**8), "divisions": F(10**8)}
     amounts["other_flops"] = amounts["flops"] - F(8 * 10**8)
-    plain, kinds = model(f"roofline{more}")(gpu, amounts), model(f"roofline+kinds{more}")(gpu, amounts)
+    plain, kinds = (
+        estimate_of(model(f"roofline{more}"), gpu, amounts),
+        estimate_of(model(f"roofline+kinds{more}"), gpu, amounts),
+    )
     assert (kinds.energy, kinds.time, kinds.terms) == (plain.energy, plain.time, plain.terms)
     assert kinds.converted["eps_add"] == "eps_flop"
     same = with_values(gpu, *(f"eps_{kind}=99.7 pJ/flop" for kind in ("add", "mul", "div", "flop")))
-    assert model(f"roofline+kinds{more}")(same, amounts).energy == model(f"roofline{more}")(same, amounts).energy
+    assert (
+        estimate_of(model(f"roofline+kinds{more}"), same, amounts).energy
+        == estimate_of(model(f"roofline{more}"), same, amounts).energy
+    )
 
 
 BY_KIND = """algorithm always(x: inout real[n]):

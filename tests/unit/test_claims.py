@@ -12,7 +12,7 @@ import pytest
 import archline as al
 from archline.api.caches import cache_of
 from archline.api.claims import claims
-from archline.energy.machines import machine
+from archline.energy.machine_files import machine
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.format_statements import format_claim

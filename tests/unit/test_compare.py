@@ -33,8 +33,8 @@ from archline.compare.verdicts import (
     quotient,
     with_executions,
 )
+from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machines import Machine
-from archline.energy.model import Estimate
 from archline.energy.models import model
 from archline.expr.intervals import Interval
 from archline.growth.growths import Growth
@@ -52,11 +52,11 @@ ROOFLINE = made(tau_flop=1, tau_mem=2, eps_flop=3, eps_mem=5, pi0=7)
 
 
 def ice(work: Any, io: Any, span: Any = 1, on: Machine = ICE, **more: Any) -> Estimate:
-    return model("ice")(on, {"work": work, "io": io, "span": span, **more})
+    return estimate_of(model("ice"), on, {"work": work, "io": io, "span": span, **more})
 
 
 def roofline(flops: Any, traffic: Any) -> Estimate:
-    return model("roofline")(ROOFLINE, {"flops": flops, "traffic": traffic})
+    return estimate_of(model("roofline"), ROOFLINE, {"flops": flops, "traffic": traffic})
 
 
 # Verdicts by hand. ICE's energy is 2*work + 5*io + max(3*span, 7*io*span/work).
@@ -191,8 +191,8 @@ def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject
                 ends = [each * wide["work"].lower / 50 for each in ends]
             wide[name] = Interval(*ends)
             inside[name] = ends[0] + data.draw(st.sampled_from([F(0), F(1, 2), F(1)])) * (ends[1] - ends[0])
-        intervals.append(model("ice")(on, wide))
-        points.append(model("ice")(on, inside))
+        intervals.append(estimate_of(model("ice"), on, wide))
+        points.append(estimate_of(model("ice"), on, inside))
     for by in QUANTITIES:
         verdict, mirrored = judge(*intervals, by), judge(*reversed(intervals), by)
         assert mirrored.verdict == verdict.verdict

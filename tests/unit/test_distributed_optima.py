@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.energy.machines import machine, parameter
+from archline.energy.estimates import estimate_of
+from archline.energy.machine_files import machine
+from archline.energy.machines import parameter
 from archline.energy.models import model
 from archline.energy.optimise.enclosures import Comparisons
 from archline.energy.optimise.problem import EnergyOptimum
@@ -355,7 +357,7 @@ def test_parameters_for_a_target() -> None:
         for rest in range(8):
             times = {"gamma_e": gamma, "beta_e": rest, "delta_e": rest}
             parameters = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
-            single = model("linear")(base.with_parameters(parameters), amounts).flops_per_joule
+            single = estimate_of(model("linear"), base.with_parameters(parameters), amounts).flops_per_joule
             assert single is not None
             if single.lower >= 20 * 10**9:
                 counts[gamma, rest] = gamma + rest

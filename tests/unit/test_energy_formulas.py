@@ -16,9 +16,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import archline as al
+from archline.energy.estimates import ModelOnMachine, estimate_of
 from archline.energy.formulas import FormulaBounds, bounds_of, check_units, elasticities, names_in, value_of
-from archline.energy.machines import machine
-from archline.energy.model import ModelOnMachine
+from archline.energy.machine_files import machine
 from archline.energy.models import model
 from archline.energy.targets import is_formula, read_target
 from archline.energy.units import dimension
@@ -292,7 +292,7 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
     chosen = model(name)
     amounts: dict[str, Any] = {"work": max(one, other), "span": min(one, other), "io": io, "flops": one}
     amounts |= {"traffic": io, "words": other, "messages": io, "memory": one, "P": 3}
-    estimate = chosen(on, amounts)
+    estimate = estimate_of(chosen, on, amounts)
     found = ModelOnMachine(chosen, on, amounts.keys()).elasticities(estimate)
     energy = exact(estimate.energy)
     names = {each for term in chosen.energy for each in names_in(chosen.formula(term))} & on.quantities.keys()
@@ -300,7 +300,7 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
         sides = []
         for step in (F(-1, 10**6), F(1, 10**6)):
             moved = made({**on.values, parameter: on.values[parameter] * (1 + step)})
-            sides.append(float((exact(chosen(moved, amounts).energy) - energy) / (energy * step)))
+            sides.append(float((exact(estimate_of(chosen, moved, amounts).energy) - energy) / (energy * step)))
         low, high = min(sides), max(sides)
         scale = max(1e-6, abs(low), abs(high)) * 1e-4
         assert low - scale <= found.get(parameter, 0.0) <= high + scale, parameter
@@ -310,7 +310,7 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
 def test_elasticities_of_ice_sum_to_1(on: Any, one: Fraction, other: Fraction, io: Fraction) -> None:
     """The energy is of the first degree in the four energies; each share is that of its term."""
     amounts = {"work": max(one, other), "span": min(one, other), "io": io}
-    estimate = model("ice")(on, amounts)
+    estimate = estimate_of(model("ice"), on, amounts)
     found = ModelOnMachine(model("ice"), on, amounts.keys()).elasticities(estimate)
     assert math.isclose(sum(found.values()), 1, rel_tol=1e-9)
     assert math.isclose(found["eps_op"], exact(estimate.terms["computation"]) / exact(estimate.energy), rel_tol=1e-9)

@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import archline as al
-from archline.energy.machines import Machine, machine, machines
-from archline.energy.model import BALANCED, Figure, Model
+from archline.energy.estimates import BALANCED, estimate_of
+from archline.energy.machine_files import machine, machines
+from archline.energy.machines import Machine
+from archline.energy.model import Figure, Model
 from archline.energy.models import model, models
 from archline.energy.targets import read_target
 from archline.expr.intervals import Interval
@@ -45,7 +47,7 @@ BALANCE = made(cores=4, core_rate=2, latency=3, bandwidth=8, word=2, power_max=1
 
 def values(chosen: str, on: Machine, /, **amounts: Any) -> dict[str, Any]:
     """The exact answers of a model (all but some roots and logarithms), and what binds."""
-    estimate = model(chosen)(on, amounts)
+    estimate = estimate_of(model(chosen), on, amounts)
     found = {name: each.lower for name, each in answers(estimate).items() if each is not None and each.exact}
     return {**found, "binds": estimate.binds}
 
@@ -56,7 +58,7 @@ def test_ice_memory_bound_by_hand() -> None:
     assert (found["terms static"], found["terms computation"], found["terms memory"]) == (14, 24, 30)
     assert (found["energy"], found["flops_per_joule"], found["binds"]) == (68, F(1, 2), "memory")
     assert (found["sides memory"], found["sides computation"]) == (42, 36)
-    assert model("ice")(ICE, {"work": 12, "span": 4, "io": 6}).margin == Interval.of(F(42, 36))
+    assert estimate_of(model("ice"), ICE, {"work": 12, "span": 4, "io": 6}).margin == Interval.of(F(42, 36))
     assert (found["figures operations per line"], found["figures balance"]) == (2, F(7, 3))
 
 
@@ -70,14 +72,14 @@ def test_a_tie_is_said() -> None:
     # 7*3 = 3*7.
     found = values("ice", ICE, work=7, span=2, io=3)
     assert (found["terms static"], found["binds"]) == (6, BALANCED)
-    assert model("ice")(ICE, {"work": 7, "span": 2, "io": 3}).margin is None
+    assert estimate_of(model("ice"), ICE, {"work": 7, "span": 2, "io": 3}).margin is None
 
 
 def test_ice_has_time_where_the_static_power_is_known() -> None:
     # Static energy 14 J at 2 W.
     found = values("ice", made({**ICE.values, "pi0": 2}), work=12, span=4, io=6)
     assert (found["time"], found["power"], found["energy_delay"]) == (7, F(68, 7), 68 * 7)
-    without = model("ice")(ICE, {"work": 12, "span": 4, "io": 6})
+    without = estimate_of(model("ice"), ICE, {"work": 12, "span": 4, "io": 6})
     assert (without.time, without.power, without.energy_delay) == (None, None, None)
     assert "pi0" in without.reasons["time"]
 
@@ -97,7 +99,7 @@ def test_a_matrix_vector_product_on_the_xeon_by_hand() -> None:
 def test_what_binds_depends_on_the_machine() -> None:
     # 100 operations a line: above the GTX 680's 26.90/0.452, below the Xeon Phi's 64.40/0.078.
     binds = {
-        name: model("ice")(machine(name), {"work": 10**6, "span": 1000, "io": 10**4}).binds
+        name: estimate_of(model("ice"), machine(name), {"work": 10**6, "span": 1000, "io": 10**4}).binds
         for name in ("kepler-gtx-680", "xeon-phi-31s1p")
     }
     assert binds == {"kepler-gtx-680": "computation", "xeon-phi-31s1p": "memory"}
@@ -168,7 +170,7 @@ def test_balance_by_hand() -> None:
     # 256 words on 4 cores.
     assert (found["figures sqrt(Z/p)"], found["figures log2(Z/p)"]) == (8, 6)
     without = made({name: each for name, each in BALANCE.values.items() if not name.startswith("power_")})
-    estimate = model("balance")(without, {"work": 40, "span": 5, "io": 6, "L": 2})
+    estimate = estimate_of(model("balance"), without, {"work": 40, "span": 5, "io": 6, "L": 2})
     assert exact(estimate.time) == 18
     assert estimate.energy is None
     assert "power_max" in estimate.reasons["energy"]
@@ -222,14 +224,14 @@ def test_ice_may_fall_as_work_rises() -> None:
 )
 def test_what_binds_over_bounds_on_io(io: tuple[int, int], binds: str) -> None:
     # With work 12, 7*io against 3*12.
-    assert model("ice")(ICE, {"work": 12, "span": 4, "io": io}).binds == binds
+    assert estimate_of(model("ice"), ICE, {"work": 12, "span": 4, "io": io}).binds == binds
 
 
 def test_every_ice_machine_feeds_the_model() -> None:
     found = [each for each in machines() if each.collection == "ice"]
     assert len(found) == 11
     for each in found:
-        estimate = model("ice")(each, {"work": 1000, "span": (10, 20), "io": 5, "flops": 7})
+        estimate = estimate_of(model("ice"), each, {"work": 1000, "span": (10, 20), "io": 5, "flops": 7})
         assert 0 < estimate.energy.lower < estimate.energy.upper
 
 
@@ -328,7 +330,7 @@ def test_a_cap_that_constant_power_alone_reaches_is_refused(limit: int) -> None:
     on = made({**ROOFLINE.values, "power_limit": limit})
     for name in ("roofline+cap", "roofline+cap+cache"):
         amounts = {"flops": 10, "traffic": 4, "accesses": 6}
-        found = refusal(lambda name=name, amounts=amounts: model(name)(on, amounts), "AL458")  # type: ignore[misc]
+        found = refusal(lambda name=name, amounts=amounts: estimate_of(model(name), on, amounts), "AL458")  # type: ignore[misc]
         assert "power_limit - pi0 is not above 0" in found.message
         assert "--parameter power_limit=" in (found.hint or "")
     assert values("roofline", on, flops=10, traffic=4)["energy"] == 120
@@ -339,7 +341,7 @@ PLAIN = replace(model("roofline"), figures={})
 
 def energy_of(p: dict[str, Fraction], flops: Fraction, traffic: Fraction) -> Fraction:
     """The roofline's energy."""
-    return exact(PLAIN(made(p), {"flops": flops, "traffic": traffic}).energy)
+    return exact(estimate_of(PLAIN, made(p), {"flops": flops, "traffic": traffic}).energy)
 
 
 def test_greenups() -> None:
@@ -685,7 +687,7 @@ def test_what_holds_at_a_point_lies_within_the_bounds(chosen: Model, data: st.Da
     on = data.draw(whole_machines())
     chosen = chosen.on(on)
     intervals, point = data.draw(questions(chosen))
-    wide, narrow = chosen(on, intervals), chosen(on, point)
+    wide, narrow = estimate_of(chosen, on, intervals), estimate_of(chosen, on, point)
     within = answers(narrow)
     for name, each in answers(wide).items():
         assert held(each, within.get(name)), name
@@ -714,7 +716,7 @@ def test_the_bounds_of_ice_are_reached(on: Machine, data: st.DataObject) -> None
     works = sorted(data.draw(st.tuples(st.integers(20, 40), st.integers(20, 40))))
     spans = sorted(data.draw(st.tuples(st.integers(1, 20), st.integers(1, 20))))
     ios = sorted(data.draw(st.tuples(st.integers(0, 40), st.integers(0, 40))))
-    wide = model("ice")(on, {"work": tuple(works), "span": tuple(spans), "io": tuple(ios)})
+    wide = estimate_of(model("ice"), on, {"work": tuple(works), "span": tuple(spans), "io": tuple(ios)})
     points = [values("ice", on, work=work, span=span, io=io) for work in works for span in spans for io in ios]
     for name, each in wide.terms.items():
         found = [point[f"terms {name}"] for point in points]
@@ -769,7 +771,7 @@ def test_missing_quantities_are_asked_for(name: str, lacking: tuple[str, ...], a
     for each in ("tau_flop", "eps_flop", "tau_mem") if name in ("ice", "linear") else ():
         del whole[each]
     on = made({each: value for each, value in whole.items() if each not in lacking and "per" not in each})
-    found = refusal(lambda: model(name)(on, amounts), "AL458")
+    found = refusal(lambda: estimate_of(model(name), on, amounts), "AL458")
     needed = (
         lacking
         if name not in ("ice", "linear")
@@ -781,19 +783,19 @@ def test_missing_quantities_are_asked_for(name: str, lacking: tuple[str, ...], a
 
 def test_a_data_sheet_has_a_time_and_no_energy() -> None:
     sheet = made({name: ROOFLINE.values[name] for name in ("tau_flop", "tau_mem")})
-    found = model("roofline+cache")(sheet, {"flops": 3, "traffic": 2, "accesses": 1})
+    found = estimate_of(model("roofline+cache"), sheet, {"flops": 3, "traffic": 2, "accesses": 1})
     assert found.time == Interval.of(max(3 * sheet.values["tau_flop"], 2 * sheet.values["tau_mem"]))
     assert found.energy is None
     lacking = ("`eps_cache` (J/B)", "`eps_flop` (J/flop)", "`eps_mem` (J/B)", "`pi0` (W)", "`word` (B/word)")
     assert found.reasons["energy"] == f"machine `{sheet.name}` lacks {', '.join(lacking)}"
     half = made({"tau_flop": ROOFLINE.values["tau_flop"]})
-    asked = refusal(lambda: model("roofline")(half, {"flops": 3, "traffic": 2}), "AL458")
+    asked = refusal(lambda: estimate_of(model("roofline"), half, {"flops": 3, "traffic": 2}), "AL458")
     assert asked.hint == "give --parameter bandwidth=..."
 
 
 def test_missing_amounts_are_named() -> None:
-    assert "`io`" in refusal(lambda: model("ice")(ICE, {"work": 1, "span": 1}), "AL460").message
-    found = refusal(lambda: model("roofline")(ROOFLINE, {"flops": 1, "tarffic": 1}), "AL460")
+    assert "`io`" in refusal(lambda: estimate_of(model("ice"), ICE, {"work": 1, "span": 1}), "AL460").message
+    found = refusal(lambda: estimate_of(model("roofline"), ROOFLINE, {"flops": 1, "tarffic": 1}), "AL460")
     assert "needs `" in found.message
 
 
@@ -802,24 +804,27 @@ def test_missing_amounts_are_named() -> None:
     [(0, 0, 0), (1, 0, 1), (1, 2, 1), (1, 1, -1), (-1, -1, 1), ((1, 3), (4, 5), 1), (9, (0, 3), 1), (9, 1, (-1, 1))],
 )
 def test_amounts_that_no_execution_has(work: Any, span: Any, io: Any) -> None:
-    refusal(lambda: model("ice")(ICE, {"work": work, "span": span, "io": io}), "AL460")
+    refusal(lambda: estimate_of(model("ice"), ICE, {"work": work, "span": span, "io": io}), "AL460")
 
 
 def test_there_is_a_processor() -> None:
-    refusal(lambda: model("linear")(LINEAR, {"flops": 1, "words": 1, "messages": 1, "memory": 1, "P": 0}), "AL460")
+    refusal(
+        lambda: estimate_of(model("linear"), LINEAR, {"flops": 1, "words": 1, "messages": 1, "memory": 1, "P": 0}),
+        "AL460",
+    )
 
 
 def test_ends_in_the_wrong_order() -> None:
-    refusal(lambda: model("roofline")(ROOFLINE, {"flops": (3, 2), "traffic": 0}), "AL460")
+    refusal(lambda: estimate_of(model("roofline"), ROOFLINE, {"flops": (3, 2), "traffic": 0}), "AL460")
 
 
 def test_an_amount_of_no_value_has_a_reason() -> None:
     """Without traffic there is no intensity, and no flops take no power."""
-    found = model("roofline")(ROOFLINE, {"flops": 10, "traffic": 0})
+    found = estimate_of(model("roofline"), ROOFLINE, {"flops": 10, "traffic": 0})
     assert exact(found.energy) == 100
     assert "intensity" not in found.figures
     assert "zero" in found.reasons["intensity"]
-    nothing = model("roofline")(ROOFLINE, {"flops": 0, "traffic": 0})
+    nothing = estimate_of(model("roofline"), ROOFLINE, {"flops": 0, "traffic": 0})
     assert (exact(nothing.energy), nothing.power, nothing.flops_per_joule) == (0, None, None)
 
 

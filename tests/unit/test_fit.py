@@ -17,6 +17,7 @@ import pytest
 
 import archline as al
 from archline.energy.counters import Nvml, Rapl, measured
+from archline.energy.estimates import applied
 from archline.energy.models import models
 from cli_support import ROOT, cli
 from effort import drawn
@@ -154,7 +155,7 @@ def test_the_command_prints_and_writes_a_machine_that_the_model_can_use(tmp_path
     assert document["condition"] <= 30
     read = al.machine(f"{machine}@single")
     (roofline,) = (each for each in models() if each.name == "roofline")
-    assert not roofline.missing(read)
+    assert not applied(roofline, read).missing
     for name, key in (("eps_flop", "eps_flop@single"), ("eps_mem", "eps_mem"), ("pi0", "pi0")):
         quantity = read.quantities[name]
         fitted = document["parameters"][key]
@@ -196,7 +197,7 @@ def test_a_machine_of_ice_can_be_used(tmp_path: Path) -> None:
     file = write(tmp_path / "runs.csv", ice_runs(5, 0.02, 100))
     assert cli("fit", file, "--model", "ice", "--out", str(tmp_path / "m.toml")).code == 0
     (ice,) = (each for each in models() if each.name == "ice")
-    assert not ice.missing(al.machine(str(tmp_path / "m.toml")))
+    assert not applied(ice, al.machine(str(tmp_path / "m.toml"))).missing
 
 
 @pytest.mark.parametrize(

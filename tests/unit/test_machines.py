@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline import energy
-from archline.energy.machine_files import documents, read_machine
-from archline.energy.machines import KINDS, Machine, Quantity, machine, machine_names, machines, read_parameters
+from archline.energy.machine_files import documents, machine, machine_names, machines, read_machine
+from archline.energy.machines import KINDS, Machine, Quantity, read_parameters
 from archline.energy.quantities import NAMES, QUANTITIES
 from archline.energy.units import BASES, dimension, format_si, parse_unit
 from archline.language.diagnostics import ArchlineError, Diagnostic

@@ -35,7 +35,9 @@ PAGE = ROOT / "CONTRIBUTING.md"
 
 def documented() -> MetricDefinition:
     """The metric of the worked example."""
-    block = re.search(r"```python in=\S+\n(Metric\(\n.*?\n\))\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    block = re.search(
+        r"```python in=\S+\n(MetricDefinition\(\n.*?\n\))\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
     found = eval(block[1], vars(metrics))
     assert isinstance(found, MetricDefinition)
     return found

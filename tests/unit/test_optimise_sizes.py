@@ -19,8 +19,9 @@ from archline.api.caches import Settings
 from archline.api.energies import energies
 from archline.api.settings import unplaced
 from archline.api.subjects import AlgorithmSubject, subject
-from archline.energy.machines import machine, parameter
-from archline.energy.model import Estimate
+from archline.energy.estimates import Estimate, estimate_of
+from archline.energy.machine_files import machine
+from archline.energy.machines import parameter
 from archline.energy.models import model
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice
 from archline.energy.optimise.problem import Variable
@@ -84,7 +85,7 @@ def every_point(
         point = dict(zip(most, values, strict=True))
         found = amounts(target, tuple(fixed.items()), tuple(point.items()))
         if found is not None:
-            yield point, model("linear")(on, found)
+            yield point, estimate_of(model("linear"), on, found)
 
 
 @pytest.mark.parametrize("target", [NBODY, *(pytest.param(each, marks=long) for each in (MATMUL, CAPS, LU))])
@@ -221,7 +222,7 @@ def test_question_f_what_machine_does_so_many_flops_per_joule(target: str) -> No
     for first, second in product(range(12), repeat=2):
         times = {"gamma_e": first, "beta_e": second, "delta_e": second}
         moved = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
-        rate = model("linear")(base.with_parameters(moved), held).flops_per_joule
+        rate = estimate_of(model("linear"), base.with_parameters(moved), held).flops_per_joule
         halved[first, second] = rate.lower
     wanted = Fraction(f"{float(halved[0, 0] + (halved[11, 11] - halved[0, 0]) / 3):.5e}")
     if halved[0, 0] < wanted:
@@ -232,7 +233,9 @@ def test_question_f_what_machine_does_so_many_flops_per_joule(target: str) -> No
     cheap = base.with_parameters({"gamma_e": parameter("gamma_e", "1e-12")})
     rates = {}
     for place, estimate in points:
-        rate = model("linear")(cheap, amounts(target, tuple(asked["at"].items()), tuple(place.items()))).flops_per_joule
+        rate = estimate_of(
+            model("linear"), cheap, amounts(target, tuple(asked["at"].items()), tuple(place.items()))
+        ).flops_per_joule
         if rate is not None:
             rates[tuple(place.items())] = rate.lower, most(estimate, "time")
     limit = sorted(rate for rate, _ in rates.values())[len(rates) // 2] * Fraction(999, 1000)

@@ -111,7 +111,8 @@ def test_under_the_limit_a_run_takes_no_more_power() -> None:
 
 
 def al_machine(name: str, **given: str) -> Any:
-    from archline.energy.machines import machine, parameter
+    from archline.energy.machine_files import machine
+    from archline.energy.machines import parameter
 
     return machine(name).with_parameters({each: parameter(each, value) for each, value in given.items()})
 

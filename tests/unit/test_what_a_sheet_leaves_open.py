@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline
-from archline.energy.machines import Machine, machine, parameter
+from archline.energy.estimates import estimate_of
+from archline.energy.machine_files import machine
+from archline.energy.machines import Machine, parameter
 from archline.energy.models import model
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
@@ -66,7 +68,7 @@ def of(**quantities: str) -> Machine:
 @settings(max_examples=drawn(60), deadline=None)
 def test_the_bound_is_power_times_time(flops: int, traffic: int, more: int, watts: int) -> None:
     chosen = of(power_rated=f"{watts} W", peak="2.5 Tflop/s", bandwidth="200 GB/s")
-    found = model("roofline+tdp")(chosen, {"flops": flops, "traffic": (traffic, traffic + more)})
+    found = estimate_of(model("roofline+tdp"), chosen, {"flops": flops, "traffic": (traffic, traffic + more)})
     least, most = (max(Fraction(flops, 25 * 10**11), Fraction(each, 2 * 10**11)) for each in (traffic, traffic + more))
     assert (found.time.lower, found.time.upper) == (least, most)
     assert (found.energy.lower, found.energy.upper) == (0, watts * most)

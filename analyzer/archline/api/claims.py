@@ -21,13 +21,12 @@ from archline.claims.decide import decide
 from archline.compare.growth import OneSidedVerdict, half, together
 from archline.compare.orders import CostOrder, OrderVerdict, apart
 from archline.compare.sizes import Point, SizedCost, Sizes, fact
+from archline.energy.estimates import ModelOnMachine, usual_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_formula
-from archline.energy.machines import machine as machine_of
-from archline.energy.machines import without_variant
-from archline.energy.model import ModelOnMachine
+from archline.energy.machine_files import machine as machine_of
+from archline.energy.machine_files import without_variant
 from archline.energy.models import model as model_of
-from archline.energy.models import usual_model
 from archline.energy.optimise.constraints import UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE

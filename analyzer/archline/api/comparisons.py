@@ -43,12 +43,13 @@ from archline.compare.verdicts import (
     quotient,
     with_executions,
 )
+from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_terms
-from archline.energy.machines import Machine, Provenance, Quantity, machine_with
-from archline.energy.model import Estimate, Model, ModelOnMachine
+from archline.energy.machine_files import machine_with
+from archline.energy.machines import Machine, Provenance, Quantity
+from archline.energy.model import Model
 from archline.energy.models import model as model_of
-from archline.energy.models import usual_model
 from archline.energy.quantities import METRICS
 from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
 from archline.energy.results import CacheUsed
@@ -424,7 +425,7 @@ class _Work:
         measured = replace(self._settings(machine), measured=True)
         on, used = applied(chosen, self._machine(machine), self.model, measured)
         basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._more, measured)
-        return on.model(used, basis.amounts())
+        return estimate_of(on.model, used, basis.amounts())
 
     def _on_matrix(self) -> Iterator[ComparedPoint]:
         """The verdicts at the sizes of a matrix: by the bounds, else by a run of each on it."""

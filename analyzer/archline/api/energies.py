@@ -26,13 +26,14 @@ from archline.api.subjects import (
     own,
     subject,
 )
+from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
 from archline.energy.levels import Level, by_level
-from archline.energy.machines import GIVEN, Machine, machine_with, parameter
-from archline.energy.model import Estimate, Model, ModelOnMachine, check_amounts
+from archline.energy.machine_files import machine_with
+from archline.energy.machines import GIVEN, Machine, parameter
+from archline.energy.model import Model
 from archline.energy.models import model as model_of
-from archline.energy.models import usual_model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, SymbolicEnergy, SymbolicMetric
 from archline.energy.rules import PARAMETER

@@ -14,9 +14,9 @@ from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.metrics import Metric
 from archline.api.settings import check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.machines import Machine, parameter
-from archline.energy.model import ModelOnMachine
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE

@@ -30,11 +30,12 @@ from archline.api.subjects import (
 )
 from archline.api.sweeps import variables
 from archline.energy import rules as energy_rules
+from archline.energy.estimates import ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import names_in, value_of
-from archline.energy.machines import Machine, machine_with, parameter
-from archline.energy.model import Model, ModelOnMachine, check_amounts
+from archline.energy.machine_files import machine_with
+from archline.energy.machines import Machine, parameter
+from archline.energy.model import Model
 from archline.energy.models import model as model_of
-from archline.energy.models import usual_model
 from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
 from archline.energy.optimise.constraints import UNITS, Reading
 from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, lattice, size

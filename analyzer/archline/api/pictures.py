@@ -15,9 +15,11 @@ from archline.api.plots import Drawn
 from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Subject, subject
 from archline.compare.results import CostComparison
+from archline.energy.estimates import has_levels
 from archline.energy.levels import MEMORY
-from archline.energy.machines import Machine, machine_with
-from archline.energy.models import has_levels, model
+from archline.energy.machine_files import machine_with
+from archline.energy.machines import Machine
+from archline.energy.models import model
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.report.energies.shown import cache_text, sizes_text

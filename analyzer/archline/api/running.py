@@ -13,9 +13,9 @@ from archline.api import rules
 from archline.api.caches import Settings, cache_at, cache_of
 from archline.api.costs import CostReport
 from archline.api.settings import Given, broken_facts
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import parsed, value_of
 from archline.energy.machines import Machine
-from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.execution.cache import (
     Chunked,

@@ -17,12 +17,14 @@ from archline.api.settings import Given, Number, read_settings, together
 from archline.api.subjects import AlgorithmSubject, Subject, model_for, subject
 from archline.api.sweeps import SizeSweep
 from archline.claims.growth import pieces
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in
 from archline.energy.growth import both_ends, of_formula
-from archline.energy.machines import Machine, machine_with
-from archline.energy.model import Model, ModelOnMachine
+from archline.energy.machine_files import machine_with
+from archline.energy.machines import Machine
+from archline.energy.model import Model
 from archline.energy.models import model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling

@@ -17,7 +17,8 @@ from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
 from archline.api.settings import Given, Number, Point, SizeNames, checked_point
-from archline.energy.model import Model, ModelOnMachine
+from archline.energy.estimates import ModelOnMachine
+from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric

@@ -36,7 +36,7 @@ def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.api.fitting import write_machine
     from archline.energy.drafts import read_draft
-    from archline.energy.machines import machine, machines
+    from archline.energy.machine_files import machine, machines
     from archline.energy.models import models
     from archline.report import json
     from archline.report import machines as report

@@ -101,7 +101,8 @@ def read_model(options: argparse.Namespace) -> Model | None:
 
 def read_machines(options: argparse.Namespace) -> list[Machine]:
     """The machines that are named, with the parameters given. Raises ArchlineError."""
-    from archline.energy.machines import machine, read_parameters
+    from archline.energy.machine_files import machine
+    from archline.energy.machines import read_parameters
 
     given = read_parameters(options.parameters)
     found = [machine(name).with_parameters(given) for name in options.machines]

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from archline.compare.growth import GrowthRelation
 from archline.compare.verdicts import Crossover, PointVerdict
+from archline.energy.estimates import Estimate
 from archline.energy.machines import Machine
-from archline.energy.model import Estimate, Model
+from archline.energy.model import Model
 from archline.energy.results import CacheUsed
 from archline.expr.intervals import Interval, Number
 from archline.records import field, record

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from archline.energy.model import Estimate, ModelOnMachine
+from archline.energy.estimates import Estimate, ModelOnMachine
 from archline.expr.intervals import Interval
 from archline.records import field, record, replace
 

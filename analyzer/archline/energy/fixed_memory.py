@@ -12,8 +12,8 @@ from functools import reduce
 from operator import mul
 
 from archline.algebra.reals import NOTHING, OutOfReachError
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
-from archline.energy.model import ModelOnMachine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO, total
 from archline.expr.text import format_expression

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
-from archline.energy.model import ModelOnMachine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO
 from archline.expr.tree import substituted

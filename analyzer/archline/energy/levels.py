@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from archline.energy import rules
+from archline.energy.estimates import Estimate
 from archline.energy.machines import Machine, without_capacity
-from archline.energy.model import Estimate, Model
+from archline.energy.model import Model
 from archline.energy.quantities import LEVELS
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error

@@ -1,11 +1,11 @@
-"""Machine files: read from TOML and checked, each mistake with its place."""
+"""Machines by name and by file: TOML is read and checked, each mistake with its place."""
 
 from __future__ import annotations
 
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -13,15 +13,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from archline.energy import machines, rules
+from archline.energy import rules
+from archline.energy.formulas import check_units
 from archline.energy.hints import NUMERAL, number_hint, quantity_hint, quantity_meant, unit_hint
 from archline.energy.machines import (
+    ASSUMED_WORD,
     DERIVED,
     KINDS,
     Machine,
     Provenance,
     Quantity,
     impossible,
+    overridden,
+    parameter,
     resolved,
     without_capacity,
 )
@@ -43,6 +47,7 @@ _QUANTITY_KEYS = (
 _QUANTITY = "`value`, `unit`, `kind` and `source`"
 _LEVEL = "[level.L1.quantity.NAME]"
 _PREFIXES = tuple(f"{level}_" for level in LEVELS)
+MOST_CANDIDATES = 4
 _SOURCE_KEYS = ("document", "place", "quote", "note")
 Path_ = tuple[str, ...]
 
@@ -78,9 +83,9 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
             reader.report(rules.MACHINE_FORM, "`extends` is not a text", ("extends",))
         return None
     span = reader.places.span(("extends",))
-    plain, variant = machines.without_variant(name)
+    plain, variant = without_variant(name)
     if not plain.endswith(".toml"):
-        path, collection = machines.shipped(plain, span)
+        path, collection = shipped(plain, span)
     else:
         path, collection = above[-1].parent / plain, ""
     if not os.path.isfile(path):
@@ -132,7 +137,7 @@ class _Reader:
             own = self.with_levels(table, path)
             quantities |= own if each == chosen else {}
         if base is not None:
-            quantities = machines.overridden(base.quantities, quantities)
+            quantities = overridden(base.quantities, quantities)
         notes = data.get("notes", [])
         if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
             self.report(rules.MACHINE_FORM, "`notes` is not a list of texts", ("notes",))
@@ -143,7 +148,7 @@ class _Reader:
             year = None
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
-            quantities["word"] = machines.ASSUMED_WORD
+            quantities["word"] = ASSUMED_WORD
         self.findings += impossible({name: each for name, each in quantities.items() if each.formula is None})
         if self.findings:
             return None
@@ -262,7 +267,7 @@ class _Reader:
             return None
         try:
             expr = parse_expression(text, self.source.path)
-            machines.check_formula(expr, name)
+            check_units(expr, QUANTITIES[name].dimension)
         except ArchlineError as problem:
             for each in problem.diagnostics:
                 span = self.places.span((*path, key), each.span)
@@ -352,3 +357,77 @@ class _Reader:
         span = self.places.span(path) or Span(self.source, 1, 1, 1, len(self.source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says what is expected"
         self.findings.append(Diagnostic(rule, message, span, path=self.source.path, hint=hint))
+
+
+def machine_names() -> tuple[str, ...]:
+    """The machines that come with archline, as `collection/name`, sorted."""
+    return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in resource("machines").glob("*/*.toml")))
+
+
+def machines() -> tuple[Machine, ...]:
+    """All machines that come with archline, in the order of `machine_names`, in their default variants."""
+    return tuple(machine(name) for name in machine_names())
+
+
+def other_peaks(of: Machine) -> dict[str, Fraction]:
+    """The peaks of the other variants of one of archline's own machines."""
+    plain, _, own = of.name.partition("@")
+    names = [each for each in of.variants if each != own] if of.collection else []
+    found = {each: machine(f"{of.collection}/{plain}@{each}").values.get("peak") for each in names}
+    return {each: peak for each, peak in found.items() if peak is not None}
+
+
+def without_variant(name: str) -> tuple[str, str]:
+    """`NAME@VARIANT` as its two parts; the folders of a path may hold an `@` too."""
+    if name.endswith(".toml"):
+        return name, ""
+    plain, at, variant = name.rpartition("@")
+    return (plain, variant) if at else (name, "")
+
+
+def machine(name: str) -> Machine:
+    """The machine of this name (`xeon-e5-2650l-v3`, `ice/xeon-e5-2650l-v3`, `gtx-580@single`), or of a `.toml` path.
+
+    Raises ArchlineError: AL450 for an unknown name, AL451 for one that several collections have, AL464 for an unknown
+    variant, and as `read_machine` does for a file.
+    """
+    plain, variant = without_variant(name)
+    if plain.endswith(".toml"):
+        return read_machine(Path(plain), variant=variant)
+    path, collection = shipped(plain)
+    return read_machine(path, collection, variant)
+
+
+def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
+    """The file and the collection of one of archline's own machines. Raises ArchlineError (AL450, AL451)."""
+    known = machine_names()
+    found = [entry for entry in known if name in (entry, entry.partition("/")[2])]
+    match found:
+        case [entry]:
+            return resource("machines") / f"{entry}.toml", entry.partition("/")[0]
+        case [] if os.path.isdir(name):
+            message = f"`{name}` is a folder; a machine is a name or a `.toml` file"
+            hint = "name a file in it; `archline machines` lists the names"
+        case []:
+            message = f"there is no machine `{name}`"
+            hint = _candidates(name.lower(), known) or "`archline machines` lists the machines"
+        case _:
+            hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
+            raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{name}`", span=span, hint=hint)
+    raise error(rules.UNKNOWN_MACHINE, message, span=span, hint=hint)
+
+
+def _candidates(name: str, known: Sequence[str]) -> str | None:
+    """The machines whose names hold a name that is none, else one that is spelt like it."""
+    holding = [f"`{entry.partition('/')[2]}`" for entry in known if name and name in entry]
+    if not holding:
+        return did_you_mean(name, [*known, *(entry.partition("/")[2] for entry in known)])
+    more = len(holding) - MOST_CANDIDATES
+    *before, last = [*holding[:MOST_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
+    return f"did you mean {', '.join(before)}{' or ' * bool(before)}{last}?"
+
+
+def machine_with(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
+    """A machine, or that of a name, with quantities given by hand. Raises ArchlineError."""
+    found = chosen if isinstance(chosen, Machine) else machine(chosen)
+    return found.with_parameters({name: parameter(name, str(value)) for name, value in (parameters or {}).items()})

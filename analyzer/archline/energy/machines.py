@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 
 from archline.energy import rules
-from archline.energy.formulas import check_units, names_in, value_of
+from archline.energy.formulas import names_in, value_of
 from archline.energy.hints import AMOUNT, number_hint, quantity_hint, unit_hint
 from archline.energy.quantities import CONSTANTS, LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
@@ -22,9 +20,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.records import field, record, replace
-from archline.resources import resource
 
-MOST_CANDIDATES = 4
 KINDS = ("peak", "measured", "fitted", "rated", "inferred", "assumed", "definition")
 DERIVED, GIVEN = "derived", "given"
 """Kinds of what a formula gives, and of what the command line does."""
@@ -269,76 +265,6 @@ def without_capacity(quantities: Collection[str]) -> list[str]:
     return [level for level in LEVELS if level in held and f"{level}_capacity" not in quantities]
 
 
-def machine_names() -> tuple[str, ...]:
-    """The machines that come with archline, as `collection/name`, sorted."""
-    return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in resource("machines").glob("*/*.toml")))
-
-
-def machines() -> tuple[Machine, ...]:
-    """All machines that come with archline, in the order of `machine_names`, in their default variants."""
-    return tuple(machine(name) for name in machine_names())
-
-
-def other_peaks(of: Machine) -> dict[str, Fraction]:
-    """The peaks of the other variants of one of archline's own machines."""
-    plain, _, own = of.name.partition("@")
-    names = [each for each in of.variants if each != own] if of.collection else []
-    found = {each: machine(f"{of.collection}/{plain}@{each}").values.get("peak") for each in names}
-    return {each: peak for each, peak in found.items() if peak is not None}
-
-
-def without_variant(name: str) -> tuple[str, str]:
-    """`NAME@VARIANT` as its two parts; the folders of a path may hold an `@` too."""
-    if name.endswith(".toml"):
-        return name, ""
-    plain, at, variant = name.rpartition("@")
-    return (plain, variant) if at else (name, "")
-
-
-def machine(name: str) -> Machine:
-    """The machine of this name (`xeon-e5-2650l-v3`, `ice/xeon-e5-2650l-v3`, `gtx-580@single`), or of a `.toml` path.
-
-    Raises ArchlineError: AL450 for an unknown name, AL451 for one that several collections have, AL464 for an unknown
-    variant, and as `read_machine` does for a file.
-    """
-    from archline.energy.machine_files import read_machine
-
-    plain, variant = without_variant(name)
-    if plain.endswith(".toml"):
-        return read_machine(Path(plain), variant=variant)
-    path, collection = shipped(plain)
-    return read_machine(path, collection, variant)
-
-
-def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
-    """The file and the collection of one of archline's own machines. Raises ArchlineError (AL450, AL451)."""
-    known = machine_names()
-    found = [entry for entry in known if name in (entry, entry.partition("/")[2])]
-    match found:
-        case [entry]:
-            return resource("machines") / f"{entry}.toml", entry.partition("/")[0]
-        case [] if os.path.isdir(name):
-            message = f"`{name}` is a folder; a machine is a name or a `.toml` file"
-            hint = "name a file in it; `archline machines` lists the names"
-        case []:
-            message = f"there is no machine `{name}`"
-            hint = _candidates(name.lower(), known) or "`archline machines` lists the machines"
-        case _:
-            hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
-            raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{name}`", span=span, hint=hint)
-    raise error(rules.UNKNOWN_MACHINE, message, span=span, hint=hint)
-
-
-def _candidates(name: str, known: Sequence[str]) -> str | None:
-    """The machines whose names hold a name that is none, else one that is spelt like it."""
-    holding = [f"`{entry.partition('/')[2]}`" for entry in known if name and name in entry]
-    if not holding:
-        return did_you_mean(name, [*known, *(entry.partition("/")[2] for entry in known)])
-    more = len(holding) - MOST_CANDIDATES
-    *before, last = [*holding[:MOST_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
-    return f"did you mean {', '.join(before)}{' or ' * bool(before)}{last}?"
-
-
 def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
     """The quantities that `--parameter` options give: `gamma_t=2.5e-12`, or `"gamma_t=2.5 ps/flop"`.
 
@@ -381,14 +307,3 @@ def parameter(name: str, value: str) -> Quantity:
         raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")
     source = Provenance(note="given by --parameter")
     return Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)
-
-
-def machine_with(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
-    """A machine, or that of a name, with quantities given by hand. Raises ArchlineError."""
-    found = chosen if isinstance(chosen, Machine) else machine(chosen)
-    return found.with_parameters({name: parameter(name, str(value)) for name, value in (parameters or {}).items()})
-
-
-def check_formula(expr: s.Expr, name: str) -> None:
-    """Raise ArchlineError (AL461, AL462) unless a formula has the dimension of a quantity."""
-    check_units(expr, QUANTITIES[name].dimension)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from archline.energy.estimates import Estimate
 from archline.energy.machines import Machine
-from archline.energy.model import Estimate, Model
+from archline.energy.model import Model
 from archline.expr.intervals import Interval, Number
 from archline.records import field, record
 

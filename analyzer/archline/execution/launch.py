@@ -13,6 +13,7 @@ from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
 from archline.execution.cache import streamed
 from archline.execution.codegen.program import Generated
+from archline.execution.codegen.scope import names_in
 from archline.execution.codegen.writer import Options
 from archline.execution.engine import Engine, engine
 from archline.execution.failures import report
@@ -292,8 +293,6 @@ def _given(point: dict[str, Any], name: str) -> Any:
 
 
 def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]) -> int:
-    from archline.execution.codegen.scope import names_in
-
     for name in names_in(amount):
         _given(point, name)
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from archline.execution import run_rules as rules
-from archline.execution.externs import register_extern, registered
+from archline.execution.externs import registered
 from archline.execution.results import Run
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.model import Module
 
-RANK = "import sys, archline.language.loader; from archline.execution.mpiexec import main; main(sys.argv[1])"
+RANK = "import sys, archline.language.loader; from archline.execution.run import run_rank; run_rank(sys.argv[1])"
 """What a rank executes: all rules of the language are there before a module that names some is read."""
 JOB, OUTCOME = "job", "outcome"
 MAX_SHOWN = 12
@@ -96,21 +95,3 @@ def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[...,
             hint = "put it into a module at its top level, or start the program itself by `mpiexec`"
             raise error(rules.ENGINE, message, hint=hint)
     return externs
-
-
-def main(folder: str) -> None:
-    """One rank: run, and write the outcome on rank 0."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from archline.execution.mpi import sendable
-    from archline.execution.run import execute
-
-    module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
-    for name, function in externs.items():
-        register_extern(name, function)
-    outcome: Run | Exception
-    try:
-        outcome = execute(module, algorithm, arguments, engine="mpi", **options)
-    except Exception as problem:
-        outcome = sendable(problem)
-    if started_rank() in (0, None):
-        Path(folder, OUTCOME).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import pickle
+import signal
 import time
 from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +22,11 @@ from archline.execution.codegen.writer import Options
 from archline.execution.counting import counts_of
 from archline.execution.data import generate
 from archline.execution.distributed import grid_shape, launch_on_grid, simulated
+from archline.execution.externs import register_extern
 from archline.execution.launch import Finished, RunPlan, bound_sizes, launch
 from archline.execution.memory import stored
-from archline.execution.mpi import on_ranks
-from archline.execution.mpiexec import run_on_ranks, started_rank
+from archline.execution.mpi import on_ranks, sendable
+from archline.execution.mpiexec import JOB, OUTCOME, run_on_ranks, started_rank
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
 from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
@@ -203,3 +207,18 @@ def _events(finished: Finished, plan: RunPlan) -> StrandLog:
         log = log[: 3 * int(finished.memory.state[EVENTS])]
     rows = np.array(log, np.int64).reshape(-1, 3)
     return StrandLog(rows[:, 0].astype(np.uint8), rows[:, 1].copy(), rows[:, 2].copy(), plan.bound.words // plan.line)
+
+
+def run_rank(folder: str) -> None:
+    """One rank: run, and write the outcome on rank 0."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
+    for name, function in externs.items():
+        register_extern(name, function)
+    outcome: Run | Exception
+    try:
+        outcome = execute(module, algorithm, arguments, engine="mpi", **options)
+    except Exception as problem:
+        outcome = sendable(problem)
+    if started_rank() in (0, None):
+        Path(folder, OUTCOME).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))

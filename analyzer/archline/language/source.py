@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from archline.expr.tree import Source
+from archline.language import input_rules as rules
+from archline.language.diagnostics import error
 
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
@@ -77,10 +79,6 @@ def read_source(path: Path) -> Source:
     Raises ArchlineError (AL001 to AL006) for what cannot be read as text: a missing file, a directory, an
     unreadable or too large file, bytes that are not UTF-8, a NUL.
     """
-    # The diagnostics module shows spans, so it imports this one; hence the late import.
-    from archline.language import input_rules as rules
-    from archline.language.diagnostics import error
-
     name, snapshot = str(path), _snapshot_of(path)
     try:
         if snapshot is not None:
@@ -107,9 +105,6 @@ def read_source(path: Path) -> Source:
 
 def decode_source(name: str, data: bytes) -> Source:
     """Turn a file's bytes into a Source; raises ArchlineError as `read_source` does."""
-    from archline.language import input_rules as rules
-    from archline.language.diagnostics import error
-
     if len(data) > MAX_BYTES:
         message = f"`{name}` is larger than {MAX_BYTES // 1024} KiB, the most that is read"
         raise error(rules.TOO_LARGE, message, path=name, hint="split it, and join the parts with `use`")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from archline.energy.formulas import value_of
-from archline.energy.machine_files import documents
-from archline.energy.machines import Machine, machine, machine_names
+from archline.energy.machine_files import documents, machine, machine_names
+from archline.energy.machines import Machine
 from archline.expr.tree import Span, names, nodes
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error

@@ -8,6 +8,7 @@ from json import dumps
 from typing import Any
 
 from archline.energy.drafts import Draft
+from archline.energy.estimates import applied
 from archline.energy.fitting import MAX_CONDITION, Fit, definition
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
@@ -32,7 +33,7 @@ def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> 
 
 def fed(machine: Machine, models: Sequence[Model]) -> list[str]:
     """The models for which the machine has all quantities, given or converted."""
-    return [model.name for model in models if not model.missing(machine)]
+    return [model.name for model in models if not applied(model, machine).missing]
 
 
 def one(machine: Machine, models: Sequence[Model], width: int) -> str:
@@ -96,7 +97,7 @@ def _margin(each: Quantity) -> str:
 
 def _feeds(machine: Machine, model: Model) -> list[str]:
     """What the machine lacks for the model, and which of its answers there are without that."""
-    on = model.applied(machine)
+    on = applied(model, machine)
     lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
     answers = [name for name, each in lacking.items() if not each]
     if on.missing or len(answers) == len(lacking):

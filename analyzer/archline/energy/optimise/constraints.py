@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.energy import rules
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import check_units, names_in, parsed, same_units, unknown_name
 from archline.energy.hints import respelt
-from archline.energy.model import ModelOnMachine
 from archline.energy.optimise.problem import Constraint
 from archline.energy.quantities import METRICS, NAMES
 from archline.energy.targets import SIZE

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.effort import late
+from archline.energy.estimates import Estimate
 from archline.energy.formulas import value_of
-from archline.energy.model import Estimate
 from archline.energy.optimise.problem import (
     BRACKETED,
     BRANCHING,

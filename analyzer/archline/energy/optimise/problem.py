@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
+from archline.energy.estimates import Estimate
 from archline.energy.formulas import FormulaBounds, names_in
-from archline.energy.model import Estimate
 from archline.energy.results import CacheUsed
 from archline.language import syntax as s
 from archline.records import field, record, replace

@@ -158,8 +158,6 @@ def integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
         case s.Call(function=function):
             return _call(fn, expr, function)
         case s.Element():
-            from archline.execution.codegen.expressions import read
-
             return named(read(fn, expr), INT_LIMIT)
         case _:
             raise AssertionError(f"not an integer expression: {expr}")
@@ -193,8 +191,6 @@ def _name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
         case IntegerValue(code=code, bound=bound):
             return named(code, bound)
         case Register():
-            from archline.execution.codegen.expressions import read_register
-
             # A register that may change is no atom: a view keeps its bounds, a loop its range.
             return Code(read_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
         case _:

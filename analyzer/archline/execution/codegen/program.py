@@ -17,6 +17,7 @@ from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
     CALL,
     DEPTH,
+    FIRST_SITE,
     LINE_BY,
     MAX_DEPTH,
     MEM_BAGS,
@@ -329,8 +330,6 @@ class Generated:
 
     def site(self, number: int) -> CheckSite:
         """The site of a number found in the state."""
-        from archline.execution.slots import FIRST_SITE
-
         return self.tables.sites[number - FIRST_SITE]
 
 

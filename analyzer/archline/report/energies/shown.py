@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from archline.energy.estimates import Estimate
 from archline.energy.machines import Machine
-from archline.energy.model import Estimate, Model
+from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from archline.energy.estimates import Estimate
 from archline.energy.formulas import parsed
 from archline.energy.levels import by_level
-from archline.energy.model import Estimate, Model
+from archline.energy.model import Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicMetric
 from archline.energy.units import amount_text, format_binary

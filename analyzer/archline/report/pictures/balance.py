@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from archline.energy import rules
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import names_in, value_of
 from archline.energy.machines import Machine
-from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.expr.intervals import EvaluationError, Interval
 from archline.language.diagnostics import error

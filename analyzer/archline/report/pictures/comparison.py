@@ -10,7 +10,7 @@ import numpy as np
 
 from archline.compare.results import ComparedPoint, CostComparison
 from archline.compare.verdicts import Crossover
-from archline.energy.model import Estimate
+from archline.energy.estimates import Estimate
 from archline.energy.optimise.constraints import UNITS
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval

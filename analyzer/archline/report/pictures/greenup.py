@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.machines import Machine
-from archline.energy.model import ModelOnMachine
 from archline.energy.models import model
 from archline.expr.arrays import Array, compiled
 from archline.records import record

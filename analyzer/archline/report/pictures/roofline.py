@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from archline.energy import rules
+from archline.energy.estimates import ModelOnMachine
 from archline.energy.levels import MEMORY
-from archline.energy.machines import Machine, other_peaks
-from archline.energy.model import ModelOnMachine
+from archline.energy.machine_files import other_peaks
+from archline.energy.machines import Machine
 from archline.energy.models import model
 from archline.energy.quantities import LEVELS
 from archline.energy.units import format_si

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import archline as al
-from archline.ir.call_invariants import inherited
+from archline.ir.recursive import inherited
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_facts
 from archline.language.printer import format_fact

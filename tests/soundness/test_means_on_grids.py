@@ -9,10 +9,9 @@ from random import Random
 import pytest
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.communication.average import Average
 from archline.analysis.communication.derive import recurrences_of
-from archline.analysis.communication.place import at_start
-from archline.analysis.communication.stretches import Stretches
+from archline.analysis.communication.place import Average, at_start
+from archline.analysis.communication.recursion import Stretches
 from archline.analysis.communication.walk import ProcessorCosts
 from archline.analysis.cost import ends_at
 from archline.execution.data import generate

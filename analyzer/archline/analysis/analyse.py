@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
+from typing import TypeVar
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
@@ -41,6 +42,7 @@ from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.language.substitution import divisions_of_runs, facts_in_sizes
 
+T = TypeVar("T")
 MAX_TERM_PRODUCTS = 120_000
 RECURSION_FACTOR = 50
 MAX_SAMPLES = 4
@@ -117,7 +119,15 @@ def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
 def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
     if algorithm.grid:
         return _derive_on_grid(module, algorithm)
-    statements, (tally, steps) = _within_budget(module, algorithm, model, recursive)
+
+    def derived(coarse: bool) -> tuple[Derivation, Result]:
+        statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
+        return statements, statements.algorithm(algorithm)
+
+    found = _within_budget(derived, RECURSION_FACTOR if recursive else 1)
+    if isinstance(found, str):
+        found = Derivation(module, True, model), (unknown(found, algorithm.span), ())
+    statements, (tally, steps) = found
     signature = module.signatures[algorithm]
     scope = declared(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
@@ -149,19 +159,11 @@ def derive_with_longest(module: Module, algorithm: s.Algorithm) -> Costs:
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """The costs of the longest paths through the processors of a grid."""
-    metrics: Mapping[str, Cost] = {}
-    for coarse in (False, True):
-        try:
-            with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-                metrics = derive_paths(module, algorithm, coarse, longest)
-                break
-        except TooComplexError as problem:
-            reason = str(problem)
-        except RecursionError:
-            reason = "its closed form is nested too deeply to derive"
+    found = _within_budget(lambda coarse: derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    if isinstance(found, str):
         names = metrics_on_grid(algorithm)
-        metrics = {name: Cost(name, "unknown", None, None, reason, algorithm.span) for name in names}
-    costs = _costs(module, algorithm, metrics, {}, ())
+        found = {name: Cost(name, "unknown", None, None, found, algorithm.span) for name in names}
+    costs = _costs(module, algorithm, found, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
     _assert_invariants(costs, module, algorithm, declared(module, algorithm))
@@ -170,10 +172,8 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 def steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """What each statement adds to the upper bounds of an algorithm on a grid; none where that is too complex."""
-    for coarse in (False, True):
-        with suppress(TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-            return derive_steps(module, algorithm, coarse, longest)
-    return ()
+    found = _within_budget(lambda coarse: derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    return () if isinstance(found, str) else found
 
 
 def _costs(
@@ -204,21 +204,18 @@ def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
     return Derivation(module, coarse, model)
 
 
-def _within_budget(
-    module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool
-) -> tuple[Derivation, Result]:
+def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
     reason = ""
     for coarse in (False, True):
-        statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
         try:
-            with budget(MAX_TERM_PRODUCTS * (RECURSION_FACTOR if recursive else 1)):
-                return statements, statements.algorithm(algorithm)
+            with budget(MAX_TERM_PRODUCTS * factor):
+                return derived(coarse)
         except TooComplexError as problem:
             reason = str(problem)
         except RecursionError:
             reason = "its closed form is nested too deeply to derive"
-    return Derivation(module, True, model), (unknown(reason, algorithm.span), ())
+    return reason
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:

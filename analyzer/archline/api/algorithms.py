@@ -28,8 +28,8 @@ from archline.compare.trials import COST_GRID, Messages, checked
 from archline.execution.results import TIMEOUT
 from archline.execution.run import tried
 from archline.growth import rules as growth_rules
-from archline.ir.call_invariants import inherited
 from archline.ir.declarations import declared
+from archline.ir.recursive import inherited
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols

@@ -18,9 +18,9 @@ from archline.claims.verdict import Verdict
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.expr.tree import same
-from archline.ir.call_invariants import inherited
 from archline.ir.conditions import excluded, with_all
 from archline.ir.declarations import declared
+from archline.ir.recursive import inherited
 from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
 from archline.language.call_graph import reachable

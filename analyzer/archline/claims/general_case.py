@@ -14,8 +14,8 @@ from archline.analysis.sampling import assumed
 from archline.claims.by_cases import is_long
 from archline.expr.text import format_expression
 from archline.growth.log_domain import Domain
-from archline.ir.call_invariants import inherited
 from archline.ir.declarations import declared
+from archline.ir.recursive import inherited
 from archline.ir.scope import known_value
 from archline.language import model
 from archline.language import syntax as s

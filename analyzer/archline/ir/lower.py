@@ -12,8 +12,7 @@ from archline.expr.tree import Span
 from archline.ir.conditions import behind, negated, required
 from archline.ir.declarations import declared
 from archline.ir.layout import whole
-from archline.ir.monotone import stream
-from archline.ir.places import Place, callee, is_exact, most_extent, shape_of, sized, static, view, whole_view
+from archline.ir.places import Place, callee, is_exact, most_extent, shape_of, sized, static, stream, view, whole_view
 from archline.ir.ranges import data_range, rises, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, Node, UntracedError, View, Walk, contiguous_dimension

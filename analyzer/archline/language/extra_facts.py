@@ -7,7 +7,7 @@ from dataclasses import replace
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.checking import check
-from archline.language.checking.collectives import MODULE as COLLECTIVES
+from archline.language.checking.communication import MODULE as COLLECTIVES
 from archline.language.model import Module
 
 

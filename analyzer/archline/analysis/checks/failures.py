@@ -13,8 +13,8 @@ from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.ir.call_invariants import inherited
 from archline.ir.declarations import declared
+from archline.ir.recursive import inherited
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses

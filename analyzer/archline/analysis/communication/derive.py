@@ -18,13 +18,11 @@ from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.communication.average import Average
 from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
 from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
-from archline.analysis.communication.place import Position, at_start
-from archline.analysis.communication.recursion import GridRecursions, RecursionLevel
-from archline.analysis.communication.stretches import Stretches
+from archline.analysis.communication.place import Average, Position, at_start
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, Stretches
 from archline.analysis.communication.walk import FREE, METRICS, ProcessorCosts, Spent, Stage, lost
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.data import closed_amount

@@ -10,8 +10,7 @@ from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import is_nonnegative, rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
-from archline.analysis.communication.recursion import GridRecursions, RecursionLevel
-from archline.analysis.communication.stretches import iterations_of
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iterations_of
 from archline.analysis.metrics.data import at_sizes, closed_amount
 from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
 from archline.ir.declarations import declared

@@ -2,7 +2,7 @@
 
 All processors of a group make a recursive call in the same iteration, with the same sizes. So the points of the program
 are those of all levels, in one order, and a bound of each level's costs is one of the sum: T(sizes, P) = what the level
-costs + T(sizes of the call, P of the call).
+costs + T(sizes of the call, P of the call). Between steps, statements cost what they do on one processor.
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
+from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.communication.place import GridAxis, Position, at_start
-from archline.analysis.communication.stretches import Stretches
 from archline.analysis.cost import Cost
+from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.extraction import BodyCase, DecisionPath, TooManyCasesError, UndecidedError, every_case
-from archline.analysis.metrics.tally import Tally
+from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.statements import Outcome
+from archline.analysis.metrics.tally import FREE, Tally, chosen
 from archline.expr.intervals import EvaluationError
 from archline.expr.tree import defined_sizes
 from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
-from archline.ir.scope import known_value
+from archline.ir.ranges import IterationRange, static_range
+from archline.ir.scope import Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
@@ -36,6 +40,71 @@ from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.base_cases import ends
 from archline.recurrences.model import IntegerRecurrence, SizeFunction
+
+
+class Stretches(Derivation):
+    """Derives costs between steps. Callees on the grid are followed in the scope of their callers.
+
+    `free` are the statements that only say where data starts and ends.
+    """
+
+    def __init__(self, module: Module, coarse: bool) -> None:
+        super().__init__(module, coarse, STANDARD)
+        self.free: set[s.Stmt] = set()
+
+    def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
+        return iterations_of(loop, scope)
+
+    def statement(self, statement: s.Stmt, scope: Scope) -> Outcome:
+        if statement in self.free:
+            return FREE, "", ()
+        tally, rule, steps = super().statement(statement, scope)
+        if isinstance(statement, s.Local) and statement.when is not None:
+            tally = chosen(self._holding(statement.when, scope), tally, FREE, scope.facts)
+        return tally, rule, steps
+
+
+def iterations_of(loop: s.Loop, scope: Scope) -> IterationRange:
+    """The range of a loop, whose symbol is none of the caller's. Raises NotStaticError."""
+    found = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
+    last = found.value.substitute({found.variable: found.hi - 1}) + 1
+    for atom in last.atoms():
+        if isinstance(atom, a.CeilLog2) and last - Poly.of_atom(atom) in (ZERO, -ONE):
+            return _Halving(
+                found.variable, found.lo, found.hi, found.value, found.facts, found.span, below=atom.argument
+            )
+    return found
+
+
+def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
+    """The loop with a symbol of its own; one that descends in ones has the same sums and maxima as one that ascends."""
+    fresh = replace(loop, variable=scope.facts.unused(loop.variable))
+    if not loop.down or loop.step is not None:
+        return fresh
+    end = s.Binary("+", loop.lo, s.Integer(1, span=loop.lo.span), span=loop.lo.span)
+    return replace(fresh, lo=loop.hi, hi=end, down=False)
+
+
+def _whole(found: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
+    """The range without a maximum in its end, where (q + 1)*w//p is no less than q*w//p."""
+    if loop.down or loop.step is not None:
+        return found
+    end = scope.facts.simplify(static_value(loop.hi, scope))
+    if end != found.hi and is_nonnegative(between_floors(end - found.lo, scope.facts).lower, scope.facts):
+        return replace(found, hi=end, _done={})
+    return found
+
+
+@record
+class _Halving(IterationRange):
+    """The range of `for s in 0..ceil(log2(p))`: where there is an iteration, p is 2 at least."""
+
+    below: Poly = ZERO
+
+    @property
+    def inside(self) -> Facts:
+        return super().inside.with_nonnegative(self.below - 2)
+
 
 Corner = tuple[str, ...] | None
 """The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""

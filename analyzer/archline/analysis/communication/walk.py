@@ -18,10 +18,9 @@ from archline.analysis.communication.dissemination import disseminates
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.path_steps import PathStep, call_of, step_of
 from archline.analysis.communication.place import Position, in_callee, in_split, transfers
-from archline.analysis.communication.recursion import GridRecursions, RecursionLevel
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iterations_of
 from archline.analysis.communication.steps import METRICS as MOVED
 from archline.analysis.communication.steps import sends_everywhere, share
-from archline.analysis.communication.stretches import iterations_of
 from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
 from archline.expr.text import format_expression

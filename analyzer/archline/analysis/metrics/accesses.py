@@ -1,27 +1,38 @@
-"""The element accesses of a program: as runs count them, and as an upper bound on io whatever is accessed."""
+"""The element accesses of a program: as runs count them, and as upper bounds on io.
+
+Weighed in parts of 1/L of a line, accesses that loops walk along share lines, and all others have lines of their own.
+Lines that the innermost loop walks along are kept while it runs, one for each array that it does so in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum, auto
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
+from math import prod
+from operator import mul
+from typing import TypeGuard
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.cost_model import CostModel, nest
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeated, unknown
 from archline.analysis.regimes import with_regimes
+from archline.expr.text import format_expression
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
-from archline.ir.scope import Scope
+from archline.ir.places import shape_of
+from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import component, local_arrays, recurses
 from archline.language.metrics import METRICS
 from archline.language.model import Module
+from archline.records import record
 
 METRIC = "accesses"
 LOGICAL = ("and", "or")
@@ -115,3 +126,359 @@ class Accesses(WordModel):
         """Each element is written, and that of a view on the right is read."""
         copied = statement.value is not None and self._module.is_view(statement.value)
         return nest(FREE, self.words(2 if copied else 1), extents, facts)
+
+
+FEW = 8
+"""The lines of a call that are kept at most."""
+Rows = Mapping[s.Algorithm, frozenset[str]]
+"""The arrays of algorithms of which neighbours in a row are neighbours in memory."""
+
+
+APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
+"""Calls and whole arrays, beside which loops keep no lines."""
+
+
+class Sharing(Enum):
+    """Which loops keep the lines that they walk along: none, those without others inside, or all."""
+
+    NONE = auto()
+    INNER = auto()
+    NESTED = auto()
+
+
+@record
+class _Walk:
+    """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
+
+    words: int
+    first: int
+
+
+class Streamed(WordModel):
+    """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
+
+    `lines` are kept at most at a time. `sharing`: which loops keep lines while they run. `nested`: whether any with
+    others inside did.
+    """
+
+    def __init__(
+        self, module: Module, algorithms: Iterable[s.Algorithm], line: int, rows: Rows, sharing: Sharing
+    ) -> None:
+        super().__init__(module)
+        self.lines = 1
+        self.nested = False
+        self._line = line
+        self._sharing, self._nesting = sharing is not Sharing.NONE, sharing is Sharing.NESTED
+        self._before: dict[s.Stmt, int] = {}
+        self._each: dict[s.Loop | s.While, int] = {}
+        self._fills: dict[s.Stmt, tuple[int, int]] = {}
+        self._instead: dict[s.Call, int] = {}
+        self._walked: frozenset[str] = frozenset()
+        self._on: Mapping[s.Loop, frozenset[str]] = {}
+        self._held = 1
+        for algorithm in algorithms:
+            self._own = rows[algorithm]
+            self._offsets = frozenset(x.name for x in algorithm.parameters if isinstance(x.type, s.OffsetsType))
+            self._block(algorithm.body)
+
+    # What the walk over the program asks for
+    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        return self.words(self._before.get(statement, 0))
+
+    def iteration(self, loop: s.Loop | s.While) -> Tally:
+        return self.words(self._each.get(loop, 0))
+
+    def call(self, call: s.Call) -> Tally | None:
+        """The words of a call whose lines are kept, which are all that it fetches."""
+        return self.words(self._instead[call]) if call in self._instead else None
+
+    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        """What each entry of a row costs, and what the ends of a row do."""
+        words, ends = self._fills[statement]
+        *outer, row = extents
+        each = repeated(self.words(words), row).then(self.words(ends), facts)
+        return nest(FREE, each, outer, facts)
+
+    # What is found out beforehand, algorithm by algorithm
+    def _block(self, body: tuple[s.Stmt, ...]) -> None:
+        for statement in body:
+            self._prepare(statement)
+
+    def _prepare(self, statement: s.Stmt) -> None:
+        again = statement.revisited if isinstance(statement, s.Simple) else ()
+        self._before[statement] = self._words((*s.evaluated(statement), *again))
+        match statement:
+            case s.Loop() if self._shares(statement):
+                self._walked_along(statement)
+            case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
+                self.lines = max(self.lines, -(-words // self._line))
+                self._instead[call] = words
+            case s.Local() | s.Assign() if self._module.filled(statement) is not None:
+                self._fill(statement)
+            case _:
+                # Nothing is walked along, filled or kept: each element that it names costs a line.
+                if isinstance(statement, s.While):
+                    self._each[statement] = self._words(statement.condition)
+                for block in s.blocks(statement):
+                    self._block(block)
+
+    def _shares(self, loop: s.Loop) -> bool:
+        """Whether a loop keeps the lines that it walks along."""
+        nested = self._nesting and loop.step is None and not _holds(loop.body, APART)
+        return nested or (self._sharing and _is_innermost(loop))
+
+    def _words(self, part: object) -> int:
+        return self._line * sum(1 for each in self.elements(part) if format_expression(each) not in self._walked)
+
+    def _fill(self, statement: s.Local | s.Assign) -> None:
+        views = filter(self._module.is_view, s.evaluated(statement))
+        walked = [in_rows(each, self._own) for each in views]
+        if isinstance(statement, s.Local):
+            walked.append(_is_by_rows(statement.type))
+        along = sum(walked) if self._sharing else 0
+        self.lines = max(self.lines, along + 1)
+        self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
+
+    def _few(self, call: s.Call) -> int | None:
+        """The words of the lines that a call touches, if its sizes are numbers, which are then all that it fetches."""
+        target = self._module.targets.get(call)
+        if not isinstance(target, s.Algorithm) or target.result is not None or recurses(self._module, target):
+            return None
+        if any(local_arrays(self._module, target)):
+            return None
+        total = 0
+        for each in filter(self._module.is_view, call.arguments):
+            shape = self._module.shapes.get(each, ())
+            extents = [extent.value for extent in shape if isinstance(extent, s.Integer)]
+            if not extents or len(extents) < len(shape):
+                return None
+            *outer, row = extents
+            total += prod(outer) * (row + 2 * self._line - 2 if in_rows(each, self._own) else row * self._line)
+        return total if total <= FEW * self._line else None
+
+    def _walked_along(self, loop: s.Loop) -> None:
+        """A loop with what it walks along, on from where it was where one around it knows.
+
+        What loops inside it walk along on and on begins with it.
+        """
+        own, going, walked = self._walks(loop), self._on, self._walked
+        before = going.get(loop, frozenset())
+        on = {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
+        begun = [own[name] for name in own.keys() - before] + [each for walks in on.values() for each in walks.values()]
+        self.nested = self.nested or (bool(begun) and not _is_innermost(loop))
+        self._on = {**going, **{inner: frozenset(walks) for inner, walks in on.items()}}
+        self._walked = walked.union(own)
+        held = len(own) - len(before) + sum(map(len, on.values()))
+        self._held += held
+        self.lines = max(self.lines, self._held)
+        self._before[loop] += sum(each.first + 2 * self._line - 2 for each in begun)
+        self._each[loop] = sum(each.words for each in own.values())
+        self._block(loop.body)
+        self._held -= held
+        self._on, self._walked = going, walked
+
+    def _goes_on(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
+        """Whether a loop goes on in each iteration of another where it was in the one before: over segments."""
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+            return False
+        match inner.lo, inner.hi:
+            case (
+                s.Element(array=first, subscripts=(s.Name(id=start),)),
+                s.Element(array=second, subscripts=(s.Binary(op="+", left=s.Name(id=end), right=s.Integer(value=1)),)),
+            ):
+                return first == second and first in self._offsets and start == end == loop.variable
+            case _:
+                return False
+
+    def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
+        """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
+        changing = s.set_names(around or loop)
+        inner = (each for each in loop.body if isinstance(each, s.Loop))
+        parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
+        steady = [each for part in parts for each in s.nodes(part)]
+        counters = {} if around or not _is_innermost(loop) else _counters(loop.body)
+        found: dict[str, _Walk] = {}
+        for each, counter in self._moving(loop, changing):
+            if counter == loop.variable and each in steady:
+                found[format_expression(each)] = _Walk(1, 0)
+            elif counter in counters:
+                # Whether it is accessed or not, its place moves by no more than the steps of the counter.
+                found[format_expression(each)] = _Walk(counters[counter], 1)
+        return found
+
+    def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
+        """The elements of rows that one integer moves along."""
+        for each in s.nodes(loop.body):
+            if isinstance(each, s.Element) and each.array in self._own - changing:
+                counter = _moved_by(each, changing)
+                if counter is not None:
+                    yield each, counter
+
+
+class Made(WordModel):
+    """The words of local arrays, each filled up to whole lines, and nothing else.
+
+    Those that each iteration of a loop makes again count once, if it has no part in their shapes.
+    """
+
+    def __init__(self, module: Module, algorithms: Iterable[s.Algorithm], line: int) -> None:
+        super().__init__(module)
+        self._line = line
+        self._at: dict[s.Stmt, list[s.ArrayType]] = {}
+        for algorithm in algorithms:
+            self._place(algorithm.body, frozenset())
+
+    def _place(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
+        """Count each array at the outermost loop that has no part in its shape, or where it is made."""
+        for statement in body:
+            inside = before
+            match statement:
+                case s.Local(type=s.ArrayType() as type_) if statement not in before:
+                    self._at[statement] = [type_]
+                case s.Loop() | s.While():
+                    changing = s.set_names(statement)
+                    made = [each for each in s.nodes(statement.body) if isinstance(each, s.Local)]
+                    arrays = {each: each.type for each in made if isinstance(each.type, s.ArrayType)}
+                    still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
+                    self._at[statement] = [of for each, of in still.items() if each not in before]
+                    inside = before.union(still)
+                case _:
+                    # No other statement makes an array itself, nor is repeated.
+                    pass
+            for block in s.blocks(statement):
+                self._place(block, inside)
+
+    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        total = FREE
+        for type_ in self._at.get(statement, ()):
+            try:
+                words = reduce(mul, (static_value(each, scope) for each in type_.shape))
+            except NotStaticError as problem:
+                return unknown(f"declared cost: {problem.reason}", statement.span)
+            total = total.then(self.words(words + (self._line - 1)), scope.facts)
+        return total
+
+    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        return FREE
+
+
+def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
+    """The arrays of algorithms that call each other alone, but the first, which is given whole ones."""
+    known = {each: frozenset(_in_rows(each)) for each in reached}
+    while True:
+        apart = {
+            (target, parameter.name)
+            for each in reached
+            for call in s.nodes(each.body)
+            if isinstance(call, s.Call) and isinstance(target := module.targets.get(call), s.Algorithm)
+            for parameter, argument in zip(target.parameters, call.arguments, strict=True)
+            if parameter.name in known[target] and not in_rows(argument, known[each])
+        }
+        if not apart:
+            return known
+        known = {each: frozenset(name for name in names if (each, name) not in apart) for each, names in known.items()}
+
+
+def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
+    """Whether a view of some array of the names has its rows in theirs, none of whose elements is left out."""
+    match view:
+        case s.Name(id=name):
+            return name in names
+        case s.Element(array=name, subscripts=(*_, s.Slice(step=None))):
+            return name in names
+        case s.Reshape(base=base):
+            return in_rows(base, names)
+        case _:
+            return False
+
+
+def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
+    """The arrays of an algorithm that are no views, and those it is given, if these are none either."""
+    for each in (*algorithm.parameters, *s.nodes(algorithm.body)):
+        if isinstance(each, s.Parameter | s.Local) and _is_by_rows(each.type):
+            yield each.name
+
+
+def _is_by_rows(type_: s.Type) -> bool:
+    shape, layout = shape_of(type_)
+    return shape is not None and (layout == "rowmajor" or len(shape) == 1)
+
+
+def _is_innermost(loop: s.Loop) -> bool:
+    """Whether a loop steps by 1, and holds no others, nor calls, nor whole arrays."""
+    return loop.step is None and not _holds(loop.body, (s.Loop, s.While, *APART))
+
+
+def _holds(parts: tuple[s.Node, ...], kinds: tuple[type[s.Node], ...]) -> bool:
+    return any(isinstance(each, kinds) for each in s.nodes(parts))
+
+
+def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
+    """Parts of a body that are executed whenever it is."""
+    for statement in body:
+        # Leaving an access out only weakens the bound.
+        if isinstance(statement, s.Simple):
+            yield from s.evaluated(statement)
+        elif isinstance(statement, s.If) and (condition := statement.branches[0].condition) is not None:
+            yield _first(condition)
+
+
+def _first(condition: s.Node) -> s.Node:
+    """What of a condition is always looked at."""
+    match condition:
+        case s.Binary(op="and" | "or", left=left):
+            return _first(left)
+        case s.Unary(operand=operand):
+            return _first(operand)
+        case _:
+            return condition
+
+
+def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
+    """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
+    moves: dict[str, list[str | None]] = {}
+    for each in s.nodes(body):
+        # No other node sets a scalar, counters of loops apart.
+        for name in each.sets if isinstance(each, s.Simple) else ():
+            moves.setdefault(name, []).append(_by_one(each))
+    return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
+
+
+def _by_one(statement: s.Node) -> str | None:
+    """How a statement moves an integer by 1; None if it sets it otherwise."""
+    match statement:
+        case s.Assign(op="+=" | "-=" as op, value=s.Integer(value=1)):
+            return op
+        case _:  # No other statement moves an integer by a step that is known.
+            return None
+
+
+def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
+    """The integer that with something that stays is the last subscript, where all else stays."""
+    *others, last = element.subscripts
+    if (
+        isinstance(last, s.Slice)
+        or _holds(element.subscripts, (s.Element,))
+        or not changing.isdisjoint(s.names(tuple(others)))
+    ):
+        return None
+    moved = [each for each in _terms(last) if not changing.isdisjoint(s.names(each))]
+    match moved:
+        case [s.Name(id=name)]:
+            return name
+        case _:
+            return None
+
+
+def _terms(value: s.Expr) -> Iterator[s.Expr]:
+    """What a sum is of, where each term is added, or takes away something that does not matter."""
+    match value:
+        case s.Binary(op="+", left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case s.Binary(op="-", left=left, right=right):
+            yield from _terms(left)
+            # As a whole: a name that is taken away moves the other way.
+            yield s.Unary("-", right, span=right.span)
+        case _:
+            yield value

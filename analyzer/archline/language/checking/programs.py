@@ -9,8 +9,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
-from archline.language.checking.collectives import MODULE, needs_collectives
-from archline.language.checking.communication import define_grid
+from archline.language.checking.communication import MODULE, define_grid, needs_collectives
 from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, machine_costs
 from archline.language.checking.dependence import WholeFile, check_agreement
 from archline.language.checking.expressions import static

@@ -6,8 +6,14 @@ from archline.language import call_rules, type_rules
 from archline.language import syntax as s
 from archline.language.builder import MAX_DEPTH
 from archline.language.checking.calls import check_statement, check_writable, result_of
-from archline.language.checking.collectives import check_collective, needs_collectives
-from archline.language.checking.communication import check_messages, check_split, check_transfer, split_group
+from archline.language.checking.communication import (
+    check_collective,
+    check_messages,
+    check_split,
+    check_transfer,
+    needs_collectives,
+    split_group,
+)
 from archline.language.checking.context import BodyContext
 from archline.language.checking.contracts import check_metric, formulas_of
 from archline.language.checking.expressions import (

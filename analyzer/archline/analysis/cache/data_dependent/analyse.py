@@ -22,10 +22,9 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.relax import bound_away
 from archline.analysis.cache.data_dependent.cases import FetchedLines, Making, Solving, Stack, State, Volumes, weights
 from archline.analysis.cache.data_dependent.divided import Divided, UndividedError, divided, given
-from archline.analysis.metrics.accesses import METRIC, WordModel
+from archline.analysis.metrics.accesses import METRIC, Made, Sharing, Streamed, WordModel, rows
 from archline.analysis.metrics.data import at_sizes, holds
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.streamed_accesses import Made, Sharing, Streamed, rows
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import Amount, Unknown, exactly

@@ -16,9 +16,8 @@ from operator import mul
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, total
-from archline.analysis.metrics.accesses import METRIC, WordModel
+from archline.analysis.metrics.accesses import METRIC, Rows, WordModel
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.streamed_accesses import Rows
 from archline.ir.declarations import declared
 from archline.ir.places import shape_of
 from archline.ir.scope import static_value

@@ -130,11 +130,8 @@ def test_bounds_of_the_library_are_near(path: str, name: str, factor: int) -> No
 # Terms of calls that halve all sizes down to leaves of a fixed size, and the bounds of LCS by quadrants
 
 
-STDLIB_LEVELS = Path(__file__).parents[2] / "stdlib"
-
-
 def test_bounds_of_lcs_by_quadrants_are_near() -> None:
-    module = load_path(STDLIB_LEVELS / "string/lcs.algo")
+    module = load_path(STDLIB / "string/lcs.algo")
     cost = derive(module, module.algorithms["lcs_co"])["span"]
     for n, m in product((17, 31, 32, 33, 64, 65, 129, 1000, 1024, 1025), repeat=2):
         at = {"n": n, "m": m}

@@ -24,7 +24,7 @@ from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
 from effort import drawn
-from index_programs import RANGE
+from io_programs import RANGE
 from stdlib_cases import load
 
 SLOPES = st.integers(-1, 1)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
+from archline.analysis.cost import Costs
 from archline.claims.growth_of_cost import growth
 from archline.execution.data import generate
 from archline.execution.run import execute
@@ -62,21 +63,28 @@ def counting(loops: str) -> Module:
     return load_text(f"algorithm f(t: inout real[1], n: size, m: size, b: size):\n{body}")
 
 
+def agreed(module: Module, text: str, *points: dict[str, int]) -> Costs:
+    """The costs of `f`, which hold what runs at some sizes count."""
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    for sizes in points:
+        run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)
+        assert_agreement(costs, run, text)
+    return costs
+
+
 @pytest.mark.parametrize(("form", "loops"), FORMS)
 def test_a_nest_counts_what_is_known_of_it(form: str, loops: str) -> None:
     module = counting(loops)
-    algorithm = module.algorithms["f"]
-    costs = derive(module, algorithm)
+    points = ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (3, 2, 7))
+    costs = agreed(module, loops, *(dict(zip("nmb", point, strict=True)) for point in points))
     flops = costs["flops"]
     assert flops.exact
     assert flops.upper is not None
     assert costs.text(flops.upper) == form
     for metric in ("flops", "work"):
-        assert (growth(module, algorithm, costs, costs[metric]).text or "").startswith("Theta("), metric
-    for point in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (3, 2, 7)):
-        sizes = dict(zip("nmb", point, strict=True))
-        run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)
-        assert_agreement(costs, run, loops)
+        found = growth(module, module.algorithms["f"], costs, costs[metric]).text
+        assert (found or "").startswith("Theta("), metric
 
 
 @st.composite
@@ -108,12 +116,7 @@ def nests(draw: st.DrawFn) -> str:
 @settings(max_examples=drawn(60), deadline=None)
 @given(nests(), st.integers(1, 12), st.integers(1, 12), st.integers(1, 12))
 def test_nests_cost_what_they_execute(loops: str, n: int, m: int, b: int) -> None:
-    module = counting(loops)
-    algorithm = module.algorithms["f"]
-    run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m, "b": b}, seed=1), compiled=False)
-    costs = derive(module, algorithm)
-    assert costs["flops"].exact, loops
-    assert_agreement(costs, run, loops)
+    assert agreed(counting(loops), loops, {"n": n, "m": m, "b": b})["flops"].exact, loops
 
 
 @pytest.mark.parametrize("block", ["2", "5", "m"])
@@ -171,7 +174,7 @@ def test_what_is_known_of_a_nest_is_derived(nest: str, metric: str, known: str) 
 
 
 @st.composite
-def nests_of_rounds_of_trees(draw: st.DrawFn) -> str:
+def rounds(draw: st.DrawFn) -> str:
     """Rounds with strides, guards or copies, loops that get shorter, and few iterations, with any small numbers."""
     k, c, d = draw(st.integers(2, 4)), draw(st.integers(0, 3)), draw(st.integers(0, 2))
     loop = draw(st.sampled_from(("for", "parallel for")))
@@ -200,15 +203,11 @@ def nests_of_rounds_of_trees(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=drawn(60), deadline=None)
-@given(nests_of_rounds_of_trees(), st.integers(3, 18), st.integers(1, 9))
-def test_nests_cost_what_they_execute_in_rounds_of_trees(nest: str, n: int, m: int) -> None:
-    module = algorithm_of(nest)
-    algorithm = module.algorithms["f"]
-    costs = derive(module, algorithm)
+@given(rounds(), st.integers(3, 18), st.integers(1, 9))
+def test_rounds_cost_what_they_execute(nest: str, n: int, m: int) -> None:
+    costs = agreed(algorithm_of(nest), nest, {"n": n, "m": m})
     assert costs["flops"].status != "unknown", nest
     assert costs["span"].status != "unknown", nest
-    run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
-    assert_agreement(costs, run, nest)
 
 
 # The two witnesses: what the analysis derives is what the execution counts, over generated programs and sizes

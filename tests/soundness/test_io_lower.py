@@ -26,10 +26,9 @@ from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
 from effort import drawn
+from nest_programs import remainder_program_from_seed, time_tile_program_from_seed
 from programs import program_from_seed
-from remainder_programs import remainder_program_from_seed
 from stdlib_cases import CASES, load
-from time_tile_programs import time_tile_program_from_seed
 
 LINES = (1, 2, 4, 8, 16)
 KERNELS = sorted(CASES)

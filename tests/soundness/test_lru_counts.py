@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affine_programs import affine_program
 from archline.analysis.cache.lru import client as solve
 from archline.analysis.cache.lru.client import Uncounted, lru_counts, read_answer, request
 from archline.analysis.cache.lru.distribution import LruCounts, at_least, bound
@@ -35,6 +34,7 @@ from effort import drawn
 from io_cases import KINDS
 from io_moving_cases import MOVING
 from io_points import arguments, kernel, loops
+from nest_programs import affine_program
 from programs import program_from_seed
 from programs.choice import Seeded
 from stdlib_cases import CASES, load

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from archline.execution.cache import (
     CacheResult,
     Chunked,
-    Event,
     Schedule,
     Static,
     StrandLog,
+    TraceEvent,
     WorkStealing,
     lru,
     optimal,
@@ -75,13 +75,13 @@ class Recorder:
 
     lines: list[int] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
-    events: list[tuple[Event, int, int]] = field(default_factory=list)
+    events: list[tuple[TraceEvent, int, int]] = field(default_factory=list)
     frames: list[list[Item]] = field(default_factory=lambda: [[]])
     arrays: list[tuple[int, int, int]] = field(default_factory=list)
     depth: int = 0
     used: int = 0
 
-    def event(self, kind: Event, value: int = 0) -> None:
+    def event(self, kind: TraceEvent, value: int = 0) -> None:
         self.events.append((kind, len(self.lines), value))
 
     def body(self, body: Body) -> None:
@@ -91,12 +91,12 @@ class Recorder:
                     for line in lines:
                         self.access(line)
                 case Sync():
-                    self.event(Event.SYNC)
+                    self.event(TraceEvent.SYNC)
                     self.frames[-1].append("sync")
                 case Spawn(inner):
-                    self.nested(inner, Event.SPAWN, Event.SPAWN_END, spawned=True)
+                    self.nested(inner, TraceEvent.SPAWN, TraceEvent.SPAWN_END, spawned=True)
                 case Call(inner):
-                    self.nested(inner, Event.CALL, Event.RETURN, spawned=False)
+                    self.nested(inner, TraceEvent.CALL, TraceEvent.RETURN, spawned=False)
                 case Loop(bodies):
                     self.loop(bodies)
                 case Local(size, inner):
@@ -112,7 +112,7 @@ class Recorder:
         self.lines.append(line)
         self.fresh.append(unique)
 
-    def nested(self, body: Body, begin: Event, end: Event, *, spawned: bool) -> None:
+    def nested(self, body: Body, begin: TraceEvent, end: TraceEvent, *, spawned: bool) -> None:
         self.event(begin)
         self.frames.append([])
         self.body(body)
@@ -121,25 +121,25 @@ class Recorder:
         self.event(end)
 
     def loop(self, bodies: tuple[Body, ...]) -> None:
-        self.event(Event.PARALLEL, len(bodies))
+        self.event(TraceEvent.PARALLEL, len(bodies))
         iterations = []
         for body in bodies:
-            self.event(Event.ITERATION)
+            self.event(TraceEvent.ITERATION)
             self.frames.append([])
             self.body(body)
             iterations.append(Frame(tuple(self.frames.pop()), spawned=True))
         self.frames[-1].append(Frame(tuple(iterations), spawned=False))
-        self.event(Event.PARALLEL_END)
+        self.event(TraceEvent.PARALLEL_END)
 
     def local(self, size: int, body: Body) -> None:
-        self.event(Event.ALLOCATE, size)
+        self.event(TraceEvent.ALLOCATE, size)
         self.arrays.append((self.depth, self.used, size))
         self.depth += size
         self.used += size
         self.body(body)
         self.depth -= size
         self.arrays.pop()
-        self.event(Event.RELEASE, size)
+        self.event(TraceEvent.RELEASE, size)
         self.frames[-1].append("sync")
 
 
@@ -294,7 +294,7 @@ def test_arrays_alive_together_do_not_overlap(program: Body, schedule: Schedule,
     recorded = record(program)
     shape = recorded.structure
     assignment = assign(schedule, shape, processors)
-    begun = [event for event, kind in enumerate(shape.kinds) if kind is Event.ALLOCATE]
+    begun = [event for event, kind in enumerate(shape.kinds) if kind is TraceEvent.ALLOCATE]
     for outer, inner in combinations(range(shape.allocations), 2):
         nested = begun[inner] < shape.partner[begun[outer]]
         if nested and assignment.owners[outer] == assignment.owners[inner]:
@@ -400,7 +400,7 @@ def test_a_reader_on_another_processor_finds_the_owners_array() -> None:
 
 
 def test_empty_local_arrays_take_no_line() -> None:
-    kinds = np.array([Event.ALLOCATE, Event.ALLOCATE, Event.RELEASE, Event.RELEASE], np.uint8)
+    kinds = np.array([TraceEvent.ALLOCATE, TraceEvent.ALLOCATE, TraceEvent.RELEASE, TraceEvent.RELEASE], np.uint8)
     log = StrandLog(kinds, np.array([0, 0, 2, 2]), np.array([0, 2, 2, 0]), STACK)
     lines = np.array([STACK, STACK + 1, 3])
     assert private_caches(lines, log, Static(), 2, 2).io == 3
@@ -415,18 +415,18 @@ def test_write_backs_are_summed_over_the_caches() -> None:
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ([(Event.SPAWN, 0, 0)], "everything opened is closed"),
-        ([(Event.SPAWN_END, 0, 0)], "closes what is open"),
-        ([(Event.SPAWN, 0, 0), (Event.RETURN, 0, 0)], "closes what is open"),
-        ([(Event.ITERATION, 0, 0)], "directly in its loop"),
-        ([(Event.PARALLEL, 0, 1), (Event.PARALLEL_END, 0, 0)], "trip count"),
-        ([(Event.SYNC, 1, 0), (Event.SYNC, 0, 0)], "positions within the trace"),
-        ([(Event.SYNC, 3, 0)], "positions within the trace"),
-        ([(Event.ALLOCATE, 0, 2), (Event.RELEASE, 0, 1)], "size it was allocated"),
-        ([(Event.ALLOCATE, 0, 1), (Event.RELEASE, 1, 1)], "above the stack"),
+        ([(TraceEvent.SPAWN, 0, 0)], "everything opened is closed"),
+        ([(TraceEvent.SPAWN_END, 0, 0)], "closes what is open"),
+        ([(TraceEvent.SPAWN, 0, 0), (TraceEvent.RETURN, 0, 0)], "closes what is open"),
+        ([(TraceEvent.ITERATION, 0, 0)], "directly in its loop"),
+        ([(TraceEvent.PARALLEL, 0, 1), (TraceEvent.PARALLEL_END, 0, 0)], "trip count"),
+        ([(TraceEvent.SYNC, 1, 0), (TraceEvent.SYNC, 0, 0)], "positions within the trace"),
+        ([(TraceEvent.SYNC, 3, 0)], "positions within the trace"),
+        ([(TraceEvent.ALLOCATE, 0, 2), (TraceEvent.RELEASE, 0, 1)], "size it was allocated"),
+        ([(TraceEvent.ALLOCATE, 0, 1), (TraceEvent.RELEASE, 1, 1)], "above the stack"),
     ],
 )
-def test_malformed_logs_are_refused(events: list[tuple[Event, int, int]], message: str) -> None:
+def test_malformed_logs_are_refused(events: list[tuple[TraceEvent, int, int]], message: str) -> None:
     kinds, positions, values = (np.array(column, np.int64) for column in zip(*events, strict=True))
     log = StrandLog(kinds.astype(np.uint8), positions, values, STACK)
     with pytest.raises(ValueError, match=message):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.cost import ends_at
 from archline.cli.main import main
 from archline.execution.data import generate
 from archline.execution.run import execute
@@ -20,7 +19,7 @@ from archline.language.loader import load_text
 from effort import drawn
 from programs.spmd import METHODS, program_from_seed
 from programs.spmd_recursion import Recursive, recursion_from_seed
-from spmd_runs import assert_between, costs_of, counted
+from spmd_runs import assert_between, assert_holds, costs_of
 
 PROGRAMS_DRAWN = drawn(500)
 PART = 6
@@ -124,65 +123,39 @@ def test_what_is_known_of_paths_that_wander(name: str) -> None:
 
 # Generated recursive programs on a grid: what is derived of them holds what runs count
 
-
-PROGRAMS_DRAWN_GRID_RECURSION = drawn(240)
-PART_GRID_RECURSION = 6
-"""So many programs are one test."""
-FEATURES_GRID_RECURSION = (
-    "count",
-    "all",
-    "gather",
-    "scatter",
-    "shift",
-    "reduce",
-    "broadcast",
-    "twice",
-    "whole group",
-    "rows",
-)
+RECURSIONS_DRAWN = drawn(240)
+RECURSION_FEATURES = (
+    "count", "all", "gather", "scatter", "shift", "reduce", "broadcast", "twice", "whole group", "rows",
+)  # fmt: skip
 
 
 def compared(program: Recursive) -> tuple[int, int]:
     """The number of counts that were compared with derived bounds, and of costs that were unknown."""
     module = load_text(program.text)
+    derived = [derive(module, algorithm) for algorithm in module.algorithms.values()]
+    algorithm = list(module.algorithms.values())[-1]
     number = unknown = 0
-    for algorithm in module.algorithms.values():
-        costs = derive(module, algorithm)
-        if algorithm is not list(module.algorithms.values())[-1]:
-            continue
-        for point in program.points:
-            ran = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
-            sizes = {**point, **ran.sizes}
-            for cost in costs:
-                if cost.lower is None or cost.upper is None:
-                    assert cost.reason
-                    unknown += 1
-                    continue
-                count = counted(ran.counts, cost.metric)
-                message = f"{cost.metric}: {count} at {point} in\n{program.text}"
-                lower, upper = evaluate(cost.lower, sizes), evaluate(cost.upper, sizes)
-                assert 0 <= lower <= count <= upper, f"{lower}, {upper}: {message}"
-                assert not cost.exact or lower == upper, message
-                least, most = ends_at(cost, sizes)
-                assert least <= count <= most, f"{least}, {most}: {message}"
-                number += 1
+    for point in program.points:
+        ran = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
+        held, missing = assert_holds(derived[-1], ran.counts, {**point, **ran.sizes}, program.text)
+        number, unknown = number + held, unknown + missing
     return number, unknown
 
 
-@pytest.mark.parametrize("part", range(-(-PROGRAMS_DRAWN_GRID_RECURSION // PART_GRID_RECURSION)))
-def test_runs_are_between_the_bounds_in_grid_recursion(part: int) -> None:
+@pytest.mark.parametrize("part", range(-(-RECURSIONS_DRAWN // PART)))
+def test_recursive_runs_are_between_the_bounds(part: int) -> None:
     number = unknown = 0
-    for seed in range(part * PART_GRID_RECURSION, min((part + 1) * PART_GRID_RECURSION, PROGRAMS_DRAWN_GRID_RECURSION)):
+    for seed in range(part * PART, min((part + 1) * PART, RECURSIONS_DRAWN)):
         held, missing = compared(recursion_from_seed(seed))
         number, unknown = number + held, unknown + missing
     assert 2 * number > unknown, f"{unknown} of {number + unknown} costs are unknown"
 
 
-def test_programs_use_every_form() -> None:
+def test_recursive_programs_use_every_form() -> None:
     found: Counter[str] = Counter()
     for seed in range(200):
         found.update(recursion_from_seed(seed).features)
-    assert {feature: found[feature] for feature in FEATURES_GRID_RECURSION if found[feature] < 8} == {}
+    assert {feature: found[feature] for feature in RECURSION_FEATURES if found[feature] < 8} == {}
 
 
 # Messages of at most K words: the derived bounds hold what simulated processors count, for any K

@@ -170,9 +170,9 @@ def triangle(rng: Random, n: int, m: int, P: int) -> Example:
 Point = dict[str, int]
 
 
-def points(names: str, *values: tuple[int, ...]) -> list[Point]:
-    """Sizes by name."""
-    return [dict(zip(names.split(), each, strict=True)) for each in values]
+def points(names: str, values: str) -> list[Point]:
+    """Sizes by name; points stand between commas."""
+    return [dict(zip(names.split(), map(int, each.split()), strict=True)) for each in values.split(",")]
 
 
 @dataclass(frozen=True)
@@ -188,104 +188,30 @@ class Family:
         return prod(point[axis] for axis in self.axes)
 
 
-_CANNON = points("n g", (5, 1), (12, 2), (9, 3), (7, 7), (20, 5), (16, 8), (6, 6))
-_UNEQUAL = points(
-    "n m p g", (5, 3, 4, 1), (7, 11, 10, 3), (5, 2, 9, 4), (2, 3, 4, 2), (7, 7, 7, 7), (8, 4, 12, 4), (9, 1, 11, 5)
-)
+_CANNON = points("n g", "5 1, 12 2, 9 3, 7 7, 20 5, 16 8, 6 6")
+_UNEQUAL = points("n m p g", "5 3 4 1, 7 11 10 3, 5 2 9 4, 2 3 4 2, 7 7 7 7, 8 4 12 4, 9 1 11 5")
 _SUMMA = points(
     "n m p g h w",
-    (3, 4, 2, 1, 1, 2),
-    (6, 24, 8, 2, 4, 3),
-    (6, 12, 6, 3, 2, 1),
-    (5, 10, 4, 5, 1, 2),
-    (8, 16, 4, 4, 4, 2),
-    (2, 8, 16, 1, 8, 1),
-    (14, 14, 7, 7, 7, 2),
-    (4, 16, 4, 4, 2, 4),
+    "3 4 2 1 1 2, 6 24 8 2 4 3, 6 12 6 3 2 1, 5 10 4 5 1 2, 8 16 4 4 4 2, 2 8 16 1 8 1, 14 14 7 7 7 2, 4 16 4 4 2 4",
 )
 _LAYERS = points(
     "n g c",
-    (5, 1, 1),
-    (9, 3, 1),
-    (8, 2, 2),
-    (8, 4, 2),
-    (8, 4, 4),
-    (9, 3, 3),
-    (12, 6, 3),
-    (14, 7, 1),
-    (12, 6, 2),
-    (18, 6, 3),
-    (16, 8, 4),
-    (16, 8, 2),
-    (25, 5, 5),
-    (36, 6, 6),
-    (32, 8, 8),
+    "5 1 1, 9 3 1, 8 2 2, 8 4 2, 8 4 4, 9 3 3, 12 6 3, 14 7 1, 12 6 2, 18 6 3, 16 8 4, 16 8 2, 25 5 5, 36 6 6, 32 8 8",
 )
-_CAPS = points(
-    "n m d P",
-    (12, 3, 0, 1),
-    (8, 2, 1, 1),
-    (14, 7, 0, 7),
-    (28, 7, 1, 7),
-    (28, 7, 0, 49),
-    (28, 14, 0, 7),
-    (28, 7, 0, 7),
-    (56, 7, 2, 7),
-    (56, 7, 1, 49),
-)
+_CAPS = points("n m d P", "12 3 0 1, 8 2 1 1, 14 7 0 7, 28 7 1 7, 28 7 0 49, 28 14 0 7, 28 7 0 7, 56 7 2 7, 56 7 1 49")
 _CARMA = points(
-    "n m p P",
-    (2, 3, 4, 1),
-    (2, 2, 2, 2),
-    (4, 4, 4, 8),
-    (16, 4, 2, 8),
-    (2, 32, 4, 8),
-    (8, 2, 16, 4),
-    (2, 16, 8, 8),
-    (8, 8, 8, 64),
-    (32, 4, 4, 16),
-    (12, 8, 24, 16),
+    "n m p P", "2 3 4 1, 2 2 2 2, 4 4 4 8, 16 4 2 8, 2 32 4 8, 8 2 16 4, 2 16 8 8, 8 8 8 64, 32 4 4 16, 12 8 24 16"
 )
 _LU = points(
     "n g c b",
-    (3, 1, 1, 1),
-    (8, 2, 1, 1),
-    (8, 2, 2, 1),
-    (9, 3, 1, 1),
-    (4, 1, 1, 2),
-    (16, 2, 4, 2),
-    (32, 2, 2, 2),
-    (18, 3, 3, 1),
-    (36, 3, 2, 2),
-    (32, 4, 2, 1),
-    (64, 4, 4, 1),
-    (50, 5, 1, 1),
+    "3 1 1 1, 8 2 1 1, 8 2 2 1, 9 3 1 1, 4 1 1 2, 16 2 4 2, 32 2 2 2, 18 3 3 1, 36 3 2 2, 32 4 2 1, 64 4 4 1, 50 5 1 1",
 )
 _REPLICATED = points(
-    "n c P",
-    (5, 1, 1),
-    (9, 1, 3),
-    (8, 2, 4),
-    (16, 2, 8),
-    (24, 2, 12),
-    (18, 3, 9),
-    (21, 1, 7),
-    (32, 4, 16),
-    (36, 3, 18),
-    (128, 4, 64),
-    (50, 5, 25),
+    "n c P", "5 1 1, 9 1 3, 8 2 4, 16 2 8, 24 2 12, 18 3 9, 21 1 7, 32 4 16, 36 3 18, 128 4 64, 50 5 25"
 )
-_TRANSFORMS = points("n P", (1, 1), (8, 1), (8, 2), (64, 4), (64, 8), (256, 2), (512, 16))
+_TRANSFORMS = points("n P", "1 1, 8 1, 8 2, 64 4, 64 8, 256 2, 512 16")
 _HALOS = points(
-    "n m g h steps",
-    (3, 4, 1, 1, 2),
-    (6, 12, 2, 2, 3),
-    (6, 12, 1, 3, 2),
-    (6, 4, 2, 1, 1),
-    (6, 12, 3, 4, 2),
-    (5, 7, 5, 7, 2),
-    (10, 10, 5, 2, 0),
-    (20, 30, 2, 3, 5),
+    "n m g h steps", "3 4 1 1 2, 6 12 2 2 3, 6 12 1 3 2, 6 4 2 1 1, 6 12 3 4 2, 5 7 5 7 2, 10 10 5 2 0, 20 30 2 3 5"
 )
 
 FAMILIES: dict[str, Family] = {
@@ -295,7 +221,7 @@ FAMILIES: dict[str, Family] = {
     "matmul::matmul_25d": Family(square_product, _LAYERS, ("g", "g", "c")),
     "matmul::matmul_two_level": Family(
         square_product,
-        points("n g h", (3, 1, 1), (12, 2, 3), (4, 1, 2), (6, 3, 1), (12, 3, 2), (16, 2, 4), (30, 5, 2)),
+        points("n g h", "3 1 1, 12 2 3, 4 1 2, 6 3 1, 12 3 2, 16 2 4, 30 5 2"),
         ("g", "g", "h", "h"),
     ),
     "matmul::caps_strassen": Family(quadrant_product, _CAPS),
@@ -304,21 +230,17 @@ FAMILIES: dict[str, Family] = {
     "nbody::nbody_replicated": Family(forces, _REPLICATED),
     "nbody::nbody_two_level": Family(
         forces,
-        points("n pn pl", (4, 1, 1), (12, 3, 2), (6, 1, 3), (6, 3, 1), (16, 2, 4), (70, 7, 5)),
+        points("n pn pl", "4 1 1, 12 3 2, 6 1 3, 6 3 1, 16 2 4, 70 7 5"),
         ("pn", "pl"),
     ),
     "fft::fft_naive": Family(transform, _TRANSFORMS),
     "fft::fft_bruck": Family(transform, _TRANSFORMS),
     "sort::samplesort": Family(
         sorted_keys,
-        points("n v P", (5, 1, 1), (8, 2, 2), (27, 3, 3), (128, 8, 4), (6, 1, 6), (98, 7, 7), (60, 2, 5), (512, 16, 8)),
+        points("n v P", "5 1 1, 8 2 2, 27 3 3, 128 8 4, 6 1 6, 98 7 7, 60 2 5, 512 16 8"),
     ),
     "stencil::jacobi_torus": Family(torus, _HALOS, ("g", "h")),
     "stencil::jacobi_walls": Family(walls, _HALOS, ("g", "h")),
-    "sparse::spmv_rows": Family(
-        sparse_product, points("n m P", (4, 5, 1), (4, 6, 2), (9, 6, 3), (14, 7, 7), (16, 8, 8), (40, 20, 5))
-    ),
-    "qr::tsqr": Family(
-        triangle, points("n m P", (4, 3, 1), (4, 1, 2), (12, 3, 3), (24, 4, 2), (20, 2, 5), (64, 4, 8), (26, 2, 13))
-    ),
+    "sparse::spmv_rows": Family(sparse_product, points("n m P", "4 5 1, 4 6 2, 9 6 3, 14 7 7, 16 8 8, 40 20 5")),
+    "qr::tsqr": Family(triangle, points("n m P", "4 3 1, 4 1 2, 12 3 3, 24 4 2, 20 2 5, 64 4 8, 26 2 13")),
 }

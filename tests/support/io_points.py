@@ -30,21 +30,29 @@ from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.loader import load_text
 from archline.language.model import Module
-from around_programs import around_program_from_seed
-from divided_programs import divided_program_from_seed
-from index_programs import MARGIN, index_program_from_seed
-from io_programs import ArrayProgram, array_program_from_seed
-from parity_programs import MARGIN as LEAST
-from parity_programs import parity_program_from_seed
+from io_programs import (
+    MARGIN,
+    ArrayProgram,
+    around_program_from_seed,
+    array_program_from_seed,
+    divided_program_from_seed,
+    index_program_from_seed,
+)
+from nest_programs import MARGIN as LEAST
+from nest_programs import (
+    WHOLE,
+    parity_program_from_seed,
+    product_by_whole_tiles,
+    stencil_program_from_seed,
+    stride_program_from_seed,
+    tile_program_from_seed,
+    triangle_program_from_seed,
+)
 from programs import program_from_seed
 from programs.choice import Seeded
 from recursive_programs import recursive_program_from_seed
 from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
-from stencil_programs import stencil_program_from_seed
-from stride_programs import stride_program_from_seed
-from tile_programs import WHOLE, product_by_whole_tiles, tile_program_from_seed
-from triangle_programs import triangle_program_from_seed
 from walk_programs import walk_program_from_seed
 
 LINES = (1, 2, 4, 8, 16)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from affine_programs import affine_program
 from archline.analysis.cost import whole_ends_at
 from archline.api.caches import Settings, cache_of, level_caches
 from archline.api.energies import energy
@@ -31,6 +30,7 @@ from archline.report.machines import one
 from archline.report.pictures.roofline import Roofline
 from cli_support import cli
 from effort import drawn, long
+from nest_programs import affine_program
 from programs import program_from_seed
 from programs.choice import Seeded
 

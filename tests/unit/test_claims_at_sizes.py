@@ -17,7 +17,7 @@ import archline as al
 from archline.report.numbers import ratio
 from cli_support import cli
 from effort import drawn, some
-from tile_programs import WHOLE, product_by_whole_tiles
+from nest_programs import WHOLE, product_by_whole_tiles
 
 PROGRAM = """
 algorithm ikj(A: real[n, m], B: real[m, p], C: inout real[n, p]):

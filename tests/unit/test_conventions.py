@@ -141,8 +141,7 @@ def test_a_third_class_of_a_name_is_noticed() -> None:
 # Plain words of the field in what users read: outputs, `--help` and docs
 
 
-ROOT_WORDS = Path(__file__).resolve().parents[2]
-PAGES = [ROOT_WORDS / "README.md", *sorted((ROOT_WORDS / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PHRASES = [
     *(
         r"\b(is|are|was|were|be) told\b",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.execution import arithmetic, memory, runtime
+from archline.execution import arithmetic, memory, runtime, slots
 from archline.execution.arithmetic import add_int, mul_int, pow_int, sub_int
 from archline.execution.memory import refuse, shown_bytes
 from archline.execution.placement import load_words, place, store_words
-from archline.execution.slots import INT_LIMIT, UNSET_REAL
+from archline.execution.slots import INT_LIMIT, SITE, UNSET_REAL, VALUES
+from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError
 
 ROOT = 3037000499  # the integer part of sqrt(2^63)
@@ -194,3 +196,53 @@ def test_the_largest_array_that_the_system_grants(monkeypatch: pytest.MonkeyPatc
     # The system may refuse what should have fitted.
     with pytest.raises(ArchlineError, match="9 GB of memory, and 9 GB are free"):
         memory._untouched(10**9, np.int64, 9 * 10**9)
+
+
+def stopped(work: Callable[[list[int]], Any]) -> tuple[int, ...]:
+    state = [0] * slots.FIRST_FREE
+    with pytest.raises(StoppedError):
+        work(state)
+    return (state[SITE], *state[VALUES : VALUES + 5], state[slots.CALL])
+
+
+# Every other word belongs to the array, which starts at word 1.
+def strided(entries: list[Any]) -> list[Any]:
+    return [-99, *(word for entry in entries for word in (entry, -99))]
+
+
+@pytest.mark.parametrize(
+    ("entries", "total", "gap"),
+    [([0], 0, 0), ([0, 0], 0, 0), ([0, 3], 3, 3), ([0, 2, 2, 7, 8], 8, 5), ([0, 4, 5], 5, 4)],
+)
+def test_offsets_have_a_total_and_a_longest_gap(entries: list[int], total: int, gap: int) -> None:
+    words = strided(entries)
+    assert runtime.offsets_total(words, [], 7, 1, len(entries), 2, None) == total
+    assert runtime.longest_gap(words, 1, len(entries), 2) == gap
+
+
+@pytest.mark.parametrize(
+    ("entries", "values"),
+    [
+        ([None], (0, 0)),
+        ([0, 1, None], (0, 2)),
+        ([1, 2], (1, 1)),
+        ([-1, 2], (1, -1)),
+        ([0, 5, 3], (2, 2, 5, 3)),
+        ([0, -1], (2, 1, 0, -1)),
+        ([], (3,)),
+    ],
+)
+def test_offsets_that_are_none(entries: list[Any], values: tuple[int, ...]) -> None:
+    words = strided(entries)
+    found = stopped(lambda state: runtime.offsets_total(words, state, 7, 1, len(entries), 2, None))
+    assert found[: 1 + len(values)] == (7, *values)
+
+
+def test_indices_have_a_bound() -> None:
+    for entries, bound in (([], 0), ([0], 1), ([3, 5, 0], 6), ([5, 4], 6)):
+        assert runtime.index_bound(strided(entries), [], 7, 1, len(entries), 2, None) == bound
+    for wrong, values in (([1, None], (0, 1)), ([0, 2, -3], (1, 2, -3)), ([-1], (1, 0, -1))):
+        found = stopped(
+            lambda state, wrong=wrong: runtime.index_bound(strided(wrong), state, 7, 1, len(wrong), 2, None)
+        )
+        assert found[: 1 + len(values)] == (7, *values)

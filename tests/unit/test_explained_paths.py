@@ -295,7 +295,7 @@ def test_one_processor_has_no_path(capsys: pytest.CaptureFixture[str]) -> None:
 # Paths that a message takes out of a branch or a loop: what was done before it, and what is done after, by hand
 
 
-CHAIN_PATHS_THROUGH_BRANCHES = """
+HANDED_ON = """
 algorithm chain(x: inout local real[n]) on grid(r: P):
     "Each adds 1 to what it is handed, and hands it on."
     if r > 0:
@@ -337,7 +337,7 @@ algorithm nested(x: inout local real[n]) on grid(r: P):
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("processors", [1, 2, 4, 7])
 def test_what_each_adds_to_a_chain_is_one_path(processors: int, compiled: bool) -> None:
-    found = al.loads(CHAIN_PATHS_THROUGH_BRANCHES)["chain"].run(n=3, P=processors, compiled=compiled).counts
+    found = al.loads(HANDED_ON)["chain"].run(n=3, P=processors, compiled=compiled).counts
     # One call; then on each processor two tests and the addition, of which the last test is behind the message.
     assert found.flops == processors
     assert found.work == 1 + 2 * processors + 1

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, floor, gcd, log2, prod, sqrt
+from math import ceil, floor, gcd, log2, sqrt
 
 import pytest
 from flint import fmpq
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from algebra_strategies import FACTS, POINTS, expressions, linear
+from algebra_strategies import POINTS, expressions, linear
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.printing import to_text
-from archline.algebra.reduce import reduced
 from archline.expr.intervals import EvaluationError
-from effort import drawn
 
 n, m, b = (Poly.symbol(name) for name in "nmb")
 points = st.sampled_from(POINTS)
@@ -288,49 +286,3 @@ def _exact_division(text: str) -> str:
     import re
 
     return re.sub(r"(?<![\w.])(\d+)(?![\w.])", r"Fraction(\1)", text)
-
-
-# Reduced forms: the same value everywhere, never longer to read, and the polynomial where there is one
-
-
-n_of_reduced_forms, m_of_reduced_forms, b_of_reduced_forms = (Poly.symbol(name) for name in "nmb")
-MORE = FACTS.with_symbol("b", (ONE,))
-slow = settings(max_examples=drawn(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-products = st.lists(expressions(("n", "m")), min_size=1, max_size=3).map(lambda each: prod(each, start=ONE))
-
-
-@slow
-@given(st.lists(products, min_size=1, max_size=3))
-def test_a_reduced_form_has_the_same_values(terms: list[Poly]) -> None:
-    value = sum(terms[1:], terms[0])
-    found = reduced(value, FACTS)
-    for point in POINTS:
-        assert evaluate(found, point) == evaluate(value, point), (to_text(value), to_text(found), point)
-
-
-@slow
-@given(expressions(("n", "m")), expressions(("n", "m")))
-def test_what_is_added_and_taken_away_in_another_form_cancels(value: Poly, other: Poly) -> None:
-    """n = b*q + r with q = floor(n/b): the value there, with the value taken away, is 0 to all readers."""
-    again = value.substitute(
-        {
-            "n": b_of_reduced_forms * a.floor_div(n_of_reduced_forms, b_of_reduced_forms)
-            + a.modulo(n_of_reduced_forms, b_of_reduced_forms)
-        }
-    )
-    found = reduced(value * other - again * other, MORE)
-    for point in POINTS:
-        assert evaluate(found, {**point, "b": 3}) == 0, (to_text(value), to_text(found), point)
-
-
-def test_facts_decide_what_cannot_be() -> None:
-    known = Facts().with_symbol("b", (ONE,)).with_symbol("n", (b_of_reduced_forms,))
-    assert (
-        reduced(
-            n_of_reduced_forms * a.minimum(n_of_reduced_forms, b_of_reduced_forms)
-            + a.floor_div(b_of_reduced_forms, n_of_reduced_forms)
-            * a.positive_part(n_of_reduced_forms - b_of_reduced_forms),
-            known,
-        )
-        == n_of_reduced_forms * b_of_reduced_forms
-    )

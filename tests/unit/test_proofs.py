@@ -125,8 +125,8 @@ def test_powers_as_symbols_keep_their_range(
 # Proofs for one size and its logarithm: what they say holds at every size tried, and known inequalities are found
 
 
-N_BINADES, E = Poly.symbol("n"), Poly.symbol("e")
-LEVEL = a.ceil_log2(N_BINADES)
+E = Poly.symbol("e")
+LEVEL = a.ceil_log2(N)
 
 
 def floor(value: Poly, divisor: int) -> Poly:
@@ -140,18 +140,15 @@ def facts(name: str, least: int) -> Facts:
 @pytest.mark.parametrize(
     ("value", "name", "least"),
     [
-        (N_BINADES * N_BINADES - N_BINADES.scaled(2), "n", 1),
-        (a.exponential(2, LEVEL) - N_BINADES - 1, "n", 1),
+        (N * N - N.scaled(2), "n", 1),
+        (a.exponential(2, LEVEL) - N - 1, "n", 1),
         # False at n = 1 alone, below the sizes that have a logarithm.
-        (N_BINADES * a.ceil_log2(N_BINADES - 1) + N_BINADES - 2, "n", 1),
+        (N * a.ceil_log2(N - 1) + N - 2, "n", 1),
         # Floors by numbers with a large common multiple, and within each other.
-        (floor(N_BINADES, 5) + floor(N_BINADES, 7) - N_BINADES.scaled(2), "n", 2),
-        (floor(N_BINADES, 25) - N_BINADES.scaled(2), "n", 2),
+        (floor(N, 5) + floor(N, 7) - N.scaled(2), "n", 2),
+        (floor(N, 25) - N.scaled(2), "n", 2),
         (
-            floor(N_BINADES + floor(N_BINADES, 2), 2).scaled(6)
-            - floor(N_BINADES, 2).scaled(6)
-            + N_BINADES / 3
-            - Poly.constant(7) / 6,
+            floor(N + floor(N, 2), 2).scaled(6) - floor(N, 2).scaled(6) + N / 3 - Poly.constant(7) / 6,
             "n",
             2,
         ),
@@ -166,14 +163,14 @@ def test_false_claims_are_not_proved_in_binades(value: Poly, name: str, least: i
 
 FACTORS = st.sampled_from(
     [
-        N_BINADES,
-        N_BINADES * N_BINADES,
+        N,
+        N * N,
         LEVEL,
         LEVEL * LEVEL,
         a.exponential(2, LEVEL),
-        floor(N_BINADES, 2),
-        floor(N_BINADES + 1, 3),
-        floor(N_BINADES + floor(N_BINADES, 2), 2),
+        floor(N, 2),
+        floor(N + 1, 3),
+        floor(N + floor(N, 2), 2),
         Poly.constant(1),
     ]
 )
@@ -193,10 +190,10 @@ def test_what_is_proved_holds_in_binades(terms: list[tuple[int, Poly, Poly]], le
 
 
 FACTS = Facts().with_symbol("d", (Poly.constant(1),)).with_power_of_two("d", 1, 0)
-E_EXPONENTS = Poly.symbol("log2(d)")
-D = a.exponential(2, E_EXPONENTS)
+LOG_D = Poly.symbol("log2(d)")
+D = a.exponential(2, LOG_D)
 R = Poly.symbol("r")
-SHARE = R * a.exponential(2, -E_EXPONENTS)
+SHARE = R * a.exponential(2, -LOG_D)
 
 
 def log(value: Poly) -> Poly:
@@ -220,9 +217,9 @@ FEW = within(ZERO, D)
     [
         # Each is 0 or more at nearly all sizes; in the order of the list: r = d + 1, r = d^2, r = d + 1, r = d = 2.
         (SHARE - 2, MORE),
-        (E_EXPONENTS * 2 - log(R + 1), MORE),
-        (log(R) - E_EXPONENTS - 2, MORE),
-        (R - SHARE * E_EXPONENTS * 2 - 1, within(D, D * D, 1)),
+        (LOG_D * 2 - log(R + 1), MORE),
+        (log(R) - LOG_D - 2, MORE),
+        (R - SHARE * LOG_D * 2 - 1, within(D, D * D, 1)),
         (D * D - R - 1, MORE),
     ],
 )
@@ -242,13 +239,11 @@ def points(facts: Facts) -> list[dict[str, int]]:
     return found
 
 
-FACTORS_EXPONENTS = st.sampled_from(
-    [Poly.constant(1), E_EXPONENTS, D, R, SHARE, SHARE * E_EXPONENTS, log(R), log(R + 1), D * E_EXPONENTS]
-)
+FACTORS_BESIDE_D = st.sampled_from([Poly.constant(1), LOG_D, D, R, SHARE, SHARE * LOG_D, log(R), log(R + 1), D * LOG_D])
 
 
 @settings(max_examples=drawn(400), deadline=None)
-@given(st.lists(st.tuples(st.integers(-6, 9), FACTORS_EXPONENTS), min_size=2, max_size=4), st.sampled_from([MORE, FEW]))
+@given(st.lists(st.tuples(st.integers(-6, 9), FACTORS_BESIDE_D), min_size=2, max_size=4), st.sampled_from([MORE, FEW]))
 def test_what_is_proved_holds_in_exponents(terms: list[tuple[int, Poly]], facts: Facts) -> None:
     value = sum((factor.scaled(coefficient) for coefficient, factor in terms), ZERO)
     if holds_beside_power(value, facts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from archline.language.diagnostics import counted
 from archline.records import replace
 from archline.report import json
 from archline.report.checks.github import command
+from archline.report.documents import FormulaText, Phrase, pipes_row
 from archline.report.findings import ERROR, CheckFinding, of_diagnostic
 from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import SourcePlace, relative
@@ -150,7 +151,7 @@ CODE = (0, 3, 4)
 
 def as_markdown(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, the table and other names."""
-    rows = [_pipes(cells(each)) for each in found.shown]
+    rows = [f"{pipes_row(map(_phrase, count(), cells(each)))}\n" for each in found.shown]
     names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
     rows[:1] = [f"\n{HEADER}\n{each}" for each in rows[:1]]
     names[:1] = [f"\n{each}" for each in names[:1]]
@@ -163,9 +164,8 @@ def as_markdown(found: VersionDifferences, width: int) -> str:
     return whole
 
 
-def _pipes(texts: list[str]) -> str:
-    plain = [" ".join(each.replace("|", "\\|").split()) for each in texts]
-    return f"| {' | '.join(f'`{each}`' if each and at in CODE else each for at, each in enumerate(plain))} |\n"
+def _phrase(column: int, cell: str) -> Phrase:
+    return (FormulaText(cell) if column in CODE else cell,) if cell else ()
 
 
 def as_github(found: VersionDifferences, width: int) -> str:

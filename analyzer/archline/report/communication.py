@@ -24,6 +24,7 @@ from archline.language.model import Module
 from archline.language.substitution import processors_of
 from archline.records import field, record
 from archline.report.cost_view import CostView
+from archline.report.documents import FormulaText, Phrase
 from archline.report.layout import indented, wrap
 from archline.report.numbers import exact, point_text, short
 from archline.report.view import Number
@@ -260,19 +261,21 @@ def of_run(view: CommunicationView) -> Iterator[str]:
         yield f"lower bound for its messages: {amount(view.least_messages)}, {near}"
 
 
-def sentences(view: CostView) -> Iterator[str]:
-    """The bounds with their sources, and that the input is replicated: a sentence each, formulas as code."""
+def bound_sentences(view: CostView) -> Iterator[Phrase]:
+    """The bounds with their sources, and that the input is replicated: a sentence each."""
     found = view.communication
     if view.replicated is not None:
-        yield replicated(view.replicated, found is not None)
+        yield (replicated(view.replicated, found is not None),)
     if found is None or not found.bounds:
         return
-    yield f"lower bounds for any {found.any}: {', '.join(found.where)}"
+    yield (f"lower bounds for any {found.any}: {', '.join(found.where)}",)
     for bound in found.bounds:
-        forms = [f"words are `{bound.growth}`"] if bound.growth is not None else []
-        forms += [f"words >= `{text}`{f' where `{when}`' if when else ''}" for when, text in bound.cases]
+        parts: list[str] = [] if bound.growth is None else ["; ", "words are ", FormulaText(bound.growth)]
+        for when, text in bound.cases:
+            parts += ["; ", "words >= ", FormulaText(text), *((" where ", FormulaText(when)) if when else ())]
         near = [] if bound.value is None else [f"at these sizes words >= {amount(bound.value)}"]
-        yield f"{'; '.join([*forms, *near, *nearness_text(bound.near)])} ({bound.kind}; {bound.source})"
+        parts += [f"; {each}" for each in (*near, *nearness_text(bound.near))]
+        yield (*parts[1:], f" ({bound.kind}; {bound.source})")
 
 
 @record(eq=False)

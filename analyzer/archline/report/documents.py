@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TypeAlias
 
@@ -164,7 +164,7 @@ def formula(text: str) -> str:
         return rf"\text{{{escaped(text)}}}"
 
 
-_MEANT = re.compile(r"([\\`*<>\[\]|#]|(?<!\w)_|_(?!\w))")
+_MEANT = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
 """What Markdown gives a meaning; an underscore inside a word has none."""
 
 
@@ -181,14 +181,14 @@ def markdown(found: Document) -> str:
 
 
 def _pipes(found: Table) -> Iterator[str]:
-    yield pipes_row([plain_text(each) for each in found.head])
-    yield pipes_row(["---"] * len(found.head))
-    yield from (pipes_row([_marked(cell) for cell in row]) for row in found.rows)
+    yield pipes_row(cells(*found.head))
+    yield "| " + " | ".join(["---"] * len(found.head)) + " |"
+    yield from map(pipes_row, found.rows)
 
 
-def pipes_row(cells: list[str]) -> str:
+def pipes_row(row: Iterable[Phrase]) -> str:
     """A row of a table in Markdown."""
-    return "| " + " | ".join(cells) + " |"
+    return f"| {' | '.join(map(_marked, row))} |"
 
 
 def _marked(found: Phrase) -> str:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.report import derivation, lru
-from archline.report.communication import block, replicated, sentences
+from archline.report.communication import block, bound_sentences, replicated
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostRow, CostView, relations
-from archline.report.documents import pipes_row
+from archline.report.documents import Document, FormulaText, Phrase, Table, markdown
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, ends, plain, point
 from archline.report.latex import RELATIONS, condition, escaped, expression
@@ -100,46 +100,30 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> list[str]:
 def as_markdown(view: CostView) -> str:
     """The costs of an algorithm as a heading and a table."""
     at = [f"at {point_text(view.at)}"] if view.at is not None else []
-    head = ["metric", "status", "lower", "upper", *at]
-    lines = [f"### `{view.algorithm}`", ""]
-    if view.doc:
-        lines += [_cell(view.doc), ""]
-    lines += [pipes_row(head), pipes_row(["---"] * len(head))]
-    lines += [pipes_row(cells) for row in view.rows for cells in _rows(view, row)]
-    notes = [f"- {_cell(each)}" for each in sentences(view)]
-    notes += [f"- assuming `{each}`" for each in view.assumptions]
-    notes += [f"- {each.outcome}: `{each.text}`" for each in view.contracts]
-    return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
+    rows = tuple(cells for row in view.rows for cells in _rows(view, row))
+    sentences: list[Phrase] = [*bound_sentences(view)]
+    sentences += [("assuming ", FormulaText(each)) for each in view.assumptions]
+    sentences += [(f"{each.outcome}: ", FormulaText(each.text)) for each in view.contracts]
+    table = Table(("metric", "status", "lower", "upper", *at), rows)
+    return markdown(Document(view.algorithm, view.doc or "", "", (table,), tuple(sentences)))
 
 
-def _rows(view: CostView, row: CostRow) -> Iterator[list[str]]:
+def _rows(view: CostView, row: CostRow) -> Iterator[tuple[Phrase, ...]]:
     """A metric, and beneath it what bounds it where conditions hold."""
     cases = list(row.cases)
-    bounds = [_cell(row.why or "unknown"), ""]
-    if cases:
-        when, *ends = cases[0]
-        bounds = ["", ""] if when else [_form(view, each) for each in ends]
-    yield [row.metric, row.status, *bounds, *_value(view, row)]
-    for when, *ends in (case for case in cases if case[0]):
-        where = when if when == "otherwise" else f"where `{_cell(when)}`"
-        yield ["", where, *(_form(view, each) for each in ends), *([""] if view.at is not None else [])]
+    bounds: list[Phrase] = [(), ()] if cases else [(row.why or "unknown",), ()]
+    if cases and not cases[0][0]:
+        bounds = [_form(view, each) for each in cases.pop(0)[1:]]
+    lower, upper = ("", "") if row.values is None else (readable(row.values.lower), readable(row.values.upper))
+    value = "unknown" if row.values is None else lower if lower == upper else f"{lower} to {upper}"
+    yield (row.metric,), (row.status,), *bounds, *(((value,),) if view.at is not None else ())
+    for when, *both in cases:
+        where: Phrase = (when,) if when == "otherwise" else ("where ", FormulaText(when))
+        yield (), where, *(_form(view, each) for each in both), *(((),) if view.at is not None else ())
 
 
-def _form(view: CostView, bound: Poly | None) -> str:
-    return "" if bound is None else f"`{view.text(bound)}`"
-
-
-def _value(view: CostView, row: CostRow) -> list[str]:
-    if view.at is None:
-        return []
-    if row.values is None:
-        return ["unknown"]
-    lower, upper = readable(row.values.lower), readable(row.values.upper)
-    return [lower if lower == upper else f"{lower} to {upper}"]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _form(view: CostView, bound: Any) -> Phrase:
+    return () if bound is None else (FormulaText(view.text(bound)),)
 
 
 def as_latex(view: CostView) -> str:

@@ -39,9 +39,9 @@ CONFIGURED = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.set_defaults(problems=())
-    shared.add_target(parser, many=True, required=False)
-    shared.add_where(parser)
+    parser.set_defaults(problems=(), required="targets")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=shared.TARGET)
+    shared.add(parser, "--where")
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, such as AL602, too")
     how_much = parser.add_mutually_exclusive_group()
     how_much.add_argument("-q", "--quiet", action="store_true", help="show what does not hold alone")
@@ -51,16 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write-baseline", metavar="FILE", help="write the costs to this file, and take findings about claims over"
     )
-    parser.add_argument(
-        "--tolerance", metavar="SHARE", help="pass costs that are proved to rise by no more, such as 2%%, at all sizes"
-    )
+    shared.add(parser, "--tolerance")
     for option, effect in (("select", "make these findings only"), ("ignore", "make none of these findings")):
         parser.add_argument(
             f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes, or how they start, such as AL6"
         )
     parser.add_argument("--certificates", action="store_true", help="show the proofs of growth that holds")
-    shared.add_jobs(parser)
-    shared.add_printing(parser, formats("checks"))
+    shared.add(parser, "--jobs", *shared.PRINTING, choices=formats("checks"))
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -19,30 +19,28 @@ CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    shared.add_energy_targets(parser, "; two or more")
-    shared.add_machines(parser, required=False)
-    shared.add_model(
-        parser, f"that of the formulas, else {shared.USUAL}; --by a time or power takes roofline before ice"
-    )
+    text = f"{shared.ENERGY_TARGET}; two or more"
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
+    shared.add(parser, *shared.MACHINES)
+    usual = f"that of the formulas, else {shared.USUAL}; --by a time or power takes roofline before ice"
+    shared.add(parser, "--model", help=f"{shared.MODELS} (default: {usual})")
+    shared.add(parser, "--power")
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),
         choices=("energy", "time", "power", "energy_delay", "bytes"),
         help="what is compared (default: energy; time where a machine has no energy for the model)",
     )
-    shared.add_at(parser)
+    shared.add(parser, "--at")
     parser.add_argument(
         "--sweep", metavar="SIZES", help="sizes to go through: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
     )
-    shared.add_where(parser)
-    shared.add_execution(parser)
-    parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
+    shared.add(parser, "--where", *shared.EXECUTION, "--procs")
     parser.add_argument("--execute", action="store_true", help="where the bounds do not decide, run on generated data")
     parser.add_argument("--growth", action="store_true", help="the table of growth as well as the verdicts")
     parser.add_argument("--all", action="store_true", help="growth that holds with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
-    parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
-    shared.add_printing(parser, FORMATS)
+    shared.add(parser, "--out", *shared.PRINTING, choices=FORMATS)
 
 
 @shared.prints

@@ -22,15 +22,9 @@ FORMATS = ("text", "json", "latex", "markdown")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    shared.add_target(parser, many=True)
-    shared.add_at(parser)
-    shared.add_where(parser)
-    parser.add_argument(
-        "--cache",
-        action=shared.Joined,
-        metavar="Z=..,L=..",
-        help="words of fast memory and of a line, for io at `--at`",
-    )
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET)
+    shared.add(parser, "--at", "--where")
+    shared.add(parser, "--cache", help="words of fast memory and of a line, for io at `--at`")
     parser.add_argument("--all", action="store_true", help="every form in full, with all regimes and lower bounds")
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
@@ -61,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n), "
         "strassen(n), lu(n)",
     )
-    shared.add_printing(parser, FORMATS)
+    shared.add(parser, *shared.PRINTING, choices=FORMATS)
 
 
 def processors(text: str) -> int | str:

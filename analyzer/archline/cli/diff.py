@@ -24,14 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", metavar="BASE", help="the older version: a folder, a file, a baseline, or a revision")
     parser.add_argument("head", nargs="?", metavar="HEAD", help="the newer version (default: the work tree)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a bound rose, too")
-    parser.add_argument(
-        "--tolerance", metavar="SHARE", help="pass costs that are proved to rise by no more, such as 2%%, at all sizes"
-    )
+    shared.add(parser, "--tolerance")
     parser.add_argument("--only", choices=("growth",), help="changes that leave the order of growth as it was are none")
-    shared.add_several(parser, "--at", "SIZES", "show values at n=64,m=2^20; may be repeated", "sizes")
-    shared.add_where(parser)
-    shared.add_jobs(parser)
-    shared.add_printing(parser, ("github", "json", "markdown", "text"))
+    text = "show values at n=64,m=2^20; may be repeated"
+    parser.add_argument("--at", action="append", default=[], dest="sizes", metavar="SIZES", help=text)
+    formats = ("github", "json", "markdown", "text")
+    shared.add(parser, "--where", "--jobs", *shared.PRINTING, choices=formats)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -19,19 +19,13 @@ CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    shared.add_energy_targets(parser)
-    shared.add_machines(parser, required=True)
-    shared.add_model(parser, shared.USUAL)
-    shared.add_at(parser)
-    shared.add_where(parser)
-    shared.add_execution(parser)
-    parser.add_argument("--procs", type=shared.positive, metavar="P", help="processors, in models that count them")
+    parser.set_defaults(required="machines")
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.ENERGY_TARGET)
+    shared.add(parser, *shared.MACHINES, "--model", "--power", "--at", "--where", *shared.EXECUTION, "--procs")
     parser.add_argument("--sweep", metavar="SIZES", help="sizes to go through, a row each: P=1..64, n=m=64..8192")
-    parser.add_argument(
-        "--measured", action="store_true", help="inputs as a run counts them, instead of derived bounds"
-    )
+    shared.add(parser, "--measured")
     parser.add_argument("--all", action="store_true", help="of a grid in symbols: all forms in full, for all sizes")
-    shared.add_printing(parser, FORMATS)
+    shared.add(parser, *shared.PRINTING, choices=FORMATS)
 
 
 @shared.prints

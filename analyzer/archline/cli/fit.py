@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="measurements in SI units, a run a row")
     parser.add_argument("--model", metavar="MODEL", default="roofline", help="roofline or ice (default: roofline)")
     parser.add_argument("--out", metavar="FILE", help="write a machine, a new `.toml` file, that the model can use")
-    shared.add_format(parser, ("text", "json"))
+    shared.add(parser, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:

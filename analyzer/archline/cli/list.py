@@ -16,8 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="a family (`dense`) or module (`dense.lu`) of the library, a file or a folder (default: the library)",
     )
-    shared.add_no_cache(parser)
-    shared.add_format(parser, ("text", "json"))
+    shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
 
 
 @shared.prints

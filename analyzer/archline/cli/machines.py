@@ -27,8 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--year", type=shared.natural, metavar="YEAR", help="carry its trends on to a year (Czechowski et al., Table 1)"
     )
-    shared.add_no_cache(parser)
-    shared.add_format(parser, ("text", "json"))
+    shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
 
 
 @shared.prints

@@ -20,7 +20,7 @@ CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("target", metavar="TARGET", help="an algorithm, or formulas such as linear:F=n^3/P,...")
-    shared.add_machines(parser, required=False)
+    shared.add(parser, *shared.MACHINES)
     parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: by the target)")
     parser.add_argument(
         "--minimise",
@@ -29,22 +29,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what is to be least (default: energy)",
     )
     text = "what varies: sizes, symbols, quantities of the machine; with ranges where facts give none: P=1..64,M"
-    shared.add_several(parser, "--over", "NAMES", text)
+    parser.add_argument("--over", action="append", default=[], metavar="NAMES", help=text)
     text = 'a bound on what it takes: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated'
-    shared.add_several(parser, "--subject", "BOUND", text)
+    parser.add_argument("--subject", action="append", default=[], metavar="BOUND", help=text)
     text = "instead: quantities to halve as few times in all as --subject asks for; together: gamma_e=delta_e"
-    shared.add_several(parser, "--halve", "NAMES", text)
+    parser.add_argument("--halve", action="append", default=[], metavar="NAMES", help=text)
     parser.add_argument("--integer", default="", metavar="NAMES", help="symbols of formulas that are whole numbers")
-    shared.add_at(parser)
-    shared.add_where(parser)
-    shared.add_cache(parser)
+    shared.add(parser, "--at", "--where", "--cache")
     parser.add_argument(
         "--bound",
         choices=("upper", "lower"),
         default="upper",
         help="which ends of costs count that are only bounded (default: upper)",
     )
-    shared.add_printing(parser, ("text", "json"))
+    shared.add(parser, *shared.PRINTING, choices=("text", "json"))
 
 
 @shared.prints

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from archline.api import rules
 from archline.language import input_rules
@@ -28,65 +28,6 @@ if TYPE_CHECKING:
 
 MODELS = "ice, roofline (+cap, +cache, +levels, +tdp), linear (+overlap) or balance"
 USUAL = "the first of roofline+levels, ice and roofline that the machine can feed"
-
-
-def require(parser: argparse.ArgumentParser, *options: str) -> None:
-    """Options that the command line gives, or the project's configuration."""
-    parser.set_defaults(required=(*(parser.get_default("required") or ()), *options))
-
-
-def add_target(parser: argparse.ArgumentParser, *, many: bool, required: bool = True) -> None:
-    """TARGET, or TARGET...; where none is `required`, the project's configuration may name them."""
-    text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`"
-    if many:
-        require(parser, *([] if required else ["targets"]))
-        parser.add_argument("targets", nargs="+" if required else "*", metavar="TARGET", help=text)
-    else:
-        parser.add_argument("target", metavar="TARGET", help=text)
-
-
-def add_several(
-    parser: argparse.ArgumentParser,
-    option: str,
-    metavar: str,
-    text: str,
-    dest: str | None = None,
-    required: bool = False,
-) -> None:
-    """An option that may be repeated: a list of what is given."""
-    name = dest or option.removeprefix("--")
-    parser.add_argument(option, action="append", default=[], dest=name, metavar=metavar, help=text, required=required)
-
-
-def add_printing(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    """--time-limit, --no-cache and --format."""
-    add_time_limit(parser)
-    add_no_cache(parser)
-    add_format(parser, formats)
-
-
-def add_energy_targets(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """TARGET..., algorithms or formulas."""
-    text = f'an algorithm (`dense.matmul::name`, `path.algo::name`) or formulas ("ice:work=...,span=...,io=..."){more}'
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
-
-
-def add_machines(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """--machine NAME, which may be given several times, and --parameter NAME=VALUE."""
-    require(parser, *(["machines"] if required else []))
-    text = "a machine (`archline machines` lists them), NAME@VARIANT, or a `.toml` file; may be repeated"
-    add_several(parser, "--machine", "NAME", text, "machines")
-    text = 'set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated'
-    add_several(parser, "--parameter", "NAME=VALUE", text, "parameters")
-    parser.add_argument("--year", type=natural, metavar="YEAR", help="carry the machines' trends on to a year")
-
-
-def add_model(parser: argparse.ArgumentParser, default: str) -> None:
-    """--model MODEL and --power tdp."""
-    parser.add_argument("--model", metavar="MODEL", help=f"{MODELS} (default: {default})")
-    parser.add_argument(
-        "--power", choices=("tdp",), help="the energy at most, by the thermal design power (model roofline+tdp)"
-    )
 
 
 def read_model(options: argparse.Namespace) -> Model | None:
@@ -146,38 +87,79 @@ class Joined(argparse.Action):
         setattr(namespace, self.dest, values if before is None else f"{before}, {values}")
 
 
-def add_where(parser: argparse.ArgumentParser) -> None:
-    """--where FACTS."""
-    parser.add_argument(
-        "--where", action=Joined, metavar="FACTS", help='further facts about sizes, such as "nz >= n, b divides n"'
-    )
+def natural(text: str) -> int:
+    """A whole number, 0 or more, below 10^18."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number below 10^18")
+    return int(text)
 
 
-def add_at(parser: argparse.ArgumentParser) -> None:
-    """--at SIZES."""
-    parser.add_argument("--at", action=Joined, metavar="SIZES", help="exact sizes, such as n=64,m=p=2^20")
+def positive(text: str) -> int:
+    """A whole number, 1 or more."""
+    if natural(text) < 1:
+        raise argparse.ArgumentTypeError("expected a number that is at least 1")
+    return int(text)
 
 
-def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    """--format."""
-    parser.add_argument("--format", choices=formats, default="text", help="how to print the result (default: text)")
+_REPEATED = {"action": "append", "default": []}
+_FLAG = {"action": "store_true"}
+TARGET = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`"
+ENERGY_TARGET = 'an algorithm (`dense.matmul::name`, `path.algo::name`) or formulas ("ice:work=...,span=...,io=...")'
+OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "--machine": (
+        "a machine (`archline machines` lists them), NAME@VARIANT, or a `.toml` file; may be repeated",
+        {"metavar": "NAME", "dest": "machines", **_REPEATED},
+    ),
+    "--parameter": (
+        'set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
+        {"metavar": "NAME=VALUE", "dest": "parameters", **_REPEATED},
+    ),
+    "--year": ("carry the machines' trends on to a year", {"type": natural, "metavar": "YEAR"}),
+    "--model": (f"{MODELS} (default: {USUAL})", {"metavar": "MODEL"}),
+    "--power": ("the energy at most, by the thermal design power (model roofline+tdp)", {"choices": ("tdp",)}),
+    "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": Joined, "metavar": "SIZES"}),
+    "--where": (
+        'further facts about sizes, such as "nz >= n, b divides n"',
+        {"action": Joined, "metavar": "FACTS"},
+    ),
+    "--matrix": ("a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel", {"metavar": "FILE"}),
+    "--block": ("the block size, where the kernel takes blocks", {"type": positive, "metavar": "B"}),
+    "--cache": (
+        "words of fast memory and of a line (default: the machine's, else Z=32768,L=8)",
+        {"action": Joined, "metavar": "Z=..,L=.."},
+    ),
+    "--policy": ("replacement (default: optimal)", {"choices": ("optimal", "lru"), "default": "optimal"}),
+    "--seed": ("seed of the generated data (default: 0)", {"type": natural, "default": 0, "metavar": "N"}),
+    "--plain": ("run as plain Python, never compiled", _FLAG),
+    "--procs": ("processors, in models that count them", {"type": positive, "metavar": "P"}),
+    "--measured": ("inputs as a run counts them, instead of derived bounds", _FLAG),
+    "--tolerance": ("pass costs that are proved to rise by no more, such as 2%%, at all sizes", {"metavar": "SHARE"}),
+    "--out": ("write a picture, .svg, .png or .pdf (needs the extra `plots`)", {"metavar": "FILE"}),
+    "--jobs": (
+        "check so many targets at a time (default: one for each processor)",
+        {"type": positive, "metavar": "N"},
+    ),
+    "--time-limit": (
+        "processor time after which bounds are no longer sharpened, which is said; 0 for none (default: 10)",
+        {"type": natural, "default": os.environ.get("ARCHLINE_TIME_LIMIT", "10"), "metavar": "SECONDS"},
+    ),
+    "--no-cache": ("neither read nor write the cache of earlier results", _FLAG),
+    "--format": ("how to print the result (default: text)", {"default": "text"}),
+}
+"""The options that commands share: what each does, and how it is read."""
+MACHINES = ("--machine", "--parameter", "--year")
+EXECUTION = ("--matrix", "--block", "--cache", "--policy", "--seed", "--plain")
+PRINTING = ("--time-limit", "--no-cache", "--format")
 
 
-def add_jobs(parser: argparse.ArgumentParser) -> None:
-    """--jobs N."""
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="check so many targets at a time (default: one for each processor)",
-    )
-
-
-def add_no_cache(parser: argparse.ArgumentParser) -> None:
-    """--no-cache."""
+def add(parser: argparse.ArgumentParser, *options: str, choices: tuple[str, ...] = (), **more: Any) -> None:
+    """Add options of the table, and `more` that a command says of each; `choices` are those of --format."""
+    for option in options:
+        text, own = OPTIONS[option]
+        formats = {"choices": choices} if option == "--format" else {}
+        names = ("-j", option) if option == "--jobs" else (option,)
+        parser.add_argument(*names, **{"help": text, **own, **formats, **more})
     parser.set_defaults(command=parser.prog)
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache of earlier results")
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
@@ -209,19 +191,8 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
         if value and not getattr(options, option):
             setattr(options, option, list(value) if isinstance(value, tuple) else value)
     for option, shown in (("machines", "--machine"), ("targets", "TARGET")):
-        if option in taken.values() and option in parser.get_default("required") and not getattr(options, option):
+        if option in taken.values() and parser.get_default("required") == option and not getattr(options, option):
             parser.error(f"the following arguments are required: {shown}")
-
-
-def add_time_limit(parser: argparse.ArgumentParser) -> None:
-    """--time-limit SECONDS."""
-    parser.add_argument(
-        "--time-limit",
-        type=natural,
-        default=os.environ.get("ARCHLINE_TIME_LIMIT", "10"),
-        metavar="SECONDS",
-        help="processor time after which bounds are no longer sharpened, which is said; 0 for none (default: 10)",
-    )
 
 
 def prints(
@@ -269,20 +240,6 @@ def listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-def natural(text: str) -> int:
-    """A whole number, 0 or more, below 10^18."""
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number below 10^18")
-    return int(text)
-
-
-def positive(text: str) -> int:
-    """A whole number, 1 or more."""
-    if natural(text) < 1:
-        raise argparse.ArgumentTypeError("expected a number that is at least 1")
-    return int(text)
-
-
 def seconds(text: str) -> float:
     """A number of seconds above 0."""
     try:
@@ -292,28 +249,6 @@ def seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds above 0")
     return value
-
-
-def add_execution(parser: argparse.ArgumentParser) -> None:
-    """What says how a run is done: --cache, --policy, --matrix, --block, --seed, --plain."""
-    parser.add_argument("--matrix", metavar="FILE", help="a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel")
-    parser.add_argument("--block", type=positive, metavar="B", help="the block size, where the kernel takes blocks")
-    add_cache(parser)
-    parser.add_argument(
-        "--policy", choices=("optimal", "lru"), default="optimal", help="replacement (default: optimal)"
-    )
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="seed of the generated data (default: 0)")
-    parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
-
-
-def add_cache(parser: argparse.ArgumentParser) -> None:
-    """--cache Z=..,L=.."""
-    parser.add_argument(
-        "--cache",
-        action=Joined,
-        metavar="Z=..,L=..",
-        help="words of fast memory and of a line (default: the machine's, else Z=32768,L=8)",
-    )
 
 
 def read_at(options: argparse.Namespace) -> Given:

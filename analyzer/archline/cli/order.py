@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("f", metavar="F", help='an expression in sizes, such as "n*log2(n)"')
     parser.add_argument("g", metavar="G", help="the expression it is compared with")
-    shared.add_where(parser)
+    shared.add(parser, "--where")
     parser.add_argument(
         "--relation",
         choices=("O", "Theta", "Omega", "compare"),
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--explain", action="store_true", help="show the proof")
     parser.add_argument("--verify", action="store_true", help="check the proof or counterexample by a second program")
-    shared.add_format(parser, ("text", "json"))
+    shared.add(parser, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:

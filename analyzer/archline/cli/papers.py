@@ -23,8 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show how each row is derived, step by step")
     parser.add_argument("--figure", metavar="NUMBER", help="draw a figure of one paper again: print its points")
     parser.add_argument("--out", metavar="FILE", help="write the figure, .svg, .png or .pdf (needs the extra `plots`)")
-    shared.add_no_cache(parser)
-    shared.add_format(parser, ("text", "json", "markdown"))
+    shared.add(parser, "--no-cache", "--format", choices=("text", "json", "markdown"))
 
 
 @shared.prints

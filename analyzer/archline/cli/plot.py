@@ -41,16 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`; for a roofline as many as you like"
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
     parser.add_argument("--kind", choices=tuple(TAKEN), default="io", help="what is drawn (default: io)")
-    shared.add_machines(parser, required=False)
-    shared.add_at(parser)
-    shared.add_where(parser)
+    shared.add(parser, *shared.MACHINES, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
     parser.add_argument("--intensity", type=_intensity, metavar="I", help="flop/B as it is; greenup needs it")
     parser.add_argument("--years", type=_years, metavar="FROM..TO", help="balance (default: 15 from the machine's on)")
     parser.add_argument("--metric", choices=("io",), help="what is plotted (default: io)")
-    parser.add_argument("--out", metavar="FILE", help="write a picture, .svg, .png or .pdf (needs the extra `plots`)")
-    parser.add_argument("--seed", type=shared.natural, metavar="N", help="seed of the generated data (default: 0)")
-    parser.add_argument("--plain", action="store_true", help="run as plain Python, never compiled")
+    shared.add(parser, "--out")
+    shared.add(parser, "--seed", default=None)
+    shared.add(parser, "--plain")
     parser.add_argument(
         "--format", choices=("text", "json", "csv"), help="print the points (default: text, or nothing with --out)"
     )

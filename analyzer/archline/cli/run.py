@@ -29,10 +29,8 @@ CONFIGURED = {"cache": "cache"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    shared.add_target(parser, many=False)
-    shared.add_at(parser)
-    shared.add_where(parser)
-    shared.add_execution(parser)
+    parser.add_argument("target", metavar="TARGET", help=shared.TARGET)
+    shared.add(parser, "--at", "--where", *shared.EXECUTION)
     parser.add_argument(
         "--procs", type=shared.positive, metavar="P", help="count io for P processors with a cache of their own each"
     )
@@ -56,8 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="show the critical path of the words, or with --machine of the time"
     )
     parser.add_argument("--metric", choices=PATHS, help="with --explain, show the critical path of this metric")
-    shared.add_machines(parser, required=False)
-    shared.add_format(parser, ("text", "json"))
+    shared.add(parser, *shared.MACHINES, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:

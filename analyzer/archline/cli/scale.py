@@ -22,20 +22,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="TARGET", help="an algorithm on a grid, or formulas such as linear:F=n^3/P,..."
     )
-    shared.add_machines(parser, required=True)
+    parser.set_defaults(required="machines")
+    shared.add(parser, *shared.MACHINES)
     parser.add_argument(
         "--model", metavar="MODEL", help="linear or two_level, also with +overlap (default: by the grid)"
     )
-    shared.add_at(parser)
-    shared.add_where(parser)
-    shared.add_several(parser, "--vary", "SIZES", "sizes that grow: c=1..8, P=8..64 step 8", required=True)
+    shared.add(parser, "--at", "--where")
+    text = "sizes that grow: c=1..8, P=8..64 step 8"
+    parser.add_argument("--vary", action="append", default=[], metavar="SIZES", help=text, required=True)
     parser.add_argument(
         "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="how much is perfect still (default: 1.5)"
     )
     parser.add_argument(
         "--measured", action="store_true", help="inputs as runs on simulated processors count them, not derived bounds"
     )
-    shared.add_printing(parser, ("text", "json"))
+    shared.add(parser, *shared.PRINTING, choices=("text", "json"))
 
 
 @shared.prints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import count, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -144,14 +144,15 @@ def _listed(changes: Sequence[CostChange], width: int) -> Iterator[str]:
 
 MOST_LETTERS = 60_000
 """Characters: a comment on GitHub may have 65,536."""
+HEADS = ("algorithm", "cost", "change", "before", "after", "")
 HEADER = "| algorithm | cost | change | before | after | |\n|---|---|---|---|---|---|"
-CODE = (0, 3, 4)
+CODE = ("algorithm", "before", "after")
 """The columns of algorithms and expressions."""
 
 
 def as_markdown(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, the table and other names."""
-    rows = [f"{pipes_row(map(_phrase, count(), cells(each)))}\n" for each in found.shown]
+    rows = [f"{pipes_row(map(_phrase, HEADS, cells(each)))}\n" for each in found.shown]
     names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
     rows[:1] = [f"\n{HEADER}\n{each}" for each in rows[:1]]
     names[:1] = [f"\n{each}" for each in names[:1]]
@@ -164,7 +165,7 @@ def as_markdown(found: VersionDifferences, width: int) -> str:
     return whole
 
 
-def _phrase(column: int, cell: str) -> Phrase:
+def _phrase(column: str, cell: str) -> Phrase:
     return (FormulaText(cell) if column in CODE else cell,) if cell else ()
 
 

@@ -2,11 +2,16 @@
 
 It takes for granted that FEW_LINES lines fit. Where fewer do, Z >= L^2 keeps Z and L below constants, and who asks
 compares io as work (`growth.in_small_caches`); for caches that are neither nothing is said.
+
+Of recursion by square roots, as of the six-step FFT, calls have about the root of n as their size. Where a call of size
+n > Z makes calls of two sizes whose product is n, as many of each that their sizes add up to n, and fetches O(n/L)
+lines beside, each level fetches twice what the one above it does. Levels halve log2(n) until it is log2(Z), so that
+there are log2(n)/log2(Z) times the lines of the first. Calls that fit fetch what they are given: their own arrays lie
+in the same lines of the stack, which stay.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,11 +34,11 @@ from archline.analysis.cache.recursive.evaluate import (
     all_parts,
 )
 from archline.analysis.cache.recursive.evaluate import Solved as Body
-from archline.analysis.cache.recursive.square_root import Rooted
 from archline.analysis.cost import FEW_LINES
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.tree import substituted
+from archline.expr.tree import names, structure, substituted
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.conditions import negated, required, with_all, with_fact
 from archline.ir.factored import UnboundedError
@@ -41,11 +46,9 @@ from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import calls
 from archline.ir.tree import Array, ChoiceBranch, Recursion, contiguous_dimension
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 from archline.records import record
-from archline.recurrences.asymptotic.problem import RealRecurrence, SolvedGrowth
-from archline.recurrences.asymptotic.read import parse_recurrence
+from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence, SolvedGrowth
 from archline.recurrences.asymptotic.solve import solve
 
 SIZE, LENGTH = 2**20, 2**6
@@ -53,6 +56,9 @@ SIZE, LENGTH = 2**20, 2**6
 SMALL = Poly.constant(1024)
 """What is no larger counts as a constant."""
 NAME = "io"
+ROOTS = 2
+"""So many calls, of two sizes whose product is n, has a recursion by square roots."""
+RELATIONS = frozenset(("<", "<=", "==", "!=", ">=", ">"))
 
 
 class UnsolvedRecursionError(Exception):
@@ -66,15 +72,15 @@ class Order:
     regimes: tuple[tuple[str, str], ...]
 
     @property
-    def growth(self) -> str:
-        """The growth everywhere. Raises OutOfReachError where it differs between regimes."""
+    def growth(self) -> s.Expr:
+        """The growth everywhere. Raises UnsolvedRecursionError where it differs between regimes."""
         if len(self.regimes) > 1:
             raise UnsolvedRecursionError("the growth of a call differs between regimes")
-        return self.regimes[0][1]
+        return parse_expression(self.regimes[0][1])
 
 
 def order(recursions: Recursions, facts: Sequence[s.Fact]) -> Order:
-    """The growth of the io of a recursive algorithm under facts of sizes, Z and L. Raises OutOfReachError."""
+    """The growth of the io of a recursive algorithm under facts of sizes, Z and L. Raises UnsolvedRecursionError."""
     return _Orders(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(recursions.algorithm)
 
 
@@ -108,20 +114,15 @@ class _Orders:
         writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
         if not any(call.target is algorithm for call in calls(body.body.nodes)):
             regimes = tuple(writer.once(self.recursions))
-            first, last = (parse_expression(regimes[place][1]) for place in (0, -1))
             # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
-            alike = isinstance(is_O(last, first, facts), Proved)
-            return Order((("", regimes[-1][1]),) if alike else regimes)
-        rooted = writer.rooted()
-        if rooted is not None and (growth := rooted.growth(tuple(filter(_of_machine, facts)))) is not None:
-            return Order((("", growth),))
-        text = f"{NAME}({', '.join(writer.sizes)}) = " + "; ".join(writer.cases())
-        writer.require_known(text)
-        try:
-            problem = parse_recurrence(text)
-        except ArchlineError as problem_:
-            raise UnsolvedRecursionError(problem_.diagnostics[0].message) from None
-        answer = solve(RealRecurrence(problem.definitions, facts))
+            regimes = (("", regimes[-1][1]),) if _is_below(regimes[-1][1], regimes[0][1], facts) else regimes
+            return Order(tuple((condition, format_expression(growth)) for condition, growth in regimes))
+        growth = writer.by_roots(tuple(filter(_of_machine, facts)))
+        if growth is not None:
+            return Order((("", format_expression(growth)),))
+        cases = tuple(writer.cases())
+        writer.require_known(cases)
+        answer = solve(RealRecurrence((RealDefinition(NAME, writer.sizes, cases),), facts))
         if not isinstance(answer, SolvedGrowth):
             raise UnsolvedRecursionError(answer.reason)
         return Order(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
@@ -148,8 +149,9 @@ class _Writer:
             raise UnsolvedRecursionError("its arrays have no sizes by themselves")
         return found
 
-    def rooted(self) -> Rooted | None:
-        """The recursion as one by square roots; None where it has not the form of one."""
+    # Recursion by square roots.
+    def by_roots(self, known: Sequence[s.Fact]) -> s.Expr | None:
+        """What io is O of where facts about the cache hold; None where calls are not of about the root of n."""
         *before, last = self.body.parts
         if len(self.sizes) > 1 or not isinstance(last, Chosen):
             return None
@@ -157,14 +159,63 @@ class _Writer:
         if len(branches) > 1:
             return None
         self._require_small_leaves(last)
-        ((size,), (parts,)) = self.sizes, branches
-        body = self.body.body
+        body, parts = self.body.body, (*before, *branches[0])
+        found, called = list(self._own_calls(parts)), sum(call.target is self.algorithm for call in calls(body.nodes))
+        if any(isinstance(part, Chosen) for part in all_parts(parts)) or not len(found) == called == ROOTS:
+            return None
+        if not all(self._is_root(*each) for each in found):
+            return None
+        n, line = b.name(self.sizes[0]), b.name("L")
+        lines, large = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
         given, made = (self._grown(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
-        called = sum(call.target is self.algorithm for call in calls(body.nodes))
-        every = (*before, *parts)
-        return Rooted(self.algorithm, size, every, self.facts, self._piece, self._factor, given, made, called)
+        if not all(_is_below(each, lines, large) for each in (*self._beside(parts, b.ONE), to_tree(made + ONE))):
+            return None
+        if not _is_below(to_tree(given), b.binary("+", b.ONE, lines), known):
+            return None
+        levels = b.quotient([n, b.call("log2", n)], [b.product([line, b.call("log2", b.name("Z"))])])
+        return b.binary("+", to_tree(self._roots(given + made)), levels)
 
-    def once(self, recursions: Recursions) -> Iterator[tuple[str, str]]:
+    def _roots(self, lines: Poly) -> Poly:
+        """The terms by themselves, n/sqrt(n) as sqrt(n)."""
+        n = Poly.symbol(self.sizes[0])
+        ((inverse, _),) = (n * a.sqrt(n) ** -1).terms.items()
+        terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
+        return Poly({term: ONE.constant_term for each in terms for term in each.terms})
+
+    def _own_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, Recursion]]:
+        """Each call of the algorithm itself, and how often it is made."""
+        for part in parts:
+            match part:
+                case Called(call=call) if call.target is self.algorithm:
+                    yield ONE, call
+                case Repeated(loop=loop, parts=inner):
+                    direct = (each.call for each in inner if isinstance(each, Called))
+                    yield from ((loop.trips, call) for call in direct if call.target is self.algorithm)
+                case _:
+                    pass
+
+    def _is_root(self, times: Poly, call: Recursion) -> bool:
+        """Whether the sizes of calls add up to n, are about its root, and their arrays lie where those of others do."""
+        restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
+        size, times = restore(call.sizes[self.sizes[0]]), restore(times)
+        root = real(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
+        return root and call.base is not None and restore(times * size) == n
+
+    def _beside(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
+        """What is fetched beside the calls of the algorithm itself."""
+        for part in parts:
+            match part:
+                case StraightLinePart():
+                    yield b.binary("*", times, to_tree(self._piece(part)))
+                case Called(call=call) if call.target is not self.algorithm:
+                    yield b.binary("*", times, self._other(part))
+                case Repeated(loop=loop, parts=inner):
+                    yield from self._beside(inner, b.binary("*", times, to_tree(real(self.facts.restore(loop.trips)))))
+                case _:
+                    pass
+
+    # Recursion by shares.
+    def once(self, recursions: Recursions) -> Iterator[tuple[str, s.Expr]]:
         """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
         body = self.body.body
         lines = self._smooth_lines((*body.given, *body.made))
@@ -180,8 +231,8 @@ class _Writer:
                 case StraightLinePart() | Repeated() | Chosen():
                     pass
         if not body.made:
-            yield f"Z >= {words}", to_text(self._grown(lines))
-        yield "" if body.made else f"Z <= {words}", _sum([to_text(self._grown(found)), *others])
+            yield f"Z >= {words}", to_tree(self._grown(lines))
+        yield "" if body.made else f"Z <= {words}", _sum([to_tree(self._grown(found)), *others])
 
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
@@ -197,11 +248,11 @@ class _Writer:
     def _indices(self) -> tuple[str, ...]:
         return self.body.body.scope.module.signatures[self.algorithm].indices
 
-    def cases(self) -> Iterator[str]:
+    def cases(self) -> Iterator[EquationCase]:
         """What fits, then each branch with recursive calls."""
         lines = self._grown(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
         words = Poly({term: one for term, one in (lines * LINE).terms.items() if _sized(term)})
-        yield f"{to_text(lines)} when {to_text(words)} <= Z"
+        yield EquationCase(to_tree(lines), b.binary("<=", to_tree(words), b.name("Z")))
         *before, last = self.body.parts
         shared = self._cost(before)
         if not isinstance(last, Chosen):
@@ -209,8 +260,8 @@ class _Writer:
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
         self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
-            condition = "" if place == len(branches) - 1 else f" when {self._condition(branch)}"
-            yield f"{self._branch(parts, shared)}{condition}"
+            condition = None if place == len(branches) - 1 else self._condition(branch)
+            yield EquationCase(self._branch(parts, shared), condition)
 
     def _require_small_leaves(self, chosen: Chosen) -> None:
         """Branches without recursive calls fetch no more than a constant: the recurrence has none of them."""
@@ -231,9 +282,10 @@ class _Writer:
             if branch.condition is not None:
                 known = with_fact(known, negated(branch.condition), scope)
 
-    def require_known(self, text: str) -> None:
+    def require_known(self, cases: tuple[EquationCase, ...]) -> None:
         """Sizes that are no parameters of the recurrence stay what they are from call to call."""
-        mentioned = set(re.findall(r"[A-Za-z_]\w*", text)) - set(self.sizes)
+        mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
+        mentioned -= set(self.sizes)
         for call in calls(self.body.body.nodes):
             own = call.sizes if call.target is self.algorithm else {}
             for name in sorted(mentioned & own.keys()):
@@ -261,48 +313,53 @@ class _Writer:
         sized = {monomial: one for monomial, one in terms.items() if _sized(monomial)}
         return Poly(sized) + ONE if sized else Poly(terms)
 
-    def _condition(self, branch: ChoiceBranch) -> str:
-        if branch.taken is None or branch.condition is None:
+    def _condition(self, branch: ChoiceBranch) -> s.Fact:
+        condition = branch.condition
+        if branch.taken is None or condition is None:
             raise UnsolvedRecursionError("the data decides which calls are made")
-        return format_expression(branch.condition)
+        if not isinstance(condition, s.Binary) or condition.op not in RELATIONS:
+            raise UnsolvedRecursionError("which calls are made is not decided by comparing sizes")
+        return condition
 
-    def _branch(self, parts: Sequence[Part], shared: Poly) -> str:
+    def _branch(self, parts: Sequence[Part], shared: Poly) -> s.Expr:
         counts, rest = self._collected(parts)
-        cost = self._grown(self._cost(rest) + shared + ONE)
-        terms = [f"{count}*{term}" if count > 1 else term for term, count in counts.items()]
-        return " + ".join([*terms, to_text(cost)])
+        terms = [
+            b.binary("*", b.number(count), term.tree) if count > 1 else term.tree for term, count in counts.items()
+        ]
+        return b.total((False, each) for each in (*terms, to_tree(self._grown(self._cost(rest) + shared + ONE))))
 
-    def _collected(self, parts: Iterable[Part]) -> tuple[Counter[str], list[Part]]:
+    def _collected(self, parts: Iterable[Part]) -> tuple[Counter[_Term], list[Part]]:
         """What is called, how often, and the parts without calls; where the data decides, the most of every branch."""
-        counts: Counter[str] = Counter()
+        counts: Counter[_Term] = Counter()
         rest: list[Part] = []
         for part in parts:
             match part:
                 case Called():
-                    counts[self._call(part) if part.call.target is self.algorithm else self._factor(part)] += 1
+                    own = part.call.target is self.algorithm
+                    counts[_Term.of(self._call(part) if own else self._other(part))] += 1
                 case Repeated():
-                    counts[self._repeated(part)] += 1
+                    counts[_Term.of(self._repeated(part))] += 1
                 case Chosen(branches=branches):
-                    most: Counter[str] = Counter()
+                    most: Counter[_Term] = Counter()
                     for branch, inner in branches:
                         if branch.taken is not None and branch.condition is not None:
                             raise UnsolvedRecursionError("recursive calls stand under further conditions")
-                        own, others = self._collected(inner)
-                        most |= own
+                        made, others = self._collected(inner)
+                        most |= made
                         rest += others
                     counts += most
                 case StraightLinePart():
                     rest.append(part)
         return counts, rest
 
-    def _repeated(self, part: Repeated) -> str:
+    def _repeated(self, part: Repeated) -> s.Expr:
         """Iterations with calls, all of the same sizes."""
         if any(part.loop.variable in value.names for call in calls(part.loop.body) for value in call.sizes.values()):
             raise UnsolvedRecursionError("the sizes of calls vary in a loop")
-        return f"({to_text(self._grown(part.loop.trips))})*({self._branch(part.parts, ZERO)})"
+        return b.binary("*", to_tree(self._grown(part.loop.trips)), self._branch(part.parts, ZERO))
 
-    def _call(self, part: Called) -> str:
-        return f"{NAME}({', '.join(to_text(self._size(part, name)) for name in self.sizes)})"
+    def _call(self, part: Called) -> s.Expr:
+        return b.call(NAME, *(to_tree(self._size(part, name)) for name in self.sizes))
 
     def _size(self, part: Called, name: str) -> Poly:
         size = self._real_size(part, name)
@@ -314,14 +371,10 @@ class _Writer:
         size = real(self.facts.restore(part.call.sizes[name]))
         return size - size.constant_term if not size.is_constant else size
 
-    def _other(self, part: Called) -> str:
+    def _other(self, part: Called) -> s.Expr:
         """What another recursive algorithm fetches at the sizes of a call."""
-        found = self.orders(part.call.target)
         sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
-        return format_expression(substituted(parse_expression(found.growth), sizes))
-
-    def _factor(self, part: Called) -> str:
-        return f"({self._other(part)})"
+        return substituted(self.orders(part.call.target).growth, sizes)
 
     def _cost(self, parts: Iterable[Part]) -> Poly:
         """What parts without recursive calls fetch."""
@@ -348,10 +401,27 @@ class _Writer:
         return min(found, key=_large)
 
 
-def _sum(texts: Iterable[str]) -> str:
+@record
+class _Term:
+    """A term of a sum; two are equal that are written the same."""
+
+    key: object
+    tree: s.Expr = field(compare=False)
+
+    @classmethod
+    def of(cls, tree: s.Expr) -> _Term:
+        """An expression as a term."""
+        return cls(structure(tree), tree)
+
+
+def _sum(sums: Iterable[s.Expr]) -> s.Expr:
     """The terms of sums together, each of them once."""
-    terms = (term for text in texts for term in _terms(parse_expression(text)))
-    return " + ".join(dict.fromkeys(map(format_expression, terms)))
+    terms = (_Term.of(term) for each in sums for term in _terms(each))
+    return b.total((False, each.tree) for each in dict.fromkeys(terms))
+
+
+def _is_below(left: s.Expr, right: s.Expr, facts: Sequence[s.Fact]) -> bool:
+    return isinstance(is_O(left, right, facts), Proved)
 
 
 def _terms(expr: s.Expr) -> Iterator[s.Expr]:

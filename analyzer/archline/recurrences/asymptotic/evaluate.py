@@ -9,10 +9,12 @@ magnitude (`WIDE`). Expressions are compiled to closures of the names' values an
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from archline.expr.fold import ARITHMETIC, fold
+from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
@@ -37,75 +39,57 @@ class CompiledCase:
 
 
 class _Compiler:
-    """Turns expressions into closures of the names' values and the calls' values."""
+    """The domain of closures of the names' values and the calls' values; recursive calls are noted as they come."""
 
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
-        self._arithmetic = arithmetic
-        self._functions = functions
+        self._arithmetic, self._functions = arithmetic, functions
         self._shift = arithmetic.number(0 if exact_logs else 2)
+        self._calls: list[tuple[str, tuple[Code, ...]]] = []
 
     def case(self, case: EquationCase) -> CompiledCase:
-        calls: list[s.Call] = []
-        value = self.compile(case.value, calls)
-        arguments = tuple((each.function, tuple(self.compile(a, []) for a in each.arguments)) for each in calls)
-        condition = None if case.condition is None else self._condition(case.condition)
-        return CompiledCase(condition, arguments, value)
+        value, calls = self.compile(case.value), tuple(self._calls)
+        return CompiledCase(None if case.condition is None else self._condition(case.condition), calls, value)
 
-    def compile(self, expr: s.Expr, calls: list[s.Call]) -> Code:
-        """The expression's closure; recursive calls in it are appended to `calls`, their values come in that order."""
-        match expr:
-            case s.Binary(op=op, left=s.Integer(), right=s.Integer()):
-                code = self._binary(op, self.compile(expr.left, calls), self.compile(expr.right, calls))
-                return _constant(code({}, []))
-            case s.Integer(value=value):
-                return _constant(self._arithmetic.number(value))
-            case s.Real(text=text):
-                return _constant(self._arithmetic.number(Fraction(text)))
-            case s.Name(id="pi"):
-                return _constant(self._arithmetic.pi())
-            case s.Name(id=name):
-                return _lookup(name)
-            case s.Unary(op="-", operand=operand):
-                inner = self.compile(operand, calls)
-                return lambda names, values: -inner(names, values)
-            case s.Binary(op="/", left=left, right=s.Integer(value=divisor)) if divisor:
-                top, bottom = self.compile(left, calls), self._arithmetic.number(divisor)
-                return lambda names, values: top(names, values) / bottom
-            case s.Binary(op=op, left=left, right=right):
-                return self._binary(op, self.compile(left, calls), self.compile(right, calls))
-            case s.Call(function=function, arguments=arguments) if function in self._functions:
-                calls.append(expr)
-                at = len(calls) - 1
-                return lambda names, values: values[at]
-            case s.Call(function=function, arguments=arguments):
-                varies = not s.names(arguments) <= {"pi"}
-                return self._call(function, [self.compile(each, calls) for each in arguments], varies)
-            case _:
-                raise EvaluationRefusedError("not an expression in sizes")
+    def compile(self, expr: s.Expr) -> Code:
+        """The expression's closure."""
+        self._calls = []
+        try:
+            return fold(expr, self)
+        except EvaluationError as problem:
+            raise EvaluationRefusedError(str(problem)) from None
 
-    def _binary(self, op: str, left: Code, right: Code) -> Code:
-        match op:
-            case "+":
-                return lambda names, values: left(names, values) + right(names, values)
-            case "-":
-                return lambda names, values: left(names, values) - right(names, values)
-            case "*":
-                return lambda names, values: left(names, values) * right(names, values)
-            case _:
-                pass
-        function = getattr(self._arithmetic, _SPECIAL[op])
+    def number(self, value: int | Fraction, expr: s.Expr) -> Code:
+        return _constant(self._arithmetic.number(value))
+
+    def name(self, name: s.Name) -> Code:
+        return _constant(self._arithmetic.pi()) if name.id == "pi" else _lookup(name.id)
+
+    def negated(self, value: Code, expr: s.Unary) -> Code:
+        return lambda names, values: -value(names, values)
+
+    def binary(self, op: str, left: Code, right: Code, expr: s.Binary) -> Code:
+        known = ARITHMETIC.get(op) if op != "/" else None
+        function = known or getattr(self._arithmetic, _SPECIAL[op])
+        if isinstance(expr.right, s.Integer) and isinstance(expr.left, s.Integer):
+            return _constant(function(left({}, []), right({}, [])))
+        if op == "/" and isinstance(expr.right, s.Integer) and expr.right.value:
+            divisor = right({}, [])
+            return lambda names, values: left(names, values) / divisor
         return lambda names, values: function(left(names, values), right(names, values))
 
-    def _call(self, function: str, arguments: list[Code], varies: bool) -> Code:
+    def call(self, function: str, arguments: Sequence[Code], expr: s.Call) -> Code:
+        if function in self._functions:
+            at = len(self._calls)
+            self._calls.append((function, tuple(arguments)))
+            return lambda names, values: values[at]
         if function in ("min", "max"):
             choose = min if function == "min" else max
             return lambda names, values: choose(each(names, values) for each in arguments)
         (inner,) = arguments
-        if function in ("log2", "log") and varies:
-            shift = self._shift
-            log = getattr(self._arithmetic, function)
-            return lambda names, values: log(inner(names, values) + shift)
         apply = abs if function == "abs" else getattr(self._arithmetic, function)
+        if function in ("log2", "log") and not s.names(expr.arguments) <= {"pi"}:
+            shift = self._shift
+            return lambda names, values: apply(inner(names, values) + shift)
         return lambda names, values: apply(inner(names, values))
 
     def _condition(self, fact: s.Fact) -> Callable[[Mapping[str, Number]], bool]:
@@ -119,7 +103,7 @@ class _Compiler:
                     return lambda names: first(names) and second(names)
                 return lambda names: first(names) or second(names)
             case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
-                compare, lower, upper = _COMPARISONS[op], self.compile(left, []), self.compile(right, [])
+                compare, lower, upper = _COMPARISONS[op], self.compile(left), self.compile(right)
                 difference = self._arithmetic.difference
                 return lambda names: bool(compare(difference(lower(names, []), upper(names, [])), 0))
             case _:
@@ -156,7 +140,7 @@ class CompiledFormula:
 
     def __init__(self, expr: s.Expr, arithmetic: Arithmetic = EXACT, *, exact_logs: bool = True) -> None:
         self._arithmetic = arithmetic
-        self._code = _Compiler(arithmetic, frozenset(), exact_logs).compile(expr, [])
+        self._code = _Compiler(arithmetic, frozenset(), exact_logs).compile(expr)
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
         """The value. Raises NoValueError, and EvaluationRefusedError where a name has none."""
@@ -214,7 +198,7 @@ def _compiled(
     definition: RealDefinition, compiler: _Compiler
 ) -> tuple[RealDefinition, Bases, tuple[CompiledCase, ...]]:
     bases = [
-        (tuple(compiler.compile(each, []) for each in base.arguments), compiler.compile(base.value, []))
+        (tuple(compiler.compile(each) for each in base.arguments), compiler.compile(base.value))
         for base in definition.bases
     ]
     return definition, bases, tuple(map(compiler.case, definition.cases))

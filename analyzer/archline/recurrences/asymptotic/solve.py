@@ -16,7 +16,6 @@ from archline.recurrences.asymptotic.evaluate import CompiledFormula, Evaluation
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.normal_form import (
     Bases,
-    Branches,
     CallSum,
     WeightedCall,
     at_argument,
@@ -44,8 +43,6 @@ from archline.recurrences.asymptotic.univariate import (
     STEPS,
     Found,
     by_matrix,
-    common_factor,
-    gap_of,
     solve_one,
 )
 from archline.recurrences.closed.geometric import Closed
@@ -276,7 +273,9 @@ class _System:
             check_terms(self._branches[each], max(self._bases[each].threshold, fmpq(1)))
         left = written_out(system, group, name)
         if len(left) > 1:
-            return self._by_matrix(name, size, left, group)
+            return by_matrix(
+                left, self._common_bases(name, group), [line for each in left for line in self._statement(each)]
+            )
         found = solve_one(name, size, left[name], self._common_bases(name, group))
         stated = tuple(line for each in sorted(group) for line in self._statement(each))
         return replace(found, steps=(*stated, "written into one another:", *found.steps), closed=None)
@@ -328,13 +327,3 @@ class _System:
         if all(self._bases[each].growing for each in group):
             return own
         return replace(own, growing=())
-
-    def _by_matrix(self, name: str, size: str, left: dict[str, Branches], group: frozenset[str]) -> Found:
-        found = by_matrix(left, self._common_bases(name, group))
-        stated = [line for each in left for line in self._statement(each)]
-        stated.append(f"the spectral radius of the numbers of calls gives p = {found.exponent}")
-        branches = [branch for each in left.values() for branch in each]
-        factor = common_factor(call.argument.ratio for branch in branches for call in branch.calls)
-        gap = gap_of((term.power for branch in branches for term in branch.terms), found.exponent)
-        lines = tuple(stated)
-        return Found("spectral radius", lines, found.terms, exponent=found.exponent, factor=factor, gap=gap)

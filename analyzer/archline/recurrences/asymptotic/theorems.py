@@ -33,6 +33,7 @@ Terms = tuple[GrowthTerm, ...]
 _DENOMINATORS = 12
 _DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
+NOTHING_GROWS = "the function is 0 wherever the recurrence leads"
 DIGITS = re.compile(r"\d+\.\d+")
 
 
@@ -203,17 +204,6 @@ def excess(parts: Parts, at: Constant) -> int:
     return sign
 
 
-def of_maximum(above: tuple[GrowthTerm, ...], below: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
-    """The growth of a maximum of branches: what bounds all of them, if that is no more than what each adds from below.
-
-    Raises OutOfReachError.
-    """
-    known = list(below)
-    if not all(any(dominates(low, high) for low in known) for high in above):
-        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
-    return above
-
-
 Excess = Callable[[Constant], int]
 """The sign of an exponent less another one."""
 
@@ -227,18 +217,18 @@ def highest(branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, p
     """
     exponents = [exponent_of(each) if each else None for each in parts]
     known = [(each, own) for each, own in zip(exponents, parts, strict=True) if each is not None]
-    p, top = max(known, key=lambda pair: cmp_to_key(_compared)(pair[0]))
+    p, top = max(known, key=lambda pair: cmp_to_key(lambda x, y: (x - y).sign())(pair[0]))
     added = [tuple(term for term in each if term.coefficient > 0) for each in branches]
     everything = tuple(term for each in added for term in each)
     below: list[GrowthTerm] = []
     for own, shares, exponent in zip(added, parts, exponents, strict=True):
         below += own if exponent is None else solution(own, (*growing, *everything), shares, exponent, place)
     above = leading(solution(everything, growing, top, p, place))
-    return Grown(of_maximum(above, below), p, top)
-
-
-def _compared(left: Constant, right: Constant) -> int:
-    return (left - right).sign()
+    if not all(any(dominates(low, high) for low in below) for high in above):
+        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
+    if not above:
+        raise OutOfReachError(NOTHING_GROWS)
+    return Grown(above, p, top)
 
 
 def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:

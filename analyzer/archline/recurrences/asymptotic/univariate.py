@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from archline.algebra.reals import NOTHING, Constant, OutOfReachError, sign_of
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
@@ -13,7 +13,7 @@ from archline.recurrences.asymptotic.terms import GrowthTerm, leading, order, po
 from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
     DIGITS,
-    Grown,
+    NOTHING_GROWS,
     around,
     characteristic,
     contribution,
@@ -52,18 +52,6 @@ class Spectrum:
         return sign
 
 
-def by_splits(branches: Branches, bases: Bases) -> Grown:
-    """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
-    for branch in branches:
-        for call in branch.calls:
-            _check_split(call, bases.threshold)
-    if bases.threshold == 0 and any(term.power.sign() < 0 for each in branches for term in each.terms):
-        raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
-    check_terms(branches, bases.threshold)
-    parts = [gathered((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
-    return _not_nothing(highest([each.terms for each in branches], parts, bases.growing))
-
-
 def _check_split(call: WeightedCall, threshold: fmpq) -> None:
     ratio, offset = call.argument.ratio, call.argument.offset
     if ratio >= 1:
@@ -74,13 +62,7 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
         raise OutOfReachError("a base value at a negative size")
 
 
-def _not_nothing(found: Grown) -> Grown:
-    if not found.terms:
-        raise OutOfReachError("the function is 0 wherever the recurrence leads")
-    return found
-
-
-def by_matrix(system: Mapping[str, Branches], bases: Bases) -> Grown:
+def by_matrix(system: Mapping[str, Branches], bases: Bases, stated: Sequence[str]) -> Found:
     """Functions that call each other at one share of the size: as one function whose weight is the spectral radius.
 
     All lead to each other, so that they grow alike, and an amount beside the calls of one counts for all.
@@ -90,24 +72,20 @@ def by_matrix(system: Mapping[str, Branches], bases: Bases) -> Grown:
         raise OutOfReachError("sizes that never reach the base: give a value at a greater size")
     spectrum = Spectrum(rows, share)
     p = spectrum.exponent
-    terms = [term for branches in system.values() for branch in branches for term in branch.terms]
+    branches = [branch for each in system.values() for branch in each]
+    terms = [term for branch in branches for term in branch.terms]
     found = [each.with_powers(power(0, p)) for each in bases.growing]
     found += [contribution(term, p, spectrum.excess) for term in terms]
-    return _not_nothing(Grown(leading(found), p, ()))
-
-
-def by_roots(branches: Branches, bases: Bases) -> tuple[Grown, Constant]:
-    """T(n) = sum a*n^w*T(n^c) + f(n): of mu = log2(n), T/n^s is a recurrence by splits. The growth, and s."""
-    if bases.threshold <= 1:
-        raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
-    check_terms(branches, bases.threshold)
-    scale, *others = {_scale(call) for branch in branches for call in branch.calls}
-    if others:
-        raise OutOfReachError("calls at roots with weights that do not go together")
-    parts = [gathered((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
-    divided = [tuple(_scaled(term, -scale) for term in each.terms) for each in branches]
-    found = highest(divided, parts, bases.growing, 1)
-    return _not_nothing(replace(found, terms=leading(_scaled(term, scale) for term in found.terms))), scale
+    if not found:
+        raise OutOfReachError(NOTHING_GROWS)
+    return Found(
+        "spectral radius",
+        (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
+        leading(found),
+        exponent=p,
+        factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
+        gap=gap_of((term.power for term in terms), p),
+    )
 
 
 def _scale(call: WeightedCall) -> Constant:
@@ -122,27 +100,6 @@ def _scale(call: WeightedCall) -> Constant:
 
 def _scaled(term: GrowthTerm, by: Constant) -> GrowthTerm:
     return term.with_powers((term.power + by, *term.powers[1:]))
-
-
-def by_steps(branches: Branches, bases: Bases) -> tuple[Grown, fmpq]:
-    """T(n) = sum a*T(n - c) + f(n): of m = 2^(n/g), a recurrence by splits. The growth in m, and the stride g.
-
-    Where weights add up to 1, p is 0 and the growth a sum over sizes; to less, f itself; to more, exponential.
-    """
-    stride = stride_of(call for branch in branches for call in branch.calls)
-    if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
-        raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
-    check_terms(branches, bases.threshold + stride)
-    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in strides(each.calls, stride)) for each in branches]
-    growing = bases.growing
-    if not growing and len(branches) == 1 and bases.values[-1][1]:
-        # Steps have no common part, so that one base value that is not 0 grows as all would.
-        growing = (GrowthTerm(fmpq(1)),)
-    inside = [tuple(each.with_powers((NOTHING, *each.powers)) for each in branch.terms) for branch in branches]
-    found = _not_nothing(highest(inside, parts, growing))
-    if found.terms[0].power.sign() < 0:
-        raise OutOfReachError("the function vanishes as the size grows")
-    return found, stride
 
 
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
@@ -182,7 +139,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
         check_terms(branches, bases.threshold)
         terms = leading(term for branch in branches for term in branch.terms)
         if not terms:
-            raise OutOfReachError("the function is 0 wherever the recurrence leads")
+            raise OutOfReachError(NOTHING_GROWS)
         return Found("no recursion", stated, terms)
     for call in calls:
         _check_call(name, call)
@@ -237,7 +194,15 @@ def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
 
 
 def _by_splits(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
-    found = by_splits(branches, bases)
+    """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
+    for branch in branches:
+        for call in branch.calls:
+            _check_split(call, bases.threshold)
+    if bases.threshold == 0 and any(term.power.sign() < 0 for each in branches for term in each.terms):
+        raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
+    check_terms(branches, bases.threshold)
+    parts = [gathered((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
+    found = highest([each.terms for each in branches], parts, bases.growing)
     lines = (*stated, *split_lines(branches, found, size))
     plain = len(branches) == 1 and len(found.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
@@ -265,11 +230,20 @@ def gap_of(powers: Iterable[Constant], p: Constant) -> float:
 
 
 def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
-    found, scale = by_roots(branches, bases)
+    """T(n) = sum a*n^w*T(n^c) + f(n): of mu = log2(n), T/n^s is a recurrence by splits."""
+    if bases.threshold <= 1:
+        raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
+    check_terms(branches, bases.threshold)
+    scale, *others = {_scale(call) for branch in branches for call in branch.calls}
+    if others:
+        raise OutOfReachError("calls at roots with weights that do not go together")
+    parts = [gathered((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
+    divided = [tuple(_scaled(term, -scale) for term in each.terms) for each in branches]
+    found = highest(divided, parts, bases.growing, 1)
     return Found(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
         (*stated, *root_lines(name, branches, found, scale, size)),
-        found.terms,
+        leading(_scaled(term, scale) for term in found.terms),
         closed=closed_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=found.exponent,
@@ -279,7 +253,23 @@ def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tu
 
 
 def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
-    found, stride = by_steps(branches, bases)
+    """T(n) = sum a*T(n - c) + f(n): of m = 2^(n/g), g the stride, a recurrence by splits.
+
+    Where weights add up to 1, p is 0 and the growth a sum over sizes; to less, f itself; to more, exponential.
+    """
+    stride = stride_of(call for branch in branches for call in branch.calls)
+    if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
+        raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
+    check_terms(branches, bases.threshold + stride)
+    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in strides(each.calls, stride)) for each in branches]
+    growing = bases.growing
+    if not growing and len(branches) == 1 and bases.values[-1][1]:
+        # Steps have no common part, so that one base value that is not 0 grows as all would.
+        growing = (_CONSTANT,)
+    inside = [tuple(each.with_powers((NOTHING, *each.powers)) for each in branch.terms) for branch in branches]
+    found = highest(inside, parts, growing)
+    if found.terms[0].power.sign() < 0:
+        raise OutOfReachError("the function vanishes as the size grows")
     # What is left of the growth in 2^(n/g) beside its power: terms in n, or in symbols alone.
     terms = tuple(term.with_powers(term.powers[1:]) for term in found.terms)
     closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None

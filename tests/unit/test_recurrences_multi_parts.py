@@ -14,6 +14,8 @@ from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.logspace.compare import covered
 from archline.recurrences.asymptotic.logspace.cones import (
     Irrational,
+    LogMonomial,
+    LogNames,
     Vector,
     dot,
     logarithm,
@@ -24,7 +26,6 @@ from archline.recurrences.asymptotic.logspace.cones import (
 from archline.recurrences.asymptotic.logspace.paths import paths, pieces
 from archline.recurrences.asymptotic.logspace.solve import GrowthRegime, check, regimes
 from archline.recurrences.asymptotic.logspace.system import read_system
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial, LogNames
 from archline.recurrences.asymptotic.read import parse_recurrence
 
 XYZ = LogNames(("x", "y", "z"), 3)

@@ -76,21 +76,25 @@ class SizeFunction:
         return tuple(name for name in self.least if name not in self.facts.rewrites)
 
     @cached_property
+    def own_calls(self) -> tuple[tuple[Equation, dict[str, Poly]], ...]:
+        """The calls of the function by itself: the case that makes each, and its arguments by parameter."""
+        return tuple(
+            (equation, dict(zip(self.parameters, call.arguments, strict=True)))
+            for equation in self.equations
+            for call in calls(equation.value)
+            if call.function == self.name
+        )
+
+    @cached_property
     def shared_exponents(self) -> tuple[str, ...]:
         """The exponents of sizes that are powers of 2, where a call has a part of one: with n = 2^k, of 2^floor(k/2).
 
         The function is then one of k as others are of their sizes.
         """
-        arguments = [
-            dict(zip(self.parameters, call.arguments, strict=True))
-            for equation in self.equations
-            for call in calls(equation.value)
-            if call.function == self.name
-        ]
         return tuple(
             power.exponent
             for power in self.facts.powers
-            if not self.sizes and any(_is_part(given[power.name]) for given in arguments)
+            if not self.sizes and any(_is_part(given[power.name]) for _, given in self.own_calls)
         )
 
 

@@ -29,12 +29,11 @@ from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import NotComparableError, at_halves, sizes_of_call, without_halvings
 from archline.recurrences.exact.base_cases import clamped, ends, holds_at_leaves, inside, uncapped, without_maxima
-from archline.recurrences.exact.by_length import Reduced, by_distance
-from archline.recurrences.exact.case_sccs import layered
 from archline.recurrences.exact.constraints import InductionProof, ProvedBound
 from archline.recurrences.exact.explain import told
+from archline.recurrences.exact.indexed import Reduced, by_distance
 from archline.recurrences.exact.leaves import without_pieces
-from archline.recurrences.exact.search import Given, bound, exact_form
+from archline.recurrences.exact.search import Given, bound, exact_form, layered
 from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.model import (
     BoundSide,

@@ -83,14 +83,8 @@ class OneSide:
         function = self.recurrence.most
         if function.facts.rewrites:
             raise OutOfReachError("its sizes are written in terms of others")
-        changed = {
-            name
-            for equation in function.equations
-            for call in calls(equation.value)
-            if call.function == function.name
-            for name, value in zip(function.parameters, call.arguments, strict=True)
-            if value != Poly.symbol(name)
-        }
+        given = (pair for _, arguments in function.own_calls for pair in arguments.items())
+        changed = {name for name, value in given if value != Poly.symbol(name)}
         if len(changed) != 1:
             raise OutOfReachError(f"its calls change {', '.join(f'`{each}`' for each in sorted(changed))} together")
         (size,) = changed

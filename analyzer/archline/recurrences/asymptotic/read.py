@@ -13,8 +13,63 @@ from archline.language.builder import INTRINSICS, RESERVED
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
-from archline.recurrences.asymptotic import rules
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
+
+NO_DEFINITION = Rule(
+    "AL470",
+    "not a recurrence",
+    """
+    A recurrence defines a function of sizes, and may give it values:
+
+    ```
+    T(n) = 2*T(n/2) + n, T(1) = 1
+    Q(n) = 1 + n/L when n <= Z; 2*Q(n/2) + 1
+    A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1
+    ```
+
+    Cases stand in order, with `;` between them: the first whose condition holds applies. A part that begins with
+    `NAME(...) =` defines another function, or gives a value where its arguments are numbers.
+    """,
+)
+BAD_HEAD = Rule(
+    "AL471",
+    "left side that defines nothing",
+    """
+    The left side of `=` is a function of names, each its own, as in `Q(n, m) = ...`, or of numbers alone, as in
+    `T(1) = 1`. Every call has as many arguments as the definition.
+    """,
+)
+DEFINED_TWICE = Rule(
+    "AL472",
+    "function defined twice",
+    "A function has one definition, which may have several cases, and one value at a size.",
+)
+NO_SUCH_FUNCTION = Rule(
+    "AL473",
+    "unknown function in a recurrence",
+    """
+    Functions are those that the text defines, and `log2`, `log`, `sqrt`, `rsqrt`, `exp`, `min`, `max`, `abs`, `floor`
+    and `ceil`.
+    """,
+)
+INCOMPLETE_CASES = Rule(
+    "AL474",
+    "cases that leave out sizes, or come too late",
+    """
+    The last case has no `when`, so that it covers what the others leave; only the last may do so, since no case
+    after it would ever apply.
+    """,
+)
+NOT_A_VALUE = Rule(
+    "AL475",
+    "not an expression in sizes",
+    """
+    Values of recurrences are made of numbers, names, `+ - * / ^` and functions; arguments of recursive calls and
+    conditions hold no recursive calls themselves, and base values are constants.
+    """,
+)
+TOO_LONG = Rule("AL476", "recurrence too long", "The text of a recurrence has at most 20000 characters.")
+
 
 T = TypeVar("T")
 NAME = "<recurrence>"
@@ -67,7 +122,7 @@ class _Reader:
 
     def read(self) -> RealRecurrence:
         if len(self._text) > MAX_LENGTH:
-            raise error(rules.TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=NAME)
+            raise error(TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=NAME)
         for piece in self._pieces():
             self._piece(piece)
         if not self._drafts:
@@ -81,9 +136,9 @@ class _Reader:
     def _no_definition(self) -> ArchlineError:
         hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
         if self._values:
-            return error(rules.NO_DEFINITION, "only values are given, no function", span=self._values[0][2], hint=hint)
+            return error(NO_DEFINITION, "only values are given, no function", span=self._values[0][2], hint=hint)
         span = self._span(0, max(1, len(self._text)))
-        return error(rules.NO_DEFINITION, "nothing is defined here", span=span, hint=hint)
+        return error(NO_DEFINITION, "nothing is defined here", span=span, hint=hint)
 
     # The text in pieces.
     def _pieces(self) -> Iterator[_Piece]:
@@ -103,14 +158,14 @@ class _Reader:
             self._definition(piece, equals)
         elif self._current is None:
             raise error(
-                rules.NO_DEFINITION,
+                NO_DEFINITION,
                 "a recurrence begins with the function that it defines",
                 span=self._trimmed(piece.start, piece.end),
                 hint="write it as T(n) = 2*T(n/2) + n, T(1) = 1",
             )
         elif piece.separator == ",":
             raise error(
-                rules.NO_DEFINITION,
+                NO_DEFINITION,
                 "what follows a comma is neither a value, as T(1) = 1, nor a definition",
                 span=self._trimmed(piece.start, piece.end),
                 hint="cases are separated by `;`, facts are given by --where",
@@ -136,16 +191,16 @@ class _Reader:
     def _definition(self, piece: _Piece, equals: int) -> None:
         head = self._expression(piece.start, equals)
         if not isinstance(head, s.Call):
-            raise self._problem(rules.BAD_HEAD, "the left side is not a function of sizes", head)
+            raise self._problem(BAD_HEAD, "the left side is not a function of sizes", head)
         if head.function in INTRINSICS or head.function in RESERVED:
-            raise self._problem(rules.BAD_HEAD, f"`{head.function}` has a meaning already", head)
+            raise self._problem(BAD_HEAD, f"`{head.function}` has a meaning already", head)
         if head.arguments and all(not _names(each) for each in head.arguments):
             value = self._expression(equals + 1, piece.end)
             self._values.append((head, value, self._trimmed(piece.start, equals)))
             return
         self._current = draft = _Draft(head.function, self._parameters(head), self._home(head.span))
         if head.function in self._drafts:
-            raise self._problem(rules.DEFINED_TWICE, f"`{head.function}` is defined already", head)
+            raise self._problem(DEFINED_TWICE, f"`{head.function}` is defined already", head)
         self._drafts[head.function] = draft
         self._case(draft, equals + 1, piece.end)
 
@@ -154,14 +209,14 @@ class _Reader:
         for each in head.arguments:
             if not isinstance(each, s.Name) or each.id == "pi":
                 hint = f"write {head.function}(n) = ..., or give a value at numbers: {head.function}(1) = 1"
-                raise self._problem(rules.BAD_HEAD, "an argument on the left side is a name", each, hint)
+                raise self._problem(BAD_HEAD, "an argument on the left side is a name", each, hint)
             if each.id in INTRINSICS:
-                raise self._problem(rules.BAD_HEAD, f"`{each.id}` is a function of the language", each)
+                raise self._problem(BAD_HEAD, f"`{each.id}` is a function of the language", each)
             if each.id in names:
-                raise self._problem(rules.BAD_HEAD, f"`{each.id}` stands for two arguments", each)
+                raise self._problem(BAD_HEAD, f"`{each.id}` stands for two arguments", each)
             names.append(each.id)
         if not names:
-            raise self._problem(rules.BAD_HEAD, f"`{head.function}` has no argument", head)
+            raise self._problem(BAD_HEAD, f"`{head.function}` has no argument", head)
         return tuple(names)
 
     def _case(self, draft: _Draft, start: int, end: int) -> None:
@@ -169,7 +224,7 @@ class _Reader:
         if draft.cases and draft.cases[-1].condition is None:
             span = self._trimmed(start, end)
             hint = "the case before it has no `when`"
-            raise error(rules.INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
+            raise error(INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
         value = self._expression(start, when.start() if when else end)
         draft.cases.append(EquationCase(value, self._parsed(parse_facts, when.end(), end)[0] if when else None))
 
@@ -181,19 +236,19 @@ class _Reader:
         draft = self._drafts.get(call.function)
         if draft is None:
             hint = did_you_mean(call.function, self._drafts)
-            raise error(rules.NO_SUCH_FUNCTION, f"`{call.function}` is not defined", span=span, hint=hint)
+            raise error(NO_SUCH_FUNCTION, f"`{call.function}` is not defined", span=span, hint=hint)
         if len(call.arguments) != len(draft.parameters):
-            raise error(rules.BAD_HEAD, _count(draft), span=span)
+            raise error(BAD_HEAD, _count(draft), span=span)
         at = tuple(map(structure, call.arguments))
         if any(tuple(map(structure, each.arguments)) == at for each in draft.bases):
-            raise error(rules.DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
+            raise error(DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
         draft.bases.append(BaseValue(call.arguments, value))
 
     # What is wrong with a definition as a whole.
     def _check(self, draft: _Draft) -> None:
         if draft.cases[-1].condition is not None:
             hint = "let the last case have no `when`"
-            raise error(rules.INCOMPLETE_CASES, "no case covers all other sizes", span=draft.span, hint=hint)
+            raise error(INCOMPLETE_CASES, "no case covers all other sizes", span=draft.span, hint=hint)
         for case in draft.cases:
             self._value(case.value)
             if case.condition is not None:
@@ -204,7 +259,7 @@ class _Reader:
                 self._no_calls(part, "a base value")
             found = next((each for each in _names(base.value) if each.id in draft.parameters), None)
             if found is not None:
-                raise self._problem(rules.NOT_A_VALUE, f"a base value does not depend on `{found.id}`", found)
+                raise self._problem(NOT_A_VALUE, f"a base value does not depend on `{found.id}`", found)
 
     def _value(self, expr: s.Expr) -> None:
         for node in s.nodes(expr):
@@ -218,27 +273,27 @@ class _Reader:
                 case s.Unary(op="-") | s.Integer() | s.Real() | s.Name():
                     pass
                 case _:
-                    raise self._problem(rules.NOT_A_VALUE, "not an expression in sizes", node)
+                    raise self._problem(NOT_A_VALUE, "not an expression in sizes", node)
 
     def _recursive(self, node: s.Node, draft: _Draft, arguments: tuple[s.Expr, ...]) -> None:
         if len(arguments) != len(draft.parameters):
-            raise self._problem(rules.BAD_HEAD, _count(draft), node)
+            raise self._problem(BAD_HEAD, _count(draft), node)
         for each in arguments:
             self._no_calls(each, "the argument of a recursive call")
 
     def _intrinsic(self, node: s.Node, function: str, count: int) -> None:
         if function not in _FUNCTIONS:
             hint = did_you_mean(function, (*self._drafts, *_FUNCTIONS))
-            raise self._problem(rules.NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
+            raise self._problem(NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
         wanted = INTRINSICS[function]
         if count != wanted if wanted is not None else count < 2:
             text = "two arguments or more" if wanted is None else "one argument"
-            raise self._problem(rules.NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
+            raise self._problem(NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
 
     def _no_calls(self, part: s.Fact, what: str) -> None:
         for node in s.nodes(part):
             if isinstance(node, s.Call) and node.function in self._drafts:
-                raise self._problem(rules.NOT_A_VALUE, f"{what} holds no recursive call", node)
+                raise self._problem(NOT_A_VALUE, f"{what} holds no recursive call", node)
 
     # Expressions and their places.
     def _expression(self, start: int, end: int) -> s.Expr:

@@ -19,7 +19,7 @@ from archline.algebra.prove.enumerate import holds_everywhere, holds_simplified
 from archline.recurrences.exact import handelman
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, in_logarithms, without_halvings
 from archline.recurrences.exact.leaves import without_pieces
-from archline.recurrences.model import Equation, SizeFunction, calls
+from archline.recurrences.model import Equation, SizeFunction
 
 
 def proved(value: Poly, facts: Facts) -> bool:
@@ -115,12 +115,7 @@ def ends(function: SizeFunction, promised: Iterable[Poly]) -> bool:
         return True
     sizes = [Poly.symbol(name) for name in function.least]
     measures = dict.fromkeys((total(sizes), *sizes, *promised))
-    open_: list[Call] = [
-        (equation.facts, dict(zip(function.parameters, call.arguments, strict=True)))
-        for equation in function.equations
-        for call in calls(equation.value)
-        if call.function == function.name
-    ]
+    open_: list[Call] = [(equation.facts, given) for equation, given in function.own_calls]
     while open_:
         measure = next((each for each in measures if _serves(each, open_)), None)
         if measure is None:

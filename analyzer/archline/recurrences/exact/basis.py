@@ -394,7 +394,7 @@ def _of(power: Power) -> Poly:
 def _stays(function: SizeFunction, power: Power) -> bool:
     """Whether every call of the function by itself has the power that its caller has."""
     size = function.facts.rewritten(power.name)
-    return all(each == size for each in _given(function, power.name))
+    return all(given[power.name] == size for _, given in function.own_calls)
 
 
 def _sure(function: SizeFunction) -> list[Poly]:
@@ -403,14 +403,5 @@ def _sure(function: SizeFunction) -> list[Poly]:
     return [
         Poly.symbol(name)
         for name in function.sizes
-        if all(each.names.isdisjoint(data) for each in _given(function, name))
+        if all(given[name].names.isdisjoint(data) for _, given in function.own_calls)
     ]
-
-
-def _given(function: SizeFunction, name: str) -> Iterator[Poly]:
-    """What the calls of the function by itself give for a parameter."""
-    place = function.parameters.index(name)
-    for equation in function.equations:
-        for call in calls(equation.value):
-            if call.function == function.name:
-                yield call.arguments[place]

@@ -21,17 +21,18 @@ from archline.records import record
 from archline.recurrences.asymptotic.logspace.cones import (
     ZERO,
     Irrational,
+    LogMonomial,
     Number,
     RayCone,
     Vector,
     approximate,
     dot,
+    logs_of,
     plus,
     sign,
     unit,
     whole,
 )
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial, logs_of
 
 Piecewise: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
 MAX_PATTERNS = 8

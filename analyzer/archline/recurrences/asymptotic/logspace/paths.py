@@ -17,11 +17,14 @@ from archline.recurrences.asymptotic.logspace.compare import prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
+    LogMonomial,
     Number,
     RayCone,
     Vector,
     approximate,
+    at_state,
     dot,
+    logs_of,
     orthant,
     plus,
     reduced,
@@ -29,7 +32,6 @@ from archline.recurrences.asymptotic.logspace.cones import (
     unit,
 )
 from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality, LogSystem
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial, at_state, logs_of
 
 ROUNDS = 240
 _AHEAD = 2.3

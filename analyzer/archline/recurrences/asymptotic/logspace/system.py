@@ -28,14 +28,16 @@ from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
     Irrational,
+    LogMonomial,
+    LogNames,
     Number,
     Vector,
     approximate,
+    constant,
     logarithm,
     number_of,
     plus,
 )
-from archline.recurrences.asymptotic.logspace.terms import LogMonomial, LogNames, constant
 from archline.recurrences.asymptotic.normal_form import Alternative, alternatives_of, argument_of
 from archline.recurrences.asymptotic.problem import EquationCase, RealRecurrence
 from archline.recurrences.asymptotic.theorems import exponent_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Literal, Protocol
 
 from archline.algebra import atoms as a
@@ -15,6 +15,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly
+from archline.expr import build
 from archline.ir.conditions import negated
 from archline.language import syntax as s
 from archline.language.printer import format_expression
@@ -193,7 +194,7 @@ def in_order(path: Path) -> str:
     Cases come as their conditions are met on the way through the body, those with a condition that holds first. So
     where one fails, all cases in which it holds have been ruled out, and what holds in a case is enough.
     """
-    return _all(each.condition for each in path if each.taken)
+    return _all([each.condition for each in path if each.taken])
 
 
 def among(path: Path, skipped: Iterable[Path]) -> str:
@@ -214,11 +215,8 @@ def _holds_in(path: Path, before: Path, decision: SizeDecision) -> bool:
     return own == other
 
 
-def _all(conditions: Iterable[s.Expr]) -> str:
-    found = list(conditions)
-    if not found:
-        return ""
-    return format_expression(reduce(lambda x, y: s.Binary("and", x, y, span=x.span), found))
+def _all(conditions: Sequence[s.Expr]) -> str:
+    return format_expression(reduce(partial(build.binary, "and"), conditions)) if conditions else ""
 
 
 class BoundSide(Enum):

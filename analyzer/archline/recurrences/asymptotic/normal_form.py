@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from archline.algebra.reals import Constant, OutOfReachError
+from archline.expr import build
 from archline.growth.normal_form import constant, expand
 from archline.language import call_graph
 from archline.language import syntax as s
@@ -229,10 +230,8 @@ class Alternative:
 
         def of(part: s.Expr | None) -> s.Expr:
             if part is None:
-                part = s.Integer(1, span=factor.span)
-                return factor if op == "*" else s.Binary(op, part, factor, span=factor.span)
-            left, right = (factor, part) if op == "*" else (part, factor)
-            return s.Binary(op, left, right, span=part.span)
+                return factor if op == "*" else build.binary(op, build.ONE, factor)
+            return build.binary(op, *((factor, part) if op == "*" else (part, factor)))
 
         return Alternative(tuple((of(weight), call) for weight, call in self.calls), tuple(map(of, self.amounts)))
 

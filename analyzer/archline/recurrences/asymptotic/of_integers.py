@@ -27,7 +27,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.reals import OutOfReachError
-from archline.expr.tree import Source, Span, defined_sizes, substituted
+from archline.expr import build
+from archline.expr.tree import defined_sizes, substituted
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -40,7 +41,6 @@ from archline.recurrences.model import Decision, Equation, IntegerRecurrence, Si
 Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
 """What an amount is O of and Omega of where some facts hold, each None where that is not known."""
 NAME = "T"
-_HERE = Span(Source("<recurrence>", ""), 1, 1, 1, 1)
 
 
 @record
@@ -52,8 +52,14 @@ class BoundingSum:
 
     def expression(self, size: str) -> s.Expr:
         """The sum as a recurrence has it."""
-        parts = [times(weight, _call(size, called)) for called, weight in self.calls]
-        return reduce(_plus, [*parts, *([] if self.added is None else [self.added])] or [number(fmpq(0))])
+        sizes = (
+            build.binary("-", build.name(size), build.number(-each.offset))
+            if each.ratio == 1
+            else times(each.ratio, build.name(size))
+            for each, _ in self.calls
+        )
+        parts = [times(weight, build.call(NAME, given)) for (_, weight), given in zip(self.calls, sizes, strict=True)]
+        return _sum([*parts, *([] if self.added is None else [self.added])])
 
     def below(self, other: BoundingSum) -> bool:
         """Whether it is seen to be no more than the other one."""
@@ -99,7 +105,7 @@ class OneSide:
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
         branches = list(dict.fromkeys(map(self._branch, beyond)))
         value = self._most(branches) if self.upper else self._least(branches).expression(size)
-        base = BaseValue((number(fmpq(1)),), self._base(steps) if others else number(fmpq(1)))
+        base = BaseValue((build.ONE,), self._base(steps) if others else build.ONE)
         return RealRecurrence((RealDefinition(NAME, (size,), (EquationCase(value),), (base,)),))
 
     @cached_property
@@ -163,7 +169,7 @@ class OneSide:
     def _most(self, branches: Sequence[BoundingSum]) -> s.Expr:
         needed = [x for x in branches if not any(x != each and x.below(each) for each in branches)]
         values = [each.expression(self.size) for each in needed]
-        return values[0] if len(values) == 1 else s.Call("max", tuple(values), span=_HERE)
+        return values[0] if len(values) == 1 else build.call("max", *values)
 
     @staticmethod
     def _least(branches: Sequence[BoundingSum]) -> BoundingSum:
@@ -179,11 +185,11 @@ class OneSide:
             bounded = [step for step in bounded if not step.calls]
         grown = [self._grown(step) for step in bounded]
         # A size between 1 and a constant grows as 1 does.
-        one = {self.size: number(fmpq(1))}
+        one = {self.size: build.ONE}
         plain = list(dict.fromkeys(substituted(each, one) for each in grown if each is not None))
         if not plain or (not self.upper and (len(plain) > 1 or None in grown)):
-            return number(fmpq(1))
-        return reduce(_plus, plain)
+            return build.ONE
+        return _sum(plain)
 
     def positive_from(self) -> int | None:
         """From which size on the function is at least 1, by induction; None where that is not shown.
@@ -227,28 +233,13 @@ def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
     return ratio, None if rounded else offset
 
 
-def number(value: fmpq) -> s.Expr:
-    """A rational number as it is written."""
-    top = s.Integer(int(value.p), span=_HERE)
-    return top if value.q == 1 else s.Binary("/", top, s.Integer(int(value.q), span=_HERE), span=_HERE)
-
-
-def _plus(left: s.Expr, right: s.Expr) -> s.Expr:
-    return s.Binary("+", left, right, span=_HERE)
+def _sum(parts: Sequence[s.Expr]) -> s.Expr:
+    return reduce(lambda left, right: build.binary("+", left, right), parts) if parts else build.ZERO
 
 
 def times(weight: fmpq, value: s.Expr) -> s.Expr:
     """A multiple of an expression."""
-    return value if weight == 1 else s.Binary("*", number(weight), value, span=_HERE)
-
-
-def _call(size: str, called: Argument) -> s.Expr:
-    name = s.Name(size, span=_HERE)
-    if called.ratio == 1:
-        inner: s.Expr = s.Binary("-", name, number(-called.offset), span=_HERE)
-    else:
-        inner = times(called.ratio, name)
-    return s.Call(NAME, (inner,), span=_HERE)
+    return value if weight == 1 else build.binary("*", build.number(weight), value)
 
 
 def over_reals(function: SizeFunction, upper: bool, added: Added, facts: Sequence[s.Fact]) -> RealRecurrence:
@@ -263,12 +254,12 @@ def _least(function: SizeFunction) -> Iterator[s.Fact]:
     """Sizes that others give are 1 at least."""
     for name, expr in defined_sizes(function.where):
         if name not in function.parameters:
-            yield s.Binary(">=", expr, number(fmpq(1)), span=expr.span)
+            yield build.binary(">=", expr, build.ONE)
 
 
 def _case(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> EquationCase:
     conditions = [_condition(each, function) for each in equation.decisions if each.taken]
-    condition = reduce(lambda x, y: s.Binary("and", x, y, span=_HERE), conditions) if conditions else None
+    condition = reduce(lambda x, y: build.binary("and", x, y), conditions) if conditions else None
     return EquationCase(_value(function, equation, upper, added), condition)
 
 
@@ -278,7 +269,7 @@ def _condition(decision: Decision, function: SizeFunction) -> s.Expr:
         raise OutOfReachError("a condition of it is on other values than its sizes")
     match condition:
         case s.Binary(op="==", left=s.Name(), right=s.Integer()):
-            return s.Binary("<=", condition.left, condition.right, span=condition.span)
+            return build.binary("<=", condition.left, condition.right)
         case _:
             return condition
 
@@ -300,13 +291,8 @@ def _value(function: SizeFunction, equation: Equation, upper: bool, added: Added
     if equation.recursive and (step is None or step.counted):
         raise OutOfReachError("its calls do not multiply all sizes by constants")
     if step is not None:
-        sizes = tuple(_size(name, step.factors.get(name), step.given.get(name)) for name in function.parameters)
-        parts.append(times(step.weight, s.Call(NAME, sizes, span=_HERE)))
-    return reduce(lambda x, y: s.Binary("+", x, y, span=_HERE), parts) if parts else number(fmpq(0))
-
-
-def _size(name: str, factor: fmpq | None, given: Poly | None) -> s.Expr:
-    if factor is not None:
-        return times(factor, s.Name(name, span=_HERE))
-    assert given is not None
-    return number(given.constant_term)
+        given = {each: build.number(value.constant_term) for each, value in step.given.items()}
+        given |= {each: times(factor, build.name(each)) for each, factor in step.factors.items()}
+        sizes = (given[each] for each in function.parameters)
+        parts.append(times(step.weight, build.call(NAME, *sizes)))
+    return _sum(parts)

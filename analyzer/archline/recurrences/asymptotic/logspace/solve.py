@@ -18,6 +18,7 @@ from itertools import pairwise
 from math import inf, isfinite, log
 
 from archline.algebra.reals import OutOfReachError
+from archline.expr import build
 from archline.expr.text import format_fact
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
@@ -289,14 +290,12 @@ class _Witness:
 def _sorter(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
     """A function that is 0 where a fact fails, else 1 + the number of the case that applies."""
     asked = problem.asked
-    span = asked.cases[0].value.span
     cases = [
-        EquationCase(s.Integer(0, span=span), s.Unary("not", fact, span=span))
+        EquationCase(build.ZERO, s.Unary("not", fact, span=fact.span))
         for fact in problem.facts
         if isinstance(fact, s.Binary)
     ]
-    for number, rule in enumerate(system.rules):
-        cases.append(EquationCase(s.Integer(number + 1, span=span), rule.condition))
+    cases += [EquationCase(build.number(place), rule.condition) for place, rule in enumerate(system.rules, 1)]
     return RealRecurrence((RealDefinition("case", asked.parameters, tuple(cases)),))
 
 

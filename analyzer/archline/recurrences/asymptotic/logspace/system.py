@@ -9,12 +9,13 @@ kept, to tell `P >= 2` from `P <= 1`.
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from itertools import product
 from math import log2
 from typing import TypeAlias
 
 from archline.algebra.reals import UNITY, OutOfReachError
+from archline.expr import build
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewritten
 from archline.growth.normal_form import expand
@@ -191,7 +192,7 @@ def _branches(case: EquationCase, least: s.Call) -> list[EquationCase]:
         condition = case.condition
         others = [each for each in least.arguments if each is not chosen]
         for other in others if number < len(others) else ():
-            condition = _joined(condition, s.Binary("<=", chosen, other, span=least.span))
+            condition = _joined(condition, build.binary("<=", chosen, other))
         value = rewritten(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
         branches.append(EquationCase(value, condition))
     return branches
@@ -202,7 +203,7 @@ def _joined(condition: s.Fact | None, other: s.Expr) -> s.Fact:
         return other
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
         raise OutOfReachError(f"the condition {format_fact(condition)} compares no sizes")
-    return s.Binary("and", condition, other, span=other.span)
+    return build.binary("and", condition, other)
 
 
 @record
@@ -263,8 +264,8 @@ def read_system(problem: RealRecurrence) -> LogSystem:
     names = LogNames((*asked.parameters, *symbols), len(asked.parameters))
     rules = [_base_rule(base.arguments, base.value, names) for base in asked.bases]
     if not asked.bases and not conditions:
-        threshold = s.Integer(default_base(asked, frozenset((asked.name,))), span=asked.cases[0].value.span)
-        rules.append(_base_rule((threshold,) * len(asked.parameters), s.Integer(1, span=threshold.span), names))
+        threshold = build.number(default_base(asked, frozenset((asked.name,))))
+        rules.append(_base_rule((threshold,) * len(asked.parameters), build.ONE, names))
     reader = _Reader(asked.name, names)
     rules.extend(reader.rule(case.value, case.condition) for case in without_minima(asked.cases))
     if all(rule.step is None for rule in rules):
@@ -274,11 +275,8 @@ def read_system(problem: RealRecurrence) -> LogSystem:
 
 def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> CaseRule:
     """A base value holds up to its sizes."""
-    condition: s.Expr | None = None
-    for name, bound in zip(names.all, at, strict=False):
-        part: s.Expr = s.Binary("<=", s.Name(name, span=bound.span), bound, span=bound.span)
-        condition = part if condition is None else s.Binary("and", condition, part, span=part.span)
-    assert condition is not None
+    parts = [build.binary("<=", build.name(name), bound) for name, bound in zip(names.all, at, strict=False)]
+    condition = reduce(partial(build.binary, "and"), parts)
     return CaseRule(alternatives(condition, names), condition, names.terms(value), None)
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import cmp_to_key, reduce
+from functools import reduce
 from typing import Any
 
 from archline.algebra.reals import (
@@ -217,7 +217,7 @@ def highest(branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, p
     """
     exponents = [exponent_of(each) if each else None for each in parts]
     known = [(each, own) for each, own in zip(exponents, parts, strict=True) if each is not None]
-    p, top = max(known, key=cmp_to_key(lambda x, y: (x[0] - y[0]).sign()))
+    p, top = reduce(lambda x, y: y if (y[0] - x[0]).sign() > 0 else x, known)
     added = [tuple(term for term in each if term.coefficient > 0) for each in branches]
     everything = tuple(term for each in added for term in each)
     below: list[GrowthTerm] = []

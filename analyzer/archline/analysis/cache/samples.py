@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import cached_property
 from itertools import islice, product
 from math import isqrt, log2
+from operator import eq
 from random import Random
 
+from archline.algebra.evaluate.compiled import Compiler, Number
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.analysis.cache.footprint.windows import is_known
 from archline.analysis.sampling import Allowed, assumed
+from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.ir.declarations import declaration
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.model import BoundBy
+from archline.records import field, record
 
 SCALES = (12, 40, 300)
 OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
@@ -92,3 +103,63 @@ def _near(scales: Sequence[int]) -> Iterator[Sequence[int]]:
     others = sorted(OTHERS, key=lambda other: abs(log2(other / middle)))
     yield from ((other,) * len(scales) for other in others)
     yield from islice(product(*((scale, *others) for scale in scales)), MAX_TRIED)
+
+
+@record(eq=False)
+class SampledAmounts:
+    """Amounts of windows at points, where symbols of windows are as in `whole`: put in as numbers, as only those count.
+
+    None stands for what is not known.
+    """
+
+    facts: Facts = field(repr=False)
+    points: Sequence[Mapping[str, int]]
+    whole: Mapping[str, Poly]
+    _values: dict[Poly, list[Number] | None] = field(default_factory=dict, repr=False)
+
+    def best(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
+        """The bounds that are greatest at some point, or every one; those that most often are first."""
+        plain = {value: found for value in values if (found := self._at_points(value)) is not None}
+        if len(plain) < 2:
+            return tuple(plain)
+        tops = [max(found) for found in zip(*plain.values(), strict=True)]
+        wins = {value: sum(map(eq, found, tops)) for value, found in plain.items()}
+        order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
+        return tuple(value for value in order if every or wins[value])
+
+    def _at_points(self, value: Poly) -> list[Number] | None:
+        if value not in self._values:
+            self._values[value] = self._evaluated(value) if is_known(value) else None
+        return self._values[value]
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[Fraction]]:
+        """The numbers at the points of those symbols of windows that have some."""
+        found = {}
+        for name, value in self.whole.items():
+            with suppress(EvaluationError):
+                restored = self.facts.restore(value)
+                found[name] = [evaluate(restored, point) for point in self.points]
+        return found
+
+    @cached_property
+    def _compiled(self) -> tuple[Compiler, list[list[Number]]]:
+        """A compiler, and the numbers of its symbols at each point."""
+        names, own = dict.fromkeys(name for point in self.points for name in point), self._numbers
+        numbers: list[list[Number]] = [
+            [*(point[name] for name in names), *(each[place] for each in own.values())]
+            for place, point in enumerate(self.points)
+        ]
+        return Compiler((*names, *own)), numbers
+
+    def _evaluated(self, value: Poly) -> list[Number]:
+        compiler, numbers = self._compiled
+        left = {name: each for name, each in self.whole.items() if name not in self._numbers}
+        compute = compiler.of(self.facts.restore(value.substitute(left)))
+        found: list[Number] = []
+        for each in numbers:
+            try:
+                found.append(compute(compiler.environment(each)))
+            except EvaluationError:
+                found.append(-1)
+        return found

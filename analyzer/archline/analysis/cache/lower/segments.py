@@ -4,21 +4,24 @@ A window that touches D lines finds at most C of them in a cache of C lines. Win
 at least the sum of D - C, and C more, as the first one finds only what has been fetched before it. Windows are groups
 of g iterations of a loop, in part of the iterations of the outermost loop; any g and any part give a bound. (Cf. the
 segments of Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
+
+Lines that the iterations of a loop access in turn, k of them that are never the same, make windows of k - 1 accesses:
+the line that was accessed last is in the cache, and is none of the next k - 1, so that these find C - 1 lines at most.
+An iteration by itself finds C of its k lines, which bounds io k/(k - 1) times less: of one line in the cache, and two
+arrays that are accessed in turn, it leaves half of all accesses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from operator import eq
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, late
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
-from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
@@ -26,12 +29,44 @@ from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import Least, LeastPart
 from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
 from archline.analysis.cache.lower.hbl import AnyOrder, any_order
-from archline.analysis.cache.lower.in_turn import in_turn
+from archline.analysis.cache.samples import SampledAmounts
 from archline.expr.intervals import EvaluationError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
-from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses, changing
+from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses, changing, contiguous_dimension
 from archline.records import field, record, replace
+
+
+def in_turn(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
+    """Accesses of each iteration of the last loop: to other arrays, and to other rows as long as the loop runs.
+
+    `facts` hold in each iteration.
+    """
+    chosen: list[Access] = []
+    for access, around in found:
+        always = around == chain and access.certain and not access.when and access.array.aligned
+        if always and all(_never_same(access, each, chain[-1], facts) for each in chosen):
+            chosen.append(access)
+    return chosen
+
+
+def _never_same(one: Access, other: Access, loop: Loop, facts: Facts) -> bool:
+    array = one.array
+    if array is not other.array:
+        # Local arrays may lie in the same place, one after the other.
+        return not (array.local and other.array.local)
+    if array.layout == "zmorton" or array.within:
+        return False
+    for dimension, (first, second) in enumerate(zip(one.place, other.place, strict=True)):
+        if first is None or second is None or dimension == contiguous_dimension(array):
+            continue
+        # Where one of the two stays as it is, what holds in each iteration holds of any two.
+        if loop.variable in first.names & second.names or not is_known(first - second):
+            continue
+        if facts.nonnegative(first - second - 1) or facts.nonnegative(second - first - 1):
+            return True
+    return False
+
 
 GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
@@ -167,7 +202,7 @@ class _Builder:
             return
         somewhere = Spot(rows[0].array, (None,) * len(rows[0].place), chain, ())
         turns = [value for part in Least(somewhere, windows).parts for value in part.lines]
-        for each in _Sampled(self.facts, self.points, {}).best(turns)[:1]:
+        for each in SampledAmounts(self.facts, self.points, {}).best(turns)[:1]:
             with suppress(UnresolvedError, TooComplexError):
                 # Before the first window of a run any line was accessed, and the last window has fewer accesses.
                 runs = self._count(replace(windows, outer=windows.outer[:-1]))
@@ -181,7 +216,7 @@ class _Builder:
             count = self._count(windows)
         except (UnresolvedError, TooComplexError):
             return None
-        sampled = _Sampled(self.facts, self.points, Family(kind.name, count, (), (), kind.trips, part).whole)
+        sampled = SampledAmounts(self.facts, self.points, Family(kind.name, count, (), (), kind.trips, part).whole)
         amounts: dict[Array, Alternatives] = {}
         for array in dict.fromkeys(spot.array for spot in found):
             parts = [part for spot in found if spot.array is array for part in Least(spot, windows).parts]
@@ -233,73 +268,13 @@ class _Builder:
         return total
 
 
-@record(eq=False)
-class _Sampled:
-    """Amounts of windows at points, where symbols of windows are as in `whole`: put in as numbers, as only those count.
-
-    None stands for what is not known.
-    """
-
-    facts: Facts = field(repr=False)
-    points: Sequence[Mapping[str, int]]
-    whole: Mapping[str, Poly]
-    _values: dict[Poly, list[Number] | None] = field(default_factory=dict, repr=False)
-
-    def best(self, values: Sequence[Poly], every: bool = False) -> Alternatives:
-        """The bounds that are greatest at some point, or every one; those that most often are first."""
-        plain = {value: found for value in values if (found := self._at_points(value)) is not None}
-        if len(plain) < 2:
-            return tuple(plain)
-        tops = [max(found) for found in zip(*plain.values(), strict=True)]
-        wins = {value: sum(map(eq, found, tops)) for value, found in plain.items()}
-        order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
-        return tuple(value for value in order if every or wins[value])
-
-    def _at_points(self, value: Poly) -> list[Number] | None:
-        if value not in self._values:
-            self._values[value] = self._evaluated(value) if is_known(value) else None
-        return self._values[value]
-
-    @cached_property
-    def _numbers(self) -> dict[str, list[Fraction]]:
-        """The numbers at the points of those symbols of windows that have some."""
-        found = {}
-        for name, value in self.whole.items():
-            with suppress(EvaluationError):
-                restored = self.facts.restore(value)
-                found[name] = [evaluate(restored, point) for point in self.points]
-        return found
-
-    @cached_property
-    def _compiled(self) -> tuple[Compiler, list[list[Number]]]:
-        """A compiler, and the numbers of its symbols at each point."""
-        names, own = dict.fromkeys(name for point in self.points for name in point), self._numbers
-        numbers: list[list[Number]] = [
-            [*(point[name] for name in names), *(each[place] for each in own.values())]
-            for place, point in enumerate(self.points)
-        ]
-        return Compiler((*names, *own)), numbers
-
-    def _evaluated(self, value: Poly) -> list[Number]:
-        compiler, numbers = self._compiled
-        left = {name: each for name, each in self.whole.items() if name not in self._numbers}
-        compute = compiler.of(self.facts.restore(value.substitute(left)))
-        found: list[Number] = []
-        for each in numbers:
-            try:
-                found.append(compute(compiler.environment(each)))
-            except EvaluationError:
-                found.append(-1)
-        return found
-
-
-def _most_of(parts: Sequence[LeastPart], sampled: _Sampled) -> Alternatives:
+def _most_of(parts: Sequence[LeastPart], sampled: SampledAmounts) -> Alternatives:
     """The best bounds on what is touched in all of the parts."""
     best = sampled.best([each for part in parts for each in part.lines])
     return sampled.best([*best, *_together(parts, sampled)]) if len(parts) > 1 else best
 
 
-def _together(parts: Sequence[LeastPart], sampled: _Sampled) -> Iterator[Poly]:
+def _together(parts: Sequence[LeastPart], sampled: SampledAmounts) -> Iterator[Poly]:
     """The lines of parts that share no row, and the words over L of those that share no place."""
     rows = _apart(parts, sampled, True)
     places = _apart(parts, sampled, False)
@@ -310,7 +285,7 @@ def _together(parts: Sequence[LeastPart], sampled: _Sampled) -> Iterator[Poly]:
         yield sum((value for each in words for value in each), ZERO)
 
 
-def _apart(parts: Sequence[LeastPart], sampled: _Sampled, rows: bool) -> list[LeastPart]:
+def _apart(parts: Sequence[LeastPart], sampled: SampledAmounts, rows: bool) -> list[LeastPart]:
     """Parts that share no row, or no place: those with the most lines first."""
     most = {each: best[0] for each in parts if (best := sampled.best(each.lines))}
     order = sampled.best(list(most.values()), True)

@@ -18,7 +18,7 @@ import islpy as isl
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, product
-from archline.analysis.cache.lru.affine import NotAffineError, scaled_text
+from archline.analysis.cache.lru.schedule import NotAffineError, scaled_text
 from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise, Reference
 from archline.numbers import fmpq
 from archline.records import record

@@ -16,10 +16,10 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.log_enclosures import MOST, above, below
+from archline.algebra.prove.residues import MOST, above, below
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
-from archline.claims.verdict import Verdict
+from archline.claims.growth import Verdict
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import CallContext
 from effort import drawn

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.claims.communication_bounds import communication_bounds
-from archline.claims.communication_problems import named_problem, problem_of, tables
+from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, tables
 from effort import drawn
 
 few = st.integers(1, 4)

@@ -22,7 +22,7 @@ from archline.analysis.cache.lower.recursive_hbl import Boxes, boxes
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cost import Cost, Costs
 from archline.certificates.check import check
-from archline.claims.any_order_growth import least
+from archline.claims.io_growth import least
 from archline.claims.optimality import attained
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute

@@ -9,8 +9,7 @@ from fractions import Fraction
 import pytest
 
 import archline as al
-from archline.claims.communication_bounds import communication_bounds
-from archline.claims.communication_problems import named_problem, problem_of, tables
+from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, tables
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import gcd, isqrt, lcm
 
-from archline.algebra.division import divide_exactly, monomial_key
 from archline.algebra.effort import TooComplexError
+from archline.algebra.factors import divide_exactly, monomial_key
 from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
 from archline.numbers import fmpq
 from archline.records import record, replace

@@ -1,10 +1,10 @@
-"""Counts that are products of extents, such as 2*k*(n - k + 1) for the windows of k entries of n."""
+"""Exact quotients of polynomials, and counts that are products of extents, such as 2*k*(n - k + 1)."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from archline.algebra.polynomial import ONE, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.numbers import fmpq, fmpq_mpoly_ctx
 
 MAX_TERMS = 64
@@ -37,3 +37,36 @@ def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
         found.append((each / scale, power))
     differs = any(len(each.names) > 1 and min(each.terms.values()) < 0 for each, _ in found)
     return (number, tuple(found)) if differs and number > 0 and sum(power for _, power in found) > 1 else None
+
+
+MAX_DIVISION = 4
+"""Steps of a division for each term of what is divided."""
+
+
+def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
+    """Value / divisor where the division of polynomials leaves no remainder, else None."""
+    lead = max(divisor.terms, key=_rank)
+    powers = dict(lead)
+    whole = ZERO
+    for _ in range(len(value.terms) * MAX_DIVISION):
+        if not value:
+            return whole
+        monomial = max(value.terms, key=_rank)
+        have = dict(monomial)
+        if any(have.get(atom, 0) < power for atom, power in powers.items()):
+            return None
+        left = tuple((atom, power - powers.get(atom, 0)) for atom, power in monomial if power > powers.get(atom, 0))
+        step = Poly({left: value.terms[monomial] / divisor.terms[lead]})
+        whole = whole + step
+        value = value - step * divisor
+    return None
+
+
+def _rank(monomial: Monomial) -> tuple[tuple[str, int], ...]:
+    """An order of monomials that products keep: by the power of the last atom, then of the one before it."""
+    return monomial_key(monomial[::-1])
+
+
+def monomial_key(monomial: Monomial) -> tuple[tuple[str, int], ...]:
+    """An order of monomials by their atoms, the first one first."""
+    return tuple((atom.key, power) for atom, power in monomial)

@@ -21,13 +21,13 @@ from archline.api import rules
 from archline.api.lru import lru_view
 from archline.api.metrics import Metric
 from archline.api.settings import Given, Number, Point, SizeNames, checked_point, unplaced
+from archline.claims.by_cases import GeneralCase, general_case, is_shorter
 from archline.claims.decide import decide
-from archline.claims.general_case import GeneralCase, general_case, is_shorter
+from archline.claims.growth import Verdict
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
-from archline.claims.printed_growth import printed_growth
 from archline.claims.published import Published, published
-from archline.claims.verdict import Verdict
+from archline.claims.small_sizes import printed_growth
 from archline.execution.results import RunCounts
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr.text import format_expression

@@ -43,8 +43,7 @@ from archline.expr.build import ONE
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted
-from archline.growth.growths import Growth
-from archline.growth.simplify import reduced
+from archline.growth.growths import Growth, reduced
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import OF_CACHE, ON_REQUEST

@@ -27,9 +27,8 @@ from archline.execution.results import Cache
 from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.expr.intervals import EvaluationError, Interval
-from archline.growth.growths import Growth
+from archline.growth.growths import Growth, is_number, reduced_sum
 from archline.growth.log_domain import Domain
-from archline.growth.simplify import is_number, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, names

@@ -25,6 +25,8 @@ from archline.analysis.sampling import assumed, fixed_sizes, points
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import holds as unrolled
 from archline.claims.growth import (
+    Outcome,
+    Verdict,
     decide_growth,
     domain_of,
     facts_of,
@@ -35,7 +37,6 @@ from archline.claims.growth import (
 from archline.claims.growth_of_cost import growth, solved_recurrence
 from archline.claims.io_growth import IoClaim
 from archline.claims.small_sizes import both_zero, has_runs, may_vanish, small_points, zero_of_one_side
-from archline.claims.verdict import Outcome, Verdict
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
@@ -43,7 +44,7 @@ from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import evaluate as evaluate_claim
 from archline.expr.values import evaluate_static, holds
 from archline.growth.growths import Growth
-from archline.growth.simplify import holds as grows_no_faster
+from archline.growth.growths import holds as grows_no_faster
 from archline.ir.conditions import excluded, knowing, with_all, with_fact
 from archline.ir.declarations import declared
 from archline.ir.layout import ONE_LINE

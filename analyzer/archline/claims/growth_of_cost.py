@@ -18,7 +18,6 @@ from archline.analysis.analyse import derive_metric, derive_unguarded
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.any_order_growth import least
 from archline.claims.growth import (
     domain_of,
     facts_of,
@@ -28,19 +27,18 @@ from archline.claims.growth import (
     over_range,
     pieces,
     pieces_by_cases,
-    without_blocks,
-    without_conditions,
 )
 from archline.claims.growth_cases import GrowthCase, shown
+from archline.claims.growth_forms import without_blocks, without_conditions
 from archline.claims.growth_of_recursion import BySolving, by_solving
+from archline.claims.io_growth import least
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import same
 from archline.growth.candidates import Shape, as_factor, logarithmic, names_in, rising, shapes, without, written
-from archline.growth.growths import Growth
+from archline.growth.growths import Growth, holds
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
-from archline.growth.simplify import holds
 from archline.ir.conditions import knowing, with_all
 from archline.ir.declarations import declared
 from archline.ir.scope import Scope

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.reals import OutOfReachError
-from archline.claims.verdict import TOO_LONG
+from archline.claims.growth import TOO_LONG
 from archline.expr import build as b
 from archline.growth.growths import Growth
 from archline.language import syntax as s

@@ -20,14 +20,15 @@ from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_tree
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.any_order_growth import above_one, least, per_line, power_of_words
-from archline.claims.growth import at_most, growth_of_recurrence, in_any_cache
+from archline.claims.growth import growth_of_recurrence, in_any_cache
+from archline.claims.growth_forms import at_most
 from archline.claims.growth_of_cost import TALL, growth_of
+from archline.claims.io_growth import above_one, least, per_line, power_of_words
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
+from archline.growth.growths import is_number
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
-from archline.growth.simplify import is_number
 from archline.ir.conditions import knowing
 from archline.ir.declarations import declared
 from archline.ir.scope import Scope

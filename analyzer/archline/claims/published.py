@@ -15,7 +15,7 @@ from typing import Any
 
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.any_order_growth import above_one, least
+from archline.claims.io_growth import above_one, least
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression

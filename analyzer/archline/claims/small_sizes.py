@@ -1,22 +1,32 @@
-"""Growth at the least sizes: where one of cost and claim is 0 and the other is not, of which logarithms say nothing."""
+"""Growth at the least sizes, where one of cost and claim may be 0 alone, and the growth that pages print."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 
 from archline.algebra import atoms as a
+from archline.algebra.factors import extents
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Atom
 from archline.analysis.checks.failures import refusal
+from archline.analysis.checks.sizes import at_least, guards
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.analysis.sampling import points
-from archline.claims.verdict import Verdict
+from archline.claims.growth import Verdict
+from archline.claims.growth_of_cost import growth, theta
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.values import evaluate as evaluate_claim
+from archline.growth.growths import Growth
+from archline.ir.declarations import declared
 from archline.ir.scope import Scope
 from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.model import Module
+from archline.language.parser import parse_facts
+from archline.records import replace
 
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
@@ -96,3 +106,35 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
         return ends_at(cost, {"Z": 1, "L": 1, **point})
     except EvaluationError:
         return None
+
+
+def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> str | None:
+    """`Theta(...)`, or `O(...), Omega(...)` as far as they are known, each where neither side alone is 0."""
+    scope = declared(module, algorithm)
+
+    def agrees(order: Growth) -> bool:
+        relation = "Theta" if order.tight else "Omega" if order.upper is None else "O"
+        bound = order.upper or order.lower
+        assert bound is not None
+        with suppress(ArchlineError):
+            when = parse_facts(order.when) if order.when else ()
+            claim = s.Ensures(cost.metric, None, relation, bound, when, span=bound.span)
+            if may_vanish(claim, costs, cost, scope, proved=True):
+                return zero_of_one_side(claim, algorithm, costs, cost, scope, proved=True) is None
+        return True
+
+    def guarded(order: Growth) -> Iterator[Growth]:
+        yield order
+        sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
+        range_ = costs.index_range
+        full = [] if range_ is None else [[f"{range_.low} < {range_.high}"]]
+        for each in (*full, *(at_least(least, names) for least, names in guards(sizes) if names)):
+            yield replace(order, when=" and ".join((*filter(None, (order.when,)), *each)))
+
+    orders = growth(module, algorithm, costs, cost).orders
+    form = cost.upper if cost.exact and not any(each.tight for each in orders) else None
+    if form is not None and (product := extents(form)) is not None:
+        # It is Theta of itself, also where it is 0.
+        orders = (theta(costs.tree(form.scaled(1 / product[0]))),)
+    found = (next(filter(agrees, guarded(each)), None) for each in orders)
+    return ", ".join(str(each.text) for each in found if each is not None) or None

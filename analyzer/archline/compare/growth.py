@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archline.claims.growth import counterexample
-from archline.claims.verdict import Outcome
+from archline.claims.growth import Outcome, counterexample
 from archline.expr.text import format_fact
-from archline.growth.growths import Growth, dominated
+from archline.growth.growths import Growth, dominated, is_number, quotient
 from archline.growth.is_big_o import Proved, Refuted
 from archline.growth.log_domain import Domain
-from archline.growth.simplify import is_number, quotient
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.records import field, record, replace

@@ -20,11 +20,20 @@ from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.candidates import ONE as ONE_SHAPE
 from archline.growth.candidates import Shape, size
-from archline.growth.growths import Growth, dominated, simplified
+from archline.growth.growths import (
+    Growth,
+    added_terms,
+    dominated,
+    holds,
+    monomial,
+    plus,
+    reduced,
+    reduced_sum,
+    simplified,
+)
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import factor
-from archline.growth.simplify import added_terms, holds, monomial, plus, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression

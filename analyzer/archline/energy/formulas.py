@@ -10,11 +10,10 @@ from typing import Generic, TypeVar
 from archline.energy import rules
 from archline.energy.quantities import NAMES
 from archline.energy.units import NUMBER, Dimension
-from archline.expr import fold as folding
-from archline.expr.fold import Domain, decimal
+from archline.expr import values as folding
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
-from archline.expr.values import evaluate
+from archline.expr.values import Domain, decimal, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.parser import parse_expression

@@ -9,9 +9,8 @@ from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO
 from archline.expr.tree import substituted
-from archline.growth.growths import Growth, simplified
+from archline.growth.growths import Growth, is_number, reduced, reduced_sum, simplified
 from archline.growth.log_domain import Domain
-from archline.growth.simplify import is_number, reduced, reduced_sum
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.expr import tree as s
-from archline.expr.fold import fold
+from archline.expr.values import fold
 
 CHUNK = 2**13
 """So many points at a time stay in a core's cache."""

@@ -9,9 +9,17 @@ from math import ceil, floor
 from typing import Any
 
 from archline.analysis.cost import Cost, Costs, ends_at
-from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound, communication_bounds
+from archline.claims.communication_bounds import (
+    PROBLEM,
+    CommunicationBounds,
+    Ends,
+    LowerBound,
+    SolvedProblem,
+    communication_bounds,
+    named_problem,
+    problem_of,
+)
 from archline.claims.communication_nearness import Nearness, nearness
-from archline.claims.communication_problems import PROBLEM, SolvedProblem, named_problem, problem_of
 from archline.compare.trials import COST_GRID, replicated_input
 from archline.execution.results import RunCounts
 from archline.expr.intervals import EvaluationError

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
+from archline.claims.growth import Verdict
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
-from archline.claims.verdict import Verdict
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.records import record

@@ -10,7 +10,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.cache.parallel import Schedule
 from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Residency, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
-from archline.claims.any_order_growth import per_line
+from archline.claims.io_growth import per_line
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.expr.text import format_expression

@@ -14,7 +14,7 @@ from archline.report.numbers import point_text
 from archline.resources import resource
 
 if TYPE_CHECKING:
-    from archline.claims.verdict import Verdict
+    from archline.claims.growth import Verdict
     from archline.expr.tree import Span
     from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression

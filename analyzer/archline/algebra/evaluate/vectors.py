@@ -1,4 +1,4 @@
-"""Expressions at many points at once, exact: integers of 64 bits wherever these hold every number, of Python elsewhere.
+"""Expressions at many points at once: exact, in integers of 64 bits where these are enough, or in floating point.
 
 Before each operation the largest numbers that go into it are multiplied or added up as Python's integers, which have no
 limit; where the result could need more than 63 bits, the operation is done on Python's integers too.
@@ -11,6 +11,7 @@ from math import floor, lcm
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from archline.algebra import atoms as a
@@ -301,3 +302,57 @@ def _either(*marks: Marks | None) -> Marks | None:
         if each is not None:
             found = each if found is None else found | each
     return found
+
+
+Array = npt.NDArray[np.float64]
+Points = Mapping[str, Array]
+
+
+def as_float(number: fmpq | int) -> float:
+    """The nearest number in floating point. Raises OverflowError."""
+    if isinstance(number, int):
+        return float(number)
+    return int(number.p) / int(number.q)
+
+
+def values(value: Poly, points: Points) -> Array:
+    """The value at every point; NaN where it has none."""
+    count = len(next(iter(points.values())))
+    cache: dict[Atom, Array] = {}
+
+    def evaluated(poly: Poly) -> Array:
+        total = np.zeros(count)
+        for monomial, coefficient in poly.terms.items():
+            term = np.full(count, as_float(coefficient))
+            for each, power in monomial:
+                if each not in cache:
+                    cache[each] = atom(each)
+                term = term * cache[each] ** float(power)
+            total = total + term
+        return total
+
+    def atom(each: Atom) -> Array:
+        match each:
+            case Symbol():
+                return points[each.name]
+            case a.PositivePart():
+                return np.maximum(evaluated(each.argument), 0.0)
+            case a.Floor():
+                return np.floor((evaluated(each.argument) + 1e-9) / evaluated(each.modulus))
+            case a.Quotient():
+                return evaluated(each.argument) / evaluated(each.divisor)
+            case a.CeilLog2():
+                return np.ceil(np.log2(np.maximum(evaluated(each.argument), 1.0)) - 1e-12)
+            case a.Exponential():
+                return float(each.base) ** evaluated(each.exponent)
+            case a.RealFunction(function="log2"):
+                return np.log2(evaluated(each.argument))
+            case a.RealFunction(function="sqrt"):
+                return np.sqrt(evaluated(each.argument))
+            case a.RealFunction():
+                return np.floor(np.sqrt(evaluated(each.argument)) + 1e-12)
+            case _:
+                return np.full(count, np.nan)
+
+    with np.errstate(all="ignore"):
+        return evaluated(value)

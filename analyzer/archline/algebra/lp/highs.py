@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archline.algebra.evaluate.floats import Array, as_float
+from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.lp import failures
 from archline.algebra.polynomial import Monomial, Poly
+from archline.numbers import fmpq, fmpq_mat
 from archline.records import record
 
 Places = npt.NDArray[np.int32]
@@ -190,3 +191,200 @@ class Entries:
 def places(numbers: Sequence[int], first: int = 0) -> Places:
     """Rows or columns, counted from the first."""
     return np.array(numbers, dtype=np.int32) + np.int32(first)
+
+
+NEAR = 1e-7
+
+
+def corner(goal: Sequence[fmpq], rows: Sequence[Sequence[fmpq]], limits: Sequence[fmpq]) -> tuple[fmpq, ...] | None:
+    """The x at which goal.x is largest where rows*x <= limits, from the rows that are tight; None if unbounded."""
+    if not rows or not goal:
+        return None
+    try:
+        matrix = np.array([[as_float(each) for each in row] for row in rows])
+        bound, aim = np.array([as_float(each) for each in limits]), np.array([as_float(each) for each in goal])
+    except OverflowError:
+        return None
+    heights, widths = _scales(matrix)
+    scaled, level = matrix * heights[:, None] * widths, bound * heights
+    found = _best(aim * widths, scaled, level)
+    if found is None:
+        return None
+    point, slack = found
+    near = NEAR * (1 + np.abs(level).max())
+    tight = [int(index) for index in np.argsort(slack) if slack[index] < near]
+    unused = [int(index) for index in np.argsort(np.abs(point))]
+    return _exact([*([*rows[index], limits[index]] for index in tight), *_zeros(unused)], len(goal))
+
+
+def _zeros(unused: Sequence[int]) -> list[list[fmpq]]:
+    """Rows that make coefficients 0, the least first, where the tight rows leave a choice."""
+    return [[fmpq(int(each == index)) for each in range(len(unused))] + [fmpq(0)] for index in unused]
+
+
+def _best(goal: Array, matrix: Array, limits: Array) -> tuple[Array, Array] | None:
+    """The best point and how far each row is from its limit there; None where there is none."""
+    height, width = matrix.shape
+    aim = -goal / max(np.abs(goal).max(), 1e-300)
+    low = np.full(height, -np.inf)
+    try:
+        found = LinearProgram(aim, dense(matrix, width), low, limits, [FREE] * width).solve()
+    except SolverError:
+        return None
+    return None if found is None else (found, limits - matrix @ found)
+
+
+def _scales(matrix: Array) -> tuple[Array, Array]:
+    """Factors of the rows and columns that bring the entries near 1."""
+    heights, widths = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+    for _ in range(3):
+        scaled = np.abs(matrix) * heights[:, None] * widths
+        heights /= np.sqrt(_extreme(scaled, 1, greatest=True) * _extreme(scaled, 1, greatest=False))
+        scaled = np.abs(matrix) * heights[:, None] * widths
+        widths /= np.sqrt(_extreme(scaled, 0, greatest=True) * _extreme(scaled, 0, greatest=False))
+    return heights, widths
+
+
+def _extreme(scaled: Array, axis: int, greatest: bool) -> Array:
+    """The greatest or least entry that is not 0; 1 where all are."""
+    found = scaled.max(axis=axis) if greatest else np.where(scaled > 0, scaled, np.inf).min(axis=axis)
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+
+
+def _exact(rows: Sequence[Sequence[fmpq]], count: int) -> tuple[fmpq, ...] | None:
+    """The point where the first independent rows (coefficients, then the limit) hold with equality."""
+    chosen: list[Sequence[fmpq]] = []
+    for row in rows:
+        trial = [*chosen, row]
+        if fmpq_mat([list(each[:-1]) for each in trial]).rank() == len(trial):
+            chosen = trial
+        if len(chosen) == count:
+            reduced, _ = fmpq_mat([list(each) for each in chosen]).rref()
+            return tuple(reduced[index, count] for index in range(count))
+    return None
+
+
+def solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
+    """A solution of linear equations (coefficients, then the right side); unknowns that are free are 0."""
+    reduced, rank = fmpq_mat(rows).rref()
+    found = [fmpq(0)] * count
+    lead = -1
+    for row in range(rank):
+        # Each row leads farther to the right.
+        lead = next(column for column in range(lead + 1, count + 1) if reduced[row, column])
+        if lead == count:
+            return None
+        found[lead] = reduced[row, count]
+    return tuple(found)
+
+
+FIRST, MORE = 600, 200
+"""How many columns there are at first, those with the fewest entries, and how many are added at a time."""
+MAX_ROUNDS = 100
+DEAR = 1e4
+PAYS, NOTHING = 1e-7, 1e-6
+DUAL, PRIMAL = 1, 4
+
+
+def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int = 0) -> LinearProgram:
+    """A program of which all but the first `kept` columns are >= 0."""
+    if matrix.shape[1] <= kept + FIRST + MORE:
+        return LinearProgram(aim, matrix, low, high, ends)
+    return Priced(aim, matrix, low, high, ends, kept)
+
+
+class Priced(LinearProgram):
+    """The same as a program; all but the first `kept` columns, which come in where they pay, are >= 0."""
+
+    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int) -> None:
+        self._aim, self._matrix = aim, matrix
+        width = matrix.shape[1]
+        entries = np.bincount(matrix.columns, minlength=width)
+        self._length = np.sqrt(np.bincount(matrix.columns, matrix.numbers**2, width)) + PAYS
+        sparse = kept + np.argsort(entries[kept:], kind="stable")[:FIRST]
+        self._columns = np.concatenate([np.arange(kept), sparse]).astype(np.int32)
+        """Those of the matrix that are in; where they are, columns that stand in come between."""
+        equal = np.flatnonzero(low == high).astype(np.int32)
+        self._own, self._standing = kept + len(sparse), 2 * len(equal)
+        first = _beside(_only(matrix, self._columns), equal)
+        standing = np.full(self._standing, DEAR)
+        known = [*(ends[column] for column in self._columns), *[POSITIVE] * self._standing]
+        super().__init__(np.concatenate([aim[self._columns], standing]), first, low, high, known)
+        import highspy
+
+        self._least = highspy.HighsBasisStatus.kLower
+
+    def solve(self) -> Array | None:
+        """The best x, or None where there is none or it is not found."""
+        self._solver.setOptionValue("simplex_strategy", DUAL)
+        for _ in range(MAX_ROUNDS):
+            found = super().solve()
+            if found is None:
+                return None
+            better = self._paying()
+            if not len(better):
+                return self._whole(found)
+            self._add(better)
+            # The corner stays one, and is no longer the best.
+            self._solver.setOptionValue("simplex_strategy", PRIMAL)
+        return None
+
+    def mark(self) -> None:
+        self._width = self._solver.getNumCol()
+        super().mark()
+
+    def back(self) -> None:
+        added = self._solver.getNumCol() - self._width
+        if added:
+            # Columns that came in since then are at 0. Reading all states takes as long as finding the corner anew.
+            known = self._marked
+            known.col_status = [*known.col_status, *[self._least] * added]
+            self._width += added
+        super().back()
+
+    def _paying(self) -> Places:
+        """The columns that are not in and have the least reduced costs, if those are below 0."""
+        matrix, prices = self._matrix, np.array(self._solver.getSolution().row_dual)
+        worth = np.bincount(matrix.columns, matrix.numbers * prices[matrix.rows], matrix.shape[1])
+        reduced = (self._aim - worth) / self._length
+        reduced[self._columns] = 0.0
+        least = np.argsort(reduced, kind="stable")[:MORE]
+        return least[reduced[least] < -PAYS].astype(np.int32)
+
+    def _add(self, columns: Places) -> None:
+        starts, rows, numbers = _only(self._matrix, columns).by_columns()
+        count, ends = len(columns), np.zeros(len(columns))
+        self._solver.addCols(count, self._aim[columns], ends, ends + np.inf, len(rows), starts, rows, numbers)
+        self._columns = np.concatenate([self._columns, columns])
+
+    def _whole(self, found: Array) -> Array | None:
+        """The values of all columns; None where one that stands in is in use."""
+        own, standing = self._own, self._own + self._standing
+        if found[own:standing].max(initial=0.0) > NOTHING:
+            return None
+        values = np.zeros(self._matrix.shape[1])
+        values[self._columns] = np.concatenate([found[:own], found[standing:]])
+        return values
+
+
+def _only(matrix: Matrix, columns: Places) -> Matrix:
+    """Some columns, in this order."""
+    place = np.full(matrix.shape[1], -1, dtype=np.int32)
+    place[columns] = np.arange(len(columns))
+    kept = place[matrix.columns] >= 0
+    width = matrix.shape[0], len(columns)
+    return Matrix(matrix.rows[kept], place[matrix.columns[kept]], matrix.numbers[kept], width)
+
+
+def _beside(matrix: Matrix, rows: Places) -> Matrix:
+    """The matrix, and behind it columns with a 1 or a -1 in each of some rows."""
+    height, width = matrix.shape
+    count = len(rows)
+    signs = np.repeat([1.0, -1.0], count)
+    columns = np.arange(width, width + 2 * count, dtype=np.int32)
+    return Matrix(
+        np.concatenate([matrix.rows, rows, rows]),
+        np.concatenate([matrix.columns, columns]),
+        np.concatenate([matrix.numbers, signs]),
+        (height, width + 2 * count),
+    )

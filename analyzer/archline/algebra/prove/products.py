@@ -7,9 +7,8 @@ from functools import reduce
 from operator import or_
 
 from archline.algebra.effort import spend
-from archline.algebra.evaluate.floats import as_float
-from archline.algebra.lp.exact_vertex import solution
-from archline.algebra.lp.highs import Entries
+from archline.algebra.evaluate.vectors import as_float
+from archline.algebra.lp.highs import Entries, solution
 from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces
 from archline.numbers import fmpq
 from archline.records import record

@@ -17,8 +17,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.algebra.reduce import reduced
-from archline.algebra.sums.blocks import block_sum, parity_sum, window_sum
-from archline.algebra.sums.faulhaber import MAX_DEGREE, antidifference
+from archline.algebra.sums.blocks import MAX_DEGREE, antidifference, block_sum, parity_sum, window_sum
 from archline.algebra.sums.pairs import clipped, pair_of
 from archline.numbers import fmpq
 from archline.records import record

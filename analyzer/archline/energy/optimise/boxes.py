@@ -17,7 +17,7 @@ from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
 from archline.energy.optimise.points import CLOSE, Candidates
 from archline.energy.optimise.problem import NEAR, EnergyOptimum, EnergyProblem, Variable
-from archline.expr.fold import ARITHMETIC
+from archline.expr.values import ARITHMETIC
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import WHOLE

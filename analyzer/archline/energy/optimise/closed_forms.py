@@ -10,7 +10,7 @@ from typing import Any
 from archline.energy.formulas import fold, names_in
 from archline.energy.quantities import CONSTANTS
 from archline.energy.targets import SIZE
-from archline.expr.fold import ARITHMETIC
+from archline.expr.values import ARITHMETIC
 from archline.language import syntax as s
 
 EXACT = 1e-6

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from archline.expr.fold import ARITHMETIC, fold
 from archline.expr.intervals import EvaluationError
+from archline.expr.values import ARITHMETIC, fold
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError

@@ -14,8 +14,7 @@ from functools import cache
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
-from archline.algebra.prove.log_enclosures import least_fall, most_fall
-from archline.algebra.prove.residues import first, never_negative
+from archline.algebra.prove.residues import first, least_fall, most_fall, never_negative
 from archline.numbers import fmpq
 from archline.recurrences.model import SizeFunction
 

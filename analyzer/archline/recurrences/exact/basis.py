@@ -11,7 +11,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Power
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, rational, total
-from archline.algebra.prove.log_enclosures import above, below
+from archline.algebra.prove.residues import above, below
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import CallContext, Logarithm, NotComparableError, sizes_of_call

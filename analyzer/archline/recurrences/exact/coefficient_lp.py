@@ -8,7 +8,7 @@ from fractions import Fraction
 from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.facts import Facts
-from archline.algebra.lp.exact_vertex import corner, solution
+from archline.algebra.lp.highs import corner, solution
 from archline.algebra.polynomial import ZERO, Poly, combination, rational, total
 from archline.algebra.prove.enumerate import holds_everywhere
 from archline.numbers import fmpq

@@ -30,8 +30,7 @@ from itertools import combinations
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Atom, Poly, product, total
-from archline.algebra.prove.log_enclosures import least_fall, most_fall
-from archline.algebra.prove.residues import first
+from archline.algebra.prove.residues import first, least_fall, most_fall
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import Logarithm, counted, sizes_of_call

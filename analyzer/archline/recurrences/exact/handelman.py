@@ -14,9 +14,8 @@ from functools import cache, cached_property
 import numpy as np
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.floats import Array, as_float
+from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.facts import Facts
-from archline.algebra.lp.columns import program
 from archline.algebra.lp.highs import (
     FREE,
     POSITIVE,
@@ -28,6 +27,7 @@ from archline.algebra.lp.highs import (
     SolverError,
     dense,
     places,
+    program,
 )
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.products import Products, Shape

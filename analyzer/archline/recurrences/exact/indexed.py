@@ -29,7 +29,7 @@ from archline.algebra.atoms import positive_part
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import IndexRange, index_range
-from archline.algebra.lp.exact_vertex import corner
+from archline.algebra.lp.highs import corner
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, rational, total
 from archline.algebra.prove.farkas import Situation
 from archline.expr.intervals import EvaluationError

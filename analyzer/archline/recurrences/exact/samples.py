@@ -14,7 +14,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.evaluate.floats import Array, Points, values
+from archline.algebra.evaluate.vectors import Array, Points, values
 from archline.algebra.facts import Facts
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
-from archline.algebra.evaluate.floats import as_float
+from archline.algebra.evaluate.vectors import as_float
 from archline.algebra.polynomial import Poly
 from archline.expr.intervals import EvaluationError
 from archline.language import call_graph

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import inf
 
 from archline.claims.communication_bounds import Ends
-from archline.growth.simplify import quotient
+from archline.growth.growths import quotient
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.records import record, replace

@@ -15,7 +15,7 @@ from archline.expr.build import ONE
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.growth.simplify import reduced
+from archline.growth.growths import reduced
 from archline.language import syntax as s
 from archline.report.energies import shown
 from archline.report.layout import Columns, Inside, page, wrap

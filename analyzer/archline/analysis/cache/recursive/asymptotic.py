@@ -23,7 +23,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_text, to_tree
-from archline.algebra.relax_real import beyond, real
+from archline.algebra.relax import beyond, real
 from archline.analysis.cache.recursive.evaluate import (
     Called,
     Chosen,

@@ -27,7 +27,7 @@ import numpy as np
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.evaluate.floats import Array as Weights
+from archline.algebra.evaluate.vectors import Array as Weights
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.residues import of_floor

@@ -15,7 +15,7 @@ from random import Random
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.lp.exact_vertex import corner
+from archline.algebra.lp.highs import corner
 from archline.algebra.polynomial import ONE, ZERO, Poly, rational
 from archline.algebra.prove.farkas import Situation
 from archline.expr.intervals import EvaluationError

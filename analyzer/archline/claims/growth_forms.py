@@ -1,0 +1,302 @@
+"""Closed forms as the growth prover reads them: expressions without differences, rounding and conditions."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.factors import divide_exactly
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
+from archline.algebra.printing import shortened, to_tree
+from archline.algebra.relax import bound_away, floor_by_number
+from archline.algebra.sums.pairs import pair_of
+from archline.analysis.communication.floors import without_rounded_powers
+from archline.analysis.cost import Costs
+from archline.expr import build as b
+from archline.language import syntax as s
+from archline.numbers import fmpq
+from archline.records import record
+from archline.recurrences.exact.base_cases import bounded_below, growing, uncapped
+
+SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
+MAX_PROOF = 20_000
+
+
+def readable(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+    """Expressions that a cost between two ends is at least and at most a constant times."""
+    below, above = _read(costs, ends, known, blocks)
+    if any(map(_is_rounded_power, s.nodes((below, above)))):
+        most = without_conditions(ends[1], known)
+        plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(most, known)
+        below, above = _read(costs, plain, known, blocks)
+    return below, above
+
+
+def _is_rounded_power(expr: s.Node) -> bool:
+    """Whether it is a number to a rounded logarithm, of which the prover knows nothing inside of a factor."""
+    match expr:
+        case s.Binary(op="^", right=s.Call(function="ceil", arguments=(s.Call(function="log2"),))):
+            return True
+        case _:
+            return False
+
+
+def _read(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+    low, high = ends
+    found = cast(dict[object, tuple[s.Expr, s.Expr]], known.found.setdefault(_read, {}))
+    if (key := (costs.parameters, ends, blocks)) not in found:
+        above = without_conditions(high, known)
+        above = above if blocks else without_blocks(above, known, floors=False)
+        if low == high:
+            found[key] = _lower(costs, low, known), _tree(costs, above, True)
+        else:
+            found[key] = at_least(costs, low, known), at_most(costs, above, known)
+    return found[key]
+
+
+def without_conditions(value: Poly, known: Facts) -> Poly:
+    """At least the value, with 1 in place of the indicators that are added; in nested maxima they may cancel."""
+    maxima = sorted((each for each in value.atoms_within() if isinstance(each, a.PositivePart)), key=str)
+    for atom in maxima if value.atoms() >= set(maxima) else ():
+        pair = pair_of(value, atom, known)
+        if pair is not None and known.nonnegative(pair.weight):
+            return without_conditions(pair.rest + pair.weight * pair.most, known)
+    return value
+
+
+# Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
+def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
+    """An expression for the growth prover that a lower bound is at least a constant times."""
+    return _lower(costs, growing(value, known), known)
+
+
+def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
+    """An expression for the growth prover that an upper bound is at most a constant times."""
+    return _tree(costs, uncapped(value, known, upper=True), True)
+
+
+def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
+    """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
+    if not upper:
+        value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
+    merged = _merged(value, upper)
+    # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
+    terms = shortened(merged, blocks=not upper).terms.items()
+    return b.total((number < 0, _term(costs, each, number, upper == (number > 0))) for each, number in terms)
+
+
+def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
+    """An expression without differences that the value is at least, if one is proved for the integer sizes."""
+    return without_differences(costs, value, facts) or _below(costs, value, value, facts)
+
+
+def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
+    """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
+    merged = _merged(part, False)
+    less = min(fmpq(0), merged.constant_term)
+    if less and merged != part and is_at_least(value, ONE, facts):
+        part = (merged - less).scaled(1 / (1 - less))
+    return _tree(costs, part, False)
+
+
+def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
+    """An expression without differences that the value is at least, proved for the integer sizes."""
+    inner = _without_maxima(value, fmpq(1))
+    if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
+        return _below(costs, value, value, facts)
+    # A maximum is at least the mean of what it is the larger of, which tells of both.
+    plain = uncapped(value, facts, upper=False)
+    first = [] if plain == value else [plain]
+    for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
+        positive = whole.positive_terms()
+        for kept in (positive, _apart(positive, whole)):
+            share = _share(value, kept, facts) if kept else None
+            if share is not None:
+                return _below(costs, kept.scaled(share), value, facts)
+    whole = -without_blocks(-value, facts, floors=True)
+    return None if whole == value else without_differences(costs, whole, facts)
+
+
+def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
+    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added."""
+
+    def is_least(each: Poly) -> bool:
+        return facts.nonnegative(each.substitute(facts.rewrites))
+
+    def turned(atom: Atom) -> Poly | None:
+        # ceil(n/b) is floor((n - 1)/b) + 1.
+        if not isinstance(atom, a.Floor) or atom.modulus.is_constant or not is_least(-atom.argument - 1):
+            return None
+        return -a.floor_div(-atom.argument - 1, atom.modulus) - 1
+
+    found, pending = ZERO, list(value.map_atoms(turned).terms.items())
+    while pending:
+        monomial, coefficient = pending.pop()
+        term = Poly({monomial: coefficient})
+        for atom in (
+            term.atoms() if coefficient > 0 and all(is_least(Poly.of_atom(each)) for each in term.atoms()) else ()
+        ):
+            if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_least(atom.argument):
+                ((power, rest),) = term.coefficients(atom).items()
+                divided = divide_exactly(rest, atom.modulus) or (rest if floors else None)
+                if power > 0 and divided is not None:
+                    term = divided * atom.argument * Poly.of_atom(atom, power - 1)
+                    break
+        else:
+            found = found + term
+            continue
+        pending.extend(term.terms.items())
+    return found
+
+
+def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
+    """How much of some of its terms a value is proved to be at least; where the least share is not, no other is."""
+    most, middle, least = SHARES
+    if is_at_least(value, kept.scaled(most), facts):
+        return most
+    if not is_at_least(value, kept.scaled(least), facts):
+        return None
+    return middle if is_at_least(value, kept.scaled(middle), facts) else least
+
+
+def _apart(positive: Poly, whole: Poly) -> Poly:
+    """The positive terms that are no multiples of negative ones: (q - 1)*b + r is at least r, as q may be 1."""
+    negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
+    return Poly(
+        {
+            monomial: coefficient
+            for monomial, coefficient in positive.terms.items()
+            if not any(all(dict(monomial).get(x, 0) >= power for x, power in each.items()) for each in negative)
+        }
+    )
+
+
+def _without_maxima(value: Poly, share: fmpq) -> Poly:
+    """A share of e for each max(0, e) that is added, which is no less and harder to compare."""
+    found = ZERO
+    for monomial, coefficient in value.terms.items():
+        rest = tuple((atom, power) for atom, power in monomial if not isinstance(atom, a.PositivePart))
+        match [(atom, power) for atom, power in monomial if isinstance(atom, a.PositivePart)]:
+            case [(a.PositivePart(argument=argument), 1)] if coefficient > 0:
+                found = found + Poly({rest: coefficient * share}) * argument
+            case _:
+                found = found + Poly({monomial: coefficient})
+    return found
+
+
+def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
+    """Whether one value is proved to be at least another, with limited effort."""
+    try:
+        with budget(MAX_PROOF):
+            rest = (value - part).substitute(facts.rewrites)
+            if bounded_below(rest, facts):
+                return True
+            # max(0, e) is e at least, and so many times as much as its divisors say.
+            inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
+            whole = facts.multiplied_out(inner)
+            return whole != inner and bounded_below(whole, facts)
+    except TooComplexError:
+        return False
+
+
+def _merged(value: Poly, upper: bool) -> Poly:
+    """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
+    total = ZERO
+    for monomial, coefficient in value.terms.items():
+        term = Poly.constant(coefficient)
+        reduced = False
+        for atom, power in monomial:
+            factor = Poly.of_atom(atom)
+            ends = _nearby(atom) if power > 0 else None
+            if ends is not None:
+                end = ends[upper == (coefficient > 0)]
+                less = end.constant_term < 0
+                # An end below 0 bounds no power, and no product with another such end.
+                if not less or (power == 1 and not reduced):
+                    factor, reduced = end, reduced or less
+            term = term * factor**power
+        total = total + term
+    return total
+
+
+def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
+    """Bounds of ceil(log2(e)) in ceil(log2(n)), n >= 1, for an e that lies between c*n - d and c*n + d'.
+
+    c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
+    """
+    if not isinstance(atom, a.CeilLog2):
+        return None
+    ends = []
+    for upper in (False, True):
+        value = bound_away(atom.argument, floor_by_number, Facts(), upper)
+        size = ZERO if value is None else value - value.constant_term
+        if value is None or len(size.terms) != 1:
+            return None
+        ((monomial, factor),) = size.terms.items()
+        if factor <= 0 or not all(isinstance(each, Symbol) and power > 0 for each, power in monomial):
+            return None
+        more = max(fmpq(0), value.constant_term if upper else -value.constant_term)
+        apart = a.ceil_log2(Poly.constant(factor + more if upper else (1 + more) / factor))
+        ends.append(a.ceil_log2(Poly({monomial: fmpq(1)})) + (apart if upper else -apart))
+    return ends[0], ends[1]
+
+
+def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s.Expr:
+    """A term without its sign."""
+    powers: dict[_Level, list[tuple[int, int]]] = {}
+    rest: list[tuple[Atom, int]] = []
+    for atom, power in monomial:
+        level = _level(atom)
+        if isinstance(atom, a.Exponential) and level is not None:
+            powers.setdefault(level, []).append((atom.base, power))
+        else:
+            rest.append((atom, power))
+    scale = abs(coefficient)
+    factors = [to_tree(Poly({tuple(rest): fmpq(1)}), costs.parameters)] if rest else []
+    for level, bases in powers.items():
+        scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
+        logarithms = ((level.rate * power, b.call("log2", b.number(number))) for number, power in bases)
+        exponent = b.total((False, b.product([b.number(times), each])) for times, each in logarithms)
+        factors.append(b.power(to_tree(level.argument, costs.parameters), exponent))
+    return b.product(factors if scale == 1 and factors else [b.number(scale), *factors])
+
+
+@record
+class _Level:
+    """rate*log2(argument), rounded up (1) or down (-1) to an integer, or neither (0)."""
+
+    argument: Poly
+    rate: fmpq
+    rounding: int
+
+    def room(self, base: fmpq, upper: bool) -> fmpq:
+        """What base^(rate*log2(argument)) is multiplied with to bound the power of the rounded exponent.
+
+        b^ceil(y) lies between b^y and b*b^y, whichever is larger, and b^floor(y) between b^y and b^y/b.
+        """
+        rises = (base > 1) == (self.rounding > 0)
+        return base**self.rounding if rises == upper else fmpq(1)
+
+
+def _level(atom: Atom) -> _Level | None:
+    """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m)."""
+    if not isinstance(atom, a.Exponential):
+        return None
+    match a.single_atom(atom.exponent):
+        case a.CeilLog2(argument=argument):
+            return _Level(argument, fmpq(1), 1)
+        case a.RealFunction(function="log2", argument=argument):
+            return _Level(argument, fmpq(1), 0)
+        case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:
+            (factor,) = value.terms.values()
+            match a.single_atom(value / factor):
+                case a.RealFunction(function="log2", argument=argument) if factor > 0:
+                    return _Level(argument, factor / modulus.constant_term, -1)
+                case _:
+                    pass
+        case _:
+            pass
+    return None

@@ -11,7 +11,7 @@ import pytest
 from archline.algebra.facts import Facts
 from archline.analysis.analyse import derive, derive_metric
 from archline.analysis.cost import Costs, ends_at
-from archline.analysis.metrics.cost_model import CostModel
+from archline.analysis.metrics.operations import CostModel
 from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.modules import loads

@@ -19,7 +19,7 @@ from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs, cost_of
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
-from archline.analysis.metrics.cost_model import STANDARD, CostModel, events_of
+from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.relations import related
 from archline.analysis.metrics.statements import Result

@@ -84,22 +84,18 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
             ) is not None:
                 by = factors
             case s.Divides(divisor=divisor, value=s.Binary() as product):
-                facts = _with_whole(facts, product, divisor)
+                # A divisor of b*g need divide neither b nor g.
+                value, whole = _product(product, facts), _product(divisor, facts)
+                facts = facts if value is None or whole is None else facts.with_whole(value, whole)
                 continue
             case _:
                 continue
-        if name in facts.rewrites or name not in at_least or _reaches(facts, by, name):
-            continue
-        if by.substitute(facts.rewrites) == ONE:
+        # Where b divides n and n divides b, the divisor is itself written in terms of the size.
+        written = by.substitute(facts.rewrites)
+        if name in facts.rewrites or name not in at_least or name in written.names or written == ONE:
             continue
         facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
     return facts
-
-
-def _with_whole(facts: Facts, product: s.Expr, divisor: s.Expr) -> Facts:
-    """Know that c divides b*g: it need divide neither b nor g."""
-    value, by = _product(product, facts), _product(divisor, facts)
-    return facts if value is None or by is None else facts.with_whole(value, by)
 
 
 def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
@@ -137,11 +133,6 @@ def _product(expr: s.Expr, facts: Facts) -> Poly | None:
             return None if one is None or other is None else one * other
         case _:
             return None
-
-
-def _reaches(facts: Facts, divisor: Poly, name: str) -> bool:
-    """Whether the divisor is itself written in terms of the size: b divides n and n divides b."""
-    return name in divisor.substitute(facts.rewrites).names
 
 
 def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:

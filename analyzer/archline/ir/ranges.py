@@ -91,26 +91,7 @@ class IterationRange:
         facts: Facts,
         what: str,
     ) -> Amount:
-        if amount is NOTHING or isinstance(amount, Unknown):
-            return amount
-        # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
-        scale = a.content(amount.lower) if amount.exact else fmpq(1)
-        primitive = exactly(amount.lower.scaled(1 / scale)) if scale != 1 else amount
-        known = self._done.get((what, primitive))
-        if known is None:
-            known = self._derive(primitive, exact, bounded, facts, what)
-            self._done[what, primitive] = known
-        return known if scale == 1 else map_known(known, lambda value: value.scaled(scale))
-
-    def _derive(
-        self,
-        amount: Known,
-        exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
-        bounded: Callable[[Poly, str, Poly, Poly, Facts, bool], Poly | None],
-        facts: Facts,
-        what: str,
-    ) -> Amount:
-        def end(value: Poly, upper: bool) -> Poly | None:
+        def end(value: Poly, upper: bool, must: bool) -> Poly | None:
             try:
                 return exact(value, self.variable, self.lo, self.hi, facts)
             except UnresolvedError:
@@ -118,19 +99,30 @@ class IterationRange:
                 # What is at least 0 in each iteration comes to that much, whatever is said in its place.
                 return found if upper or found is None else facts.positive_part(found)
             except TooComplexError as problem:
-                if amount.exact or isinstance(problem, OutOfBudgetError):
+                if must or isinstance(problem, OutOfBudgetError):
                     raise
                 return None
 
-        try:
-            lower, upper = end(amount.lower, False), end(amount.upper, True)
-        except OutOfBudgetError:
-            raise
-        except TooComplexError as problem:
-            return Unknown(str(problem), self.span)
-        if upper is None:
-            return Unknown(f"no closed form or bound was found for the {what} over `{self.variable}`", self.span)
-        return Known(lower or ZERO, upper)
+        def derived(amount: Known) -> Amount:
+            try:
+                lower, upper = end(amount.lower, False, amount.exact), end(amount.upper, True, amount.exact)
+            except OutOfBudgetError:
+                raise
+            except TooComplexError as problem:
+                return Unknown(str(problem), self.span)
+            if upper is None:
+                return Unknown(f"no closed form or bound was found for the {what} over `{self.variable}`", self.span)
+            return Known(lower or ZERO, upper)
+
+        if amount is NOTHING or isinstance(amount, Unknown):
+            return amount
+        # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
+        scale = a.content(amount.lower) if amount.exact else fmpq(1)
+        primitive = exactly(amount.lower.scaled(1 / scale)) if scale != 1 else amount
+        known = self._done.get((what, primitive))
+        if known is None:
+            known = self._done[what, primitive] = derived(primitive)
+        return known if scale == 1 else map_known(known, lambda value: value.scaled(scale))
 
 
 def fork_depth(iterations: IterationRange) -> Amount:

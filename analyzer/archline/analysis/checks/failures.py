@@ -242,7 +242,8 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
             stopped.insert(0, failure)
         elif not misfits:
             return ()
-    if not stopped or (not misfits and _is_passed(module, algorithm, stopped[0], sizes)):
+    runs = (run_at(module, algorithm, point) for point in sizes)
+    if not stopped or (not misfits and any(run.ends and stopped[0].statement in run.reached for run in runs)):
         return ()
     return tuple(each for each in (*failing, *stopped) if each.node is stopped[0].node)
 
@@ -250,12 +251,6 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
 def _is_misfit(failure: Failure) -> bool:
     # Buffers of collectives have as many words, whatever their shapes.
     return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communicate)
-
-
-def _is_passed(module: Module, algorithm: s.Algorithm, failure: Failure, sizes: Sequence[Point]) -> bool:
-    """Whether runs of some sizes pass the statement that stops others."""
-    runs = (run_at(module, algorithm, point) for point in sizes)
-    return any(each.ends and failure.statement in each.reached for each in runs)
 
 
 def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:

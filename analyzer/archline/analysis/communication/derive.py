@@ -101,13 +101,9 @@ def derive_steps(
         found = ProcessorCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
-    return tuple(_closed_step(each, facts, algorithm) for each in found.steps)
-
-
-def _closed_step(step: PathStep, facts: Facts, algorithm: s.Algorithm) -> PathStep:
-    """In the sizes of the algorithm; what one execution costs holds variables of loops too."""
-    closed = step.mapped(lambda amount: _closed_amount(amount, facts, algorithm))
-    return closed.with_once(lambda amount: map_known(amount, facts.restore))
+    closed = (each.mapped(lambda amount: _closed_amount(amount, facts, algorithm)) for each in found.steps)
+    # What one execution costs holds variables of loops too.
+    return tuple(each.with_once(lambda amount: map_known(amount, facts.restore)) for each in closed)
 
 
 def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.communication.place import GridAxis, Position, at_start
 from archline.analysis.cost import Cost
-from archline.analysis.metrics.cost_model import STANDARD
 from archline.analysis.metrics.extraction import BodyCase, DecisionPath, TooManyCasesError, UndecidedError, every_case
+from archline.analysis.metrics.operations import STANDARD
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Outcome
 from archline.analysis.metrics.tally import FREE, Tally, chosen
@@ -249,7 +249,10 @@ class GridRecursions:
             if isinstance(amount, Unknown):
                 return amount
             value = case.facts.restore(amount.upper if corner is None else amount.lower)
-            equations.append(_in_sizes(case).equation(_without(value, self._names(algorithm), defined)))
+            # The indicators of conditions are in the sizes themselves.
+            decisions = tuple(replace(each, indicator=case.facts.restore(each.indicator)) for each in case.decisions)
+            in_sizes = replace(case, way=replace(case.way, decisions=decisions))
+            equations.append(in_sizes.equation(_without(value, self._names(algorithm), defined)))
         parameters = tuple(name for name in self._names(algorithm) if name not in defined)
         least = {**self._module.signatures[algorithm].at_least, "P": 1}
         least = {name: low for name, low in least.items() if name in parameters}
@@ -338,12 +341,6 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
         return Poly.of_atom(a.Applied(atom.function, left))
 
     return value.map_within(rewritten).substitute(defined)
-
-
-def _in_sizes(case: BodyCase) -> BodyCase:
-    """The case with the indicators of its conditions in the sizes themselves."""
-    restored = (replace(each, indicator=case.facts.restore(each.indicator)) for each in case.decisions)
-    return replace(case, way=replace(case.way, decisions=tuple(restored)))
 
 
 def _name(metric: str, corner: Corner) -> str:

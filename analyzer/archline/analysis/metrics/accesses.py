@@ -18,7 +18,7 @@ from typing import TypeGuard
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
-from archline.analysis.metrics.cost_model import CostModel, nest
+from archline.analysis.metrics.operations import CostModel, nest
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeated, unknown
 from archline.analysis.regimes import with_regimes

@@ -13,9 +13,8 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.metrics.cost_model import STANDARD, CostModel
 from archline.analysis.metrics.data import at_sizes, closed_amount, with_assumed, without_settled
-from archline.analysis.metrics.operations import declared_amounts, evaluation, evaluations, update
+from archline.analysis.metrics.operations import STANDARD, CostModel, declared_amounts, evaluation, evaluations, update
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, chosen, repeated, unknown
 from archline.expr.tree import Span
 from archline.ir import max_plus
@@ -181,7 +180,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 tally = without_settled(tally, scope)
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
-                steps.append(DerivationStep(statement.span, rule, tally, children, _span_rule(statement)))
+                span_rule = None
+                if isinstance(statement, s.Loop) and statement.parallel:
+                    span_rule = f"ceil(log2(iterations)) + maximum over {statement.variable} of (1 + body)"
+                steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if isinstance(statement, s.Assume) and self._solves:
                 scope = with_assumed(statement, body, scope)
             scope = self.behind(statement, scope, body[number:])
@@ -442,13 +444,6 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _rest(self, rest: list[s.Branch], scope: Scope) -> Outcome:
         return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
-
-
-def _span_rule(statement: s.Stmt) -> str | None:
-    """How the span comes about where that is not the way the counts do."""
-    if isinstance(statement, s.Loop) and statement.parallel:
-        return f"ceil(log2(iterations)) + maximum over {statement.variable} of (1 + body)"
-    return None
 
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:

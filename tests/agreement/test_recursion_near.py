@@ -128,10 +128,7 @@ FAR = (
 """Sizes at which the recurrence is followed, which runs of the others bear out, in the order of the parameters."""
 
 
-OPEN = {
-    "sort.merge_parallel::merge_parallel": {"span"},
-    "sort.mergesort::mergesort_parallel": {"span"},
-}
+OPEN = {"sort.merge_parallel::merge_parallel": {"span"}, "sort.mergesort::mergesort_parallel": {"span"}}
 """What is claimed of a metric and neither proved nor refuted, for want of bounds that are near enough."""
 
 

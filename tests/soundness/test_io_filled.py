@@ -118,13 +118,7 @@ BLOCK = """
         local {0}: real[n]
         {0}[:] = s
         x[:] = {0}"""
-MADE = {
-    "": 2,
-    "one block": 3,
-    "blocks one after the other": 3,
-    "a block in a loop": 3,
-    "made by a call": 2,
-}
+MADE = {"": 2, "one block": 3, "blocks one after the other": 3, "a block in a loop": 3, "made by a call": 2}
 BLOCKS = {
     "": "",
     "one block": BLOCK.format("t"),

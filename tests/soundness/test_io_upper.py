@@ -536,11 +536,7 @@ def test_places_in_turn_with_one_line(written: str, order: str, line: int) -> No
             "the bounds of this loop",
             3,
         ),
-        (
-            "algorithm main(x: local real[n]) on grid(r: P):\n    pass\n",
-            "grid",
-            1,
-        ),
+        ("algorithm main(x: local real[n]) on grid(r: P):\n    pass\n", "grid", 1),
     ],
 )
 def test_what_is_unknown_says_why_and_where(text: str, reason: str, line: int) -> None:

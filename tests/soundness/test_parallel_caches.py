@@ -259,12 +259,7 @@ def test_one_processor_is_the_serial_execution(
 
 
 @untimed
-@given(
-    program=programs(local=False),
-    schedule=serial_orders,
-    processors=st.integers(1, 4),
-    capacity=st.integers(1, 5),
-)
+@given(program=programs(local=False), schedule=serial_orders, processors=st.integers(1, 4), capacity=st.integers(1, 5))
 def test_lemma_2_1_of_ice_where_every_processor_keeps_the_serial_order(
     program: Body, schedule: Schedule, processors: int, capacity: int
 ) -> None:
@@ -274,12 +269,7 @@ def test_lemma_2_1_of_ice_where_every_processor_keeps_the_serial_order(
 
 
 @untimed
-@given(
-    program=programs(local=True),
-    schedule=serial_orders,
-    processors=st.integers(1, 4),
-    capacity=st.integers(1, 5),
-)
+@given(program=programs(local=True), schedule=serial_orders, processors=st.integers(1, 4), capacity=st.integers(1, 5))
 def test_lemma_2_1_with_local_arrays_needs_fresh_lines_on_the_serial_side(
     program: Body, schedule: Schedule, processors: int, capacity: int
 ) -> None:

@@ -161,11 +161,7 @@ def compared(text: str) -> None:
             assert refused in (None, code), (at, code, refused)
 
 
-@settings(
-    max_examples=all_of(200, 72),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=all_of(200, 72), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_planted_conditions(text: str) -> None:
     compared(text)

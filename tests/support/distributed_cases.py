@@ -220,24 +220,19 @@ FAMILIES: dict[str, Family] = {
     "matmul::summa": Family(product, _SUMMA, ("g", "h")),
     "matmul::matmul_25d": Family(square_product, _LAYERS, ("g", "g", "c")),
     "matmul::matmul_two_level": Family(
-        square_product,
-        points("n g h", "3 1 1, 12 2 3, 4 1 2, 6 3 1, 12 3 2, 16 2 4, 30 5 2"),
-        ("g", "g", "h", "h"),
+        square_product, points("n g h", "3 1 1, 12 2 3, 4 1 2, 6 3 1, 12 3 2, 16 2 4, 30 5 2"), ("g", "g", "h", "h")
     ),
     "matmul::caps_strassen": Family(quadrant_product, _CAPS),
     "matmul::carma": Family(carma_product, _CARMA),
     "lu::lu_25d": Family(factors, _LU, ("g", "g", "c")),
     "nbody::nbody_replicated": Family(forces, _REPLICATED),
     "nbody::nbody_two_level": Family(
-        forces,
-        points("n pn pl", "4 1 1, 12 3 2, 6 1 3, 6 3 1, 16 2 4, 70 7 5"),
-        ("pn", "pl"),
+        forces, points("n pn pl", "4 1 1, 12 3 2, 6 1 3, 6 3 1, 16 2 4, 70 7 5"), ("pn", "pl")
     ),
     "fft::fft_naive": Family(transform, _TRANSFORMS),
     "fft::fft_bruck": Family(transform, _TRANSFORMS),
     "sort::samplesort": Family(
-        sorted_keys,
-        points("n v P", "5 1 1, 8 2 2, 27 3 3, 128 8 4, 6 1 6, 98 7 7, 60 2 5, 512 16 8"),
+        sorted_keys, points("n v P", "5 1 1, 8 2 2, 27 3 3, 128 8 4, 6 1 6, 98 7 7, 60 2 5, 512 16 8")
     ),
     "stencil::jacobi_torus": Family(torus, _HALOS, ("g", "h")),
     "stencil::jacobi_walls": Family(walls, _HALOS, ("g", "h")),

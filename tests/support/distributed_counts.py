@@ -54,10 +54,7 @@ def cannon_unequal(n: int, m: int, p: int, g: int) -> Counts:
 def summa(n: int, m: int, p: int, g: int, h: int, w: int) -> Counts:
     """Two trees for each panel; on a power of 2 every processor is on a longest path of its tree."""
     q, s = n // g, p // h
-    counts: Counts = {
-        "flops": 2 * q * m * s,
-        "memory": q * m // h + m // g * s + q * s + w * (q + s),
-    }
+    counts: Counts = {"flops": 2 * q * m * s, "memory": q * m // h + m // g * s + q * s + w * (q + s)}
     if _power(g) and _power(h):
         counts |= {"words": m * (q * lg(h) + s * lg(g)), "messages": m // w * (lg(h) + lg(g))}
     return counts

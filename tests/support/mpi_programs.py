@@ -312,8 +312,7 @@ CASES = [
     Case("samplesort", lambda p: {"n": 4 * p * p, "v": 2}),
     Case("fft_bruck", lambda p: {"n": 4 * p * p} if p & (p - 1) == 0 else None),
     Case(
-        "jacobi_torus",
-        lambda p: {"n": 2 * rows(p), "m": 3 * p // rows(p), "g": rows(p), "h": p // rows(p), "steps": 3},
+        "jacobi_torus", lambda p: {"n": 2 * rows(p), "m": 3 * p // rows(p), "g": rows(p), "h": p // rows(p), "steps": 3}
     ),
     Case("tsqr", lambda p: {"n": 4 * p, "m": 2}),
     Case("nbody_replicated", lambda p: {"n": 2 * p, "c": 2 if p % 4 == 0 else 1, "f": 5}),

@@ -129,12 +129,7 @@ def roads(rng: Random, n: int) -> Arguments:
 
 
 for name in ("floyd_warshall", "floyd_warshall_parallel"):
-    add(
-        f"dense.floyd_warshall::{name}",
-        roads,
-        lambda a: {"D": scipy.sparse.csgraph.floyd_warshall(a.D)},
-        n=SIZE,
-    )
+    add(f"dense.floyd_warshall::{name}", roads, lambda a: {"D": scipy.sparse.csgraph.floyd_warshall(a.D)}, n=SIZE)
 
 
 # Stencils.
@@ -229,19 +224,8 @@ add(
     lambda a: {RETURNED: np.searchsorted(a.a, a.key, side="left")},
     n=st.integers(0, 40),
 )
-add(
-    "sort.insertion_sort::insertion_sort",
-    lambda rng, n: {"a": keys(rng, n)},
-    lambda a: {"a": np.sort(a.a)},
-    n=SIZE,
-)
-add(
-    "sort.merge::merge",
-    two_sorted,
-    lambda a: {"c": np.sort(np.concatenate((a.a, a.b)))},
-    n=MAYBE_ZERO,
-    m=MAYBE_ZERO,
-)
+add("sort.insertion_sort::insertion_sort", lambda rng, n: {"a": keys(rng, n)}, lambda a: {"a": np.sort(a.a)}, n=SIZE)
+add("sort.merge::merge", two_sorted, lambda a: {"c": np.sort(np.concatenate((a.a, a.b)))}, n=MAYBE_ZERO, m=MAYBE_ZERO)
 
 
 # Reductions and prefix sums.

@@ -243,11 +243,7 @@ def implicit(known: Any, off: float) -> Any:
     right = np.ones((size + 2, len(known)))
     right[1:-1] = known.T
     inside, outside = np.full(size, 1 - 2 * off), np.full(size, off)
-    bands = [
-        np.concatenate(([0, 0], outside)),
-        np.concatenate(([1], inside, [1])),
-        np.concatenate((outside, [0, 0])),
-    ]
+    bands = [np.concatenate(([0, 0], outside)), np.concatenate(([1], inside, [1])), np.concatenate((outside, [0, 0]))]
     return scipy.linalg.solve_banded((1, 1), bands, right).T
 
 

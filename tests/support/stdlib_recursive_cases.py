@@ -31,15 +31,7 @@ from stdlib_cases import (
     vector,
     vectors,
 )
-from stdlib_csb_cases import (
-    compressed_blocks,
-    few_entries,
-    halves,
-    one_row,
-    one_square,
-    row_product,
-    square_product,
-)
+from stdlib_csb_cases import compressed_blocks, few_entries, halves, one_row, one_square, row_product, square_product
 
 RECURSIVE: dict[str, Case] = {}
 """The cases by target, of what is recursive and of what belongs to it."""
@@ -106,12 +98,7 @@ add("dense.matmul::matmul_co", matmul, product, n=ACROSS, m=ACROSS, p=ACROSS)
 for name in ("matmul_co_serial", "matmul_temporary"):
     add(f"dense.matmul_recursive::{name}", matmul, product, n=ACROSS, m=ACROSS, p=ACROSS)
 add(
-    "dense.matmul_recursive::matmul_subtract_co",
-    matmul,
-    lambda a: {"C": a.C - a.A @ a.B},
-    n=ACROSS,
-    m=ACROSS,
-    p=ACROSS,
+    "dense.matmul_recursive::matmul_subtract_co", matmul, lambda a: {"C": a.C - a.A @ a.B}, n=ACROSS, m=ACROSS, p=ACROSS
 )
 add(
     "dense.matmul_recursive::matmul_subtract_transposed_co",
@@ -210,12 +197,7 @@ def smallest(a: Any) -> Results:
     return {RETURNED: np.sort(a.a)[a.k]}
 
 
-add(
-    "sort.search::binary_search",
-    haystack,
-    lambda a: {RETURNED: np.searchsorted(a.a, a.key, side="left")},
-    n=FROM_ZERO,
-)
+add("sort.search::binary_search", haystack, lambda a: {RETURNED: np.searchsorted(a.a, a.key, side="left")}, n=FROM_ZERO)
 for target in ("sort.merge_parallel::merge_parallel", "sort.mergesort::merge_runs"):
     add(target, two_sorted, merged, n=FROM_ZERO, m=FROM_ZERO)
 add("sort.mergesort::mergesort", lambda rng, n: {"a": data(rng, n)}, lambda a: {"a": np.sort(a.a)}, n=FROM_ZERO)

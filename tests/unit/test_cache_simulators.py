@@ -184,10 +184,7 @@ def test_a_cycle_of_one_line_too_many(mode: Mode, capacity: int) -> None:
     with mode():
         assert lru(lines, capacity).io == accesses
         assert optimal(lines, capacity).io == capacity + -(-(accesses - capacity) // capacity)
-        assert stack_distances(lines).misses(np.array([capacity, capacity + 1])).tolist() == [
-            accesses,
-            capacity + 1,
-        ]
+        assert stack_distances(lines).misses(np.array([capacity, capacity + 1])).tolist() == [accesses, capacity + 1]
 
 
 @both_modes

@@ -147,8 +147,7 @@ def test_sizes_of_the_claim_and_its_condition_matter(here: Path, claim: str, siz
 
 # Guards
 @pytest.mark.parametrize(
-    ("claim", "least"),
-    [("flops is Theta(n^2)", 2), ("flops is Omega(n^2)", 2), ("flops is Omega(n^2) when k >= 3", 2)],
+    ("claim", "least"), [("flops is Theta(n^2)", 2), ("flops is Omega(n^2)", 2), ("flops is Omega(n^2) when k >= 3", 2)]
 )
 def test_growth_that_fails_at_small_sizes_only(here: Path, claim: str, least: int) -> None:
     """n*(n - 1) >= n^2/2 from n = 2 on, and 0 at n = 1."""

@@ -227,10 +227,7 @@ def test_a_claim_true_at_small_sizes_and_out_of_reach_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("ensures", "reason"),
-    [
-        ("io <= n", "`io` is not derived in this version"),
-        ("words == 0", "`words` is not derived in this version"),
-    ],
+    [("io <= n", "`io` is not derived in this version"), ("words == 0", "`words` is not derived in this version")],
 )
 def test_not_decided_yet(ensures: str, reason: str) -> None:
     found = verdict(ensures)

@@ -25,12 +25,7 @@ F = Fraction
 MACHINE = "xeon-e5-2650l-v3"
 FORMATS = ("text", "json", "csv", "latex", "markdown")
 MATRICES = Path(__file__).parents[1] / "data" / "matrices"
-BASIC, CO, GEMV, SUM = (
-    "dense.matmul::matmul_basic",
-    "dense.matmul::matmul_co",
-    "dense.gemv::gemv",
-    "scan.reduce::sum",
-)
+BASIC, CO, GEMV, SUM = ("dense.matmul::matmul_basic", "dense.matmul::matmul_co", "dense.gemv::gemv", "scan.reduce::sum")
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

@@ -181,11 +181,7 @@ def test_arrays_are_computed_point_by_point(text: str, seed: int) -> None:
     expr = parse_expression(text)
     with np.errstate(all="ignore"):
         run = compiled({"x": expr, "twice": parse_expression(f"{text} + ({text})")})
-    values = {
-        "a": source.uniform(0.1, 9, (5, 1)),
-        "b": source.uniform(0.1, 9, 4),
-        "c": float(source.uniform(0.1, 9)),
-    }
+    values = {"a": source.uniform(0.1, 9, (5, 1)), "b": source.uniform(0.1, 9, 4), "c": float(source.uniform(0.1, 9))}
     given_names = {name: values[name] for name in run.names}
     with np.errstate(all="ignore"):
         whole = run(given_names)

@@ -203,11 +203,7 @@ def test_ice_follows_from_times_and_powers(
 
 @given(machines_of("eps_op", "pi_op", "eps_io", "pi_io"), triples, st.integers(0, 9), st.integers(0, 9))
 def test_ice_grows_with_span_and_io(on: Machine, point: dict[str, int], longer: int, more: int) -> None:
-    grown = {
-        "work": point["work"],
-        "span": min(point["span"] + longer, point["work"]),
-        "io": point["io"] + more,
-    }
+    grown = {"work": point["work"], "span": min(point["span"] + longer, point["work"]), "io": point["io"] + more}
     before, after = (values("ice", on, **each) for each in (point, grown))
     assert before["energy"] <= after["energy"]
     assert before["terms static"] <= after["terms static"]

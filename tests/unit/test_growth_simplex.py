@@ -42,11 +42,7 @@ def test_a_textbook_example() -> None:
 
 def test_bland_rule_ends_where_others_cycle() -> None:
     """Beale's program cycles under the largest-coefficient rule; its optimum is 1/20."""
-    rows = [
-        [fmpq(1, 4), -60, fmpq(-1, 25), 9],
-        [fmpq(1, 2), -90, fmpq(-1, 50), 3],
-        [0, 0, 1, 0],
-    ]
+    rows = [[fmpq(1, 4), -60, fmpq(-1, 25), 9], [fmpq(1, 2), -90, fmpq(-1, 50), 3], [0, 0, 1, 0]]
     answer = maximise([fmpq(3, 4), -150, fmpq(1, 50), -6], rows, [0, 0, 1])
     assert isinstance(answer, Optimum)
     assert answer.value == fmpq(1, 20)
@@ -121,10 +117,7 @@ sys.exit(main(["check", "--no-cache", "--format", "json", "sort.search::binary_s
 """
 FAILING = {
     "halted": ("pass", "None"),
-    "its status is kSolveError": (
-        "def getModelStatus(self): return highspy.HighsModelStatus.kSolveError",
-        "fake",
-    ),
+    "its status is kSolveError": ("def getModelStatus(self): return highspy.HighsModelStatus.kSolveError", "fake"),
 }
 BANNER = """
     seen = []

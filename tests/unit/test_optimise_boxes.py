@@ -163,18 +163,7 @@ def test_sizes_with_parameters_of_the_machine() -> None:
 
 
 def test_what_is_attainable_is_told_and_kept_with_the_exit_code() -> None:
-    asked = (
-        "optimise",
-        CANNON,
-        "--machine",
-        "jaketown",
-        "--at",
-        "n=24",
-        "--over",
-        "g",
-        "--subject",
-        "time <= 1 ns",
-    )
+    asked = ("optimise", CANNON, "--machine", "jaketown", "--at", "n=24", "--over", "g", "--subject", "time <= 1 ns")
     divisors = (1, 2, 3, 4, 6, 8, 12, 24)
     times = [float(np.max(al.energy(CANNON, machine="jaketown", at={"n": 24, "g": g}).time)) for g in divisors]
     ran = cli(*asked)

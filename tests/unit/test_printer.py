@@ -91,14 +91,7 @@ def test_expressions(written: str, canonical: str) -> None:
 
 @pytest.mark.parametrize(
     "fact",
-    [
-        "n is power of 2",
-        "n*m is square",
-        "c^2 divides P",
-        "n >= 2*m",
-        "(a < b) divides n",
-        "P is power of b + 1",
-    ],
+    ["n is power of 2", "n*m is square", "c^2 divides P", "n >= 2*m", "(a < b) divides n", "P is power of b + 1"],
 )
 def test_facts(fact: str) -> None:
     assert [format_fact(each) for each in parse_facts(fact)] == [fact]

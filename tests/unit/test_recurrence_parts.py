@@ -20,13 +20,7 @@ from archline.recurrences.asymptotic.normal_form import TermReader
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import _System, check_answer
 from archline.recurrences.asymptotic.terms import GrowthTerm, leading
-from archline.recurrences.asymptotic.theorems import (
-    characteristic,
-    excess,
-    exponent_of,
-    gathered,
-    integrated,
-)
+from archline.recurrences.asymptotic.theorems import characteristic, excess, exponent_of, gathered, integrated
 from archline.recurrences.asymptotic.univariate import Spectrum
 from archline.recurrences.closed.geometric import ClosedTerm, fibonacci, solve_sequence
 from effort import drawn

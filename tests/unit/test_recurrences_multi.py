@@ -61,12 +61,7 @@ PUBLISHED = [
         f"{TALL}, w >= Z",
     ),
     (f"FFT in u = log n, {FLPR} sec. 3", "q(u) = 1/L when u <= z; 2*q(u/2) + 1/L", "1/L + u/(L*z)", ""),
-    (
-        f"funnelsort in u = log n, {FLPR} sec. 4",
-        "q(u) = 1/L when u <= z; q(2*u/3) + u/(z*L)",
-        "1/L + u/(L*z)",
-        "",
-    ),
+    (f"funnelsort in u = log n, {FLPR} sec. 4", "q(u) = 1/L when u <= z; q(2*u/3) + u/(z*L)", "1/L + u/(L*z)", ""),
     (
         f"sparse matrix with separators of sqrt(n), {BGS}",
         "Q(n) = 1 + n/L when n <= Z; 2*Q(n/2) + 1 + sqrt(n)",
@@ -152,11 +147,7 @@ BY_HAND = [
     # Sizes cut by 2 and by 3 in one call: after k levels the product has fallen by 6^k.
     ("T(n, m) = 1 when n*m <= Z; 2*T(n/2, m/3)", "1 + (n*m/Z)^(1/log2(6))", ""),
     # Halves and thirds take turns at log 3 : log 2, and each keeps its own exponent.
-    (
-        "T(n, m) = 1 when n <= 1 and m <= 1; 3*T(n/2, m) when n >= m; 2*T(n, m/3)",
-        "n^log2(3)*m^(log2(2)/log2(3))",
-        "",
-    ),
+    ("T(n, m) = 1 when n <= 1 and m <= 1; 3*T(n/2, m) when n >= m; 2*T(n, m/3)", "n^log2(3)*m^(log2(2)/log2(3))", ""),
     # Two irrational exponents, with a cut-off that both sizes have to reach.
     (
         "T(n, m) = 1 when max(n, m) <= Z; 3*T(n/2, m) when n >= m; 7*T(n, m/2)",

@@ -115,13 +115,7 @@ def test_a_number_that_a_formula_gives_is_looked_at_too(tmp_path: Path) -> None:
     [
         *[(text, "Gflop/s") for text in ("GFLOPS", "GFLOP/s", "Gflops", "GFlops/s", "gflop/s", "GFLOP per sec")],
         *[(text, "GB/s") for text in ("GB/sec", "GBytes/s", "GB per second", "GB / s")],
-        *[
-            ("KB", "kB"),
-            ("MHZ", "MHz"),
-            ("GFLOPS/W", "Gflop/s/W"),
-            ("pJ/FLOP", "pJ/flop"),
-            ("Watts", "W"),
-        ],
+        *[("KB", "kB"), ("MHZ", "MHz"), ("GFLOPS/W", "Gflop/s/W"), ("pJ/FLOP", "pJ/flop"), ("Watts", "W")],
         # Bits are no bytes.
         *[("Gb/s", "Gb/s"), ("Gbit/s", "Gbit/s"), ("furlong", "furlong")],
     ],

@@ -265,11 +265,7 @@ def data_branch(makers: list[tuple[int, Maker]]) -> Maker:
 
 
 def _arms(
-    ctx: Context,
-    scope: Scope,
-    makers: list[tuple[int, Maker]],
-    first: str,
-    condition: Callable[[Context, Scope], str],
+    ctx: Context, scope: Scope, makers: list[tuple[int, Maker]], first: str, condition: Callable[[Context, Scope], str]
 ) -> Lines:
     lines = [f"if {first}:", *_arm(ctx, scope, makers)]
     if ctx.choose.chance(25):

@@ -37,10 +37,7 @@ def pivot(maker: Maker, target: Header, others: Others) -> Lines:
     low = choose.pick((1, 1, 4))
     lines = [f"if {n} > {low}:"]
     body = ["local q: int = 0", f"for i in 0..{n} - 1:", f"    if x_{n}[i] < x_{n}[{n} - 1]:", "        q += 1"]
-    chosen: list[Parts] = [
-        {n: Part(length, "0", "q")},
-        {n: Part(length, "q + 1", n)},
-    ]
+    chosen: list[Parts] = [{n: Part(length, "0", "q")}, {n: Part(length, "q + 1", n)}]
     body += maker.group(target, chosen if choose.chance(80) else chosen[:1])
     if choose.chance(40):
         body += maker.work()[0]

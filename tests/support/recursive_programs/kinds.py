@@ -236,10 +236,7 @@ def between(maker: Maker, target: Header, others: Others) -> Lines:
         cut = Size(f"({low} + {high})//2", lambda sizes: (sizes[low] + sizes[high]) // 2)
     else:
         cut = Size(f"{low} + ({high} - {low})//2", lambda sizes: sizes[low] + (sizes[high] - sizes[low]) // 2)
-    chosen: list[Parts] = [
-        {low: splits.whole(low), high: Part(cut)},
-        {low: Part(cut), high: splits.whole(high)},
-    ]
+    chosen: list[Parts] = [{low: splits.whole(low), high: Part(cut)}, {low: Part(cut), high: splits.whole(high)}]
     if form == "step":
         chosen = chosen[1:]
     maker.only = (width, Size.constant(3))

@@ -155,7 +155,7 @@ TARGETS = {
         ("algebra/*.py", "algebra/*/*.py"),
         _ALGEBRA,
         {
-            "lp/exact.py": ("test_growth_simplex.py", *_GROWTH),
+            "lp/exact.py": ("test_linear_programs.py", *_GROWTH),
             "asymptotic/*.py": _GROWTH,
             "sympy_bridge.py": ("test_api.py",),
             "algebra/evaluate/compiled.py": ("test_vectors.py",),

@@ -1,4 +1,4 @@
-"""The linear programs' answers are held against the conditions that make them right, and against scipy."""
+"""Answers of linear programs satisfy the conditions that make them right, and agree with scipy."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 import archline as al
 from archline.api import changes
 from archline.api.baselines import baseline, compared_with
-from archline.changes.rules import NO_VERSION
+from archline.changes.git import NO_VERSION
 from archline.cli.main import main
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.findings import CheckReport

@@ -394,7 +394,7 @@ def test_fmt_loses_nothing_when_it_cannot_write(tmp_path: Path, monkeypatch: pyt
 def test_fmt_refuses_a_printer_that_changes_the_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f.algo"
     path.write_text(UGLY, encoding="utf-8")
-    monkeypatch.setattr("archline.api.formatting.format_program", lambda _: PRETTY.replace("2", "3"))
+    monkeypatch.setattr("archline.api.texts.format_program", lambda _: PRETTY.replace("2", "3"))
     result = cli("fmt", str(path))
     assert result.code == 3
     assert "AL999" in result.err

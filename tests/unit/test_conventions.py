@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 
 import archline
-from archline.api.explaining import all_rules
+from archline.api.texts import all_rules
 from archline.cli.main import COMMANDS
 from archline.language import syntax as s
 from cli_support import cli

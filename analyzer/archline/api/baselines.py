@@ -9,10 +9,9 @@ from contextlib import suppress
 from archline.api.algorithms import Algorithm
 from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of, earlier
 from archline.api.modules import load
-from archline.changes.baseline import HEADER, below, entries, lines
+from archline.changes.baseline import HEADER, NO_BASELINE, below, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, ROSE, CostChange
-from archline.changes.rules import NO_BASELINE
 from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace

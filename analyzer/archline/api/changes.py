@@ -26,11 +26,10 @@ from archline.api.processes import Refused, kept
 from archline.api.settings import SizeNames, check_known, share
 from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
-from archline.changes.baseline import Entry, below, by_metric, entries, written
+from archline.changes.baseline import NO_BASELINE, Entry, below, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed, same_sizes
-from archline.changes.git import SUFFIX
+from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
-from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.changes.sides import Side, sides
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error

@@ -17,9 +17,9 @@ from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.api.costs import CostReport
 from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
-from archline.changes.baseline import by_metric, recorded, regimes, written
+from archline.changes.baseline import NO_BASELINE, by_metric, recorded, regimes, written
+from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
-from archline.changes.rules import NO_BASELINE, NO_VERSION
 from archline.claims.decide import with_cost_symbols
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
 from archline.compare.sizes import Point, SizedCost, Sizes

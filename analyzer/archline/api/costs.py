@@ -18,8 +18,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.api import rules
-from archline.api.lru import lru_view
-from archline.api.metrics import Metric
+from archline.api.metrics import Metric, lru_view
 from archline.api.settings import Given, Number, Point, SizeNames, checked_point, unplaced
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
 from archline.claims.decide import decide

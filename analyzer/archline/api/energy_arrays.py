@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from archline.analysis.cost import Cost
+from archline.analysis.cost import Cost, whole_ends_at
 from archline.api import rules
 from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.metrics import Metric
-from archline.api.settings import check_known, unplaced
+from archline.api.settings import Number, check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.machines import Machine, parameter
+from archline.energy.optimise.points import ExactValues
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.targets import SIZE
 from archline.expr import build as b
 from archline.expr.arrays import compiled
+from archline.expr.intervals import EvaluationError
 from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
@@ -102,3 +106,37 @@ def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, Form
 
 def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
     return Metric(subject.report, cost).upper_at({**sizes, **words} if cost.metric in OF_CACHE else sizes)
+
+
+def numbers_of(known: ExactValues) -> dict[str, float]:
+    """Numbers for names of formulas."""
+    values = {name: float(each.upper) for name, each in known.values.items()}
+    return values | {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
+
+
+def exact_number(value: float) -> Number:
+    """The exact value of a number of floating point, whole where it is."""
+    found = Fraction(value)
+    return int(found) if found.denominator == 1 else found
+
+
+def is_whole(value: Any) -> bool:
+    """Whether values are whole numbers."""
+    return np.ndim(value) > 0 or value == int(value)
+
+
+def as_floats(value: Any) -> Any:
+    """Values in floating point."""
+    return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
+
+
+def ends_one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
+    """An end of a cost at points of which some value is no whole number; not a number where it has none."""
+    found = np.full(length, np.nan)
+    for place in range(length):
+        point = {name: Fraction(int(each[place])) if np.ndim(each) else each for name, each in sizes.items()}
+        try:
+            found[place] = whole_ends_at(cost, point)[0 if lower else 1]
+        except EvaluationError:
+            continue
+    return found

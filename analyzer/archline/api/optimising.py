@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.evaluate.boxes import Boxes, OverBoxes
-from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
+from archline.api import energy_arrays as arrays
 from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, Settings
 from archline.api.energies import applied, numeric
-from archline.api.energy_arrays import LEAST, following, in_names
 from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
 from archline.api.subjects import (
     AlgorithmSubject,
@@ -28,7 +27,7 @@ from archline.api.subjects import (
     refuse_levels,
     subject,
 )
-from archline.api.sweeps import variables
+from archline.api.sweeps import constraints_of, known_number, names_of, processors_in_sizes, variables
 from archline.energy import rules as energy_rules
 from archline.energy.estimates import ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import names_in, value_of
@@ -53,22 +52,24 @@ from archline.energy.optimise.problem import (
     Optimisation,
     Variable,
 )
+from archline.energy.optimise.reals import solve
 from archline.energy.quantities import METRICS
 from archline.energy.results import CacheUsed
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.execution.results import Cache
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.tree import Span, defined_sizes, substituted_fact
+from archline.expr.intervals import Interval
+from archline.expr.tree import defined_sizes, substituted_fact
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
-from archline.language.substitution import facts_in_sizes, processors_of
+from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
+from archline.report.optima import text
 
 HALVINGS = "halvings "
 """What the name of a number of halvings begins with in formulas."""
@@ -95,8 +96,6 @@ class Optimised:
         return getattr(self.answer.found, name)
 
     def __str__(self) -> str:
-        from archline.report.optima import text
-
         return text(self.answer, 100)
 
 
@@ -162,14 +161,14 @@ class _Task:
         self.chosen, self.settings = chosen, settings.on(machine)
         given = None if model is None else model_of(model)
         self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False, asked=minimise))
-        own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else _sizes(chosen)
+        own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else names_of(chosen)
         self.sizes = tuple(own)
         self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}
         most = min(MOST_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
         times = (Variable(each, f"{HALVINGS}{each}", True, None, Fraction(most)) for each in halve)
         self.variables = (*variables(chosen, self.sizes, over, integer), *times)
         check_known(at, [chosen.names])
-        self.at = {name: _known_number(name, *each) for name, each in at.items()}
+        self.at = {name: known_number(name, *each) for name, each in at.items()}
         if isinstance(chosen, AlgorithmSubject):
             wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
             if problems := [each for each in wrong if each is not None]:
@@ -217,7 +216,7 @@ class _Task:
             )
         whole = all(each.integer for each in self.variables)
         if isinstance(self.chosen, FormulaSubject):
-            constraints += [each for fact in more for each in _compared(reading, fact, whole)]
+            constraints += [each for fact in more for each in constraints_of(reading, fact, whole)]
         problem = self._problem(minimise, objective, constraints, upper)
         found = self._found(problem, more)
         if found.conflict:
@@ -265,8 +264,8 @@ class _Task:
             formulas |= {f"left {index}": each.left, f"right {index}": each.right}
         if isinstance(self.chosen, FormulaSubject):
             formulas |= {f"{AMOUNT}{name}": s.Name(name, span=b.DERIVED) for name in self.chosen.metrics}
-        formulas = {name: following(each, self.machine, self.moved) for name, each in formulas.items()}
-        bounds = in_names(self.chosen, formulas)
+        formulas = {name: arrays.following(each, self.machine, self.moved) for name, each in formulas.items()}
+        bounds = arrays.in_names(self.chosen, formulas)
         variables = self.variables
         return EnergyProblem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
 
@@ -326,7 +325,7 @@ class _Task:
         """The values of names of formulas over boxes."""
         found = {}
         for name in names:
-            metric = name.removeprefix(LEAST)
+            metric = name.removeprefix(arrays.LEAST)
             if name.startswith(SIZE):
                 found[name] = boxes.name(name.removeprefix(SIZE))
             elif name in ("Z", "L") or name in self.real:
@@ -347,7 +346,7 @@ class _Task:
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
             return True
-        metrics = {name.removeprefix(LEAST) for name in self._held(problem)} & METRICS.keys()
+        metrics = {name.removeprefix(arrays.LEAST) for name in self._held(problem)} & METRICS.keys()
         costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
         return all(cost.ends is None and not cost.alternatives for cost in costs)
 
@@ -370,14 +369,14 @@ class _Task:
             return []
         facts = list(facts_in_sizes(self.chosen.algorithm.node))
         if "P" in self.at and "P" not in self.sizes:
-            facts.append(s.Binary("==", _processors(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
+            facts.append(s.Binary("==", processors_in_sizes(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
         return facts
 
     def _in_sizes(self, fact: s.Fact) -> s.Fact:
         """A fact of `--where`, with P in sizes where these say how many processors there are."""
         if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
             return fact
-        return substituted_fact(fact, {"P": _processors(self.chosen)})
+        return substituted_fact(fact, {"P": processors_in_sizes(self.chosen)})
 
     def _fixed(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.at.items() if value == int(value)}
@@ -410,25 +409,25 @@ class _Task:
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
         missing = np.zeros(length, bool)
-        whole = {name: np.broadcast_to(each, (length,)) for name, each in sizes.items() if _whole(each)}
+        whole = {name: np.broadcast_to(each, (length,)) for name, each in sizes.items() if arrays.is_whole(each)}
         for name in held:
-            metric = name.removeprefix(LEAST)
+            metric = name.removeprefix(arrays.LEAST)
             if name in self.halved_by:
                 count = points[self.halved_by[name]]
                 values[name] = values[name] * 0.5**count
             elif name.startswith(HALVINGS):
-                values[name] = _floats(points[name.removeprefix(HALVINGS)])
+                values[name] = arrays.as_floats(points[name.removeprefix(HALVINGS)])
             elif name.startswith(SIZE):
-                values[name] = _floats(sizes[name.removeprefix(SIZE)])
+                values[name] = arrays.as_floats(sizes[name.removeprefix(SIZE)])
             elif name in ("Z", "L"):
-                values[name] = _floats(sizes[name])
+                values[name] = arrays.as_floats(sizes[name])
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
                 cost = self.chosen.cost(metric)
                 if cost.upper is None:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
                 if len(whole) < len(sizes):
-                    values[name] = _one_by_one(cost, sizes, length, name != metric)
+                    values[name] = arrays.ends_one_by_one(cost, sizes, length, name != metric)
                 else:
                     end = upper_at if name == metric else lower_at
                     values[name] = end(cost, whole, length, missing).astype(np.float64)
@@ -440,15 +439,13 @@ class _Task:
     def _exact(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
         """What is known at a point, of a problem at its best real variables; None where the algorithm has no run."""
         if problem is not None and self.real:
-            from archline.energy.optimise.reals import solve
-
             known = self._exact(point)
             if known is None:
                 return None
-            found = solve(replace(problem, variables=tuple(self.real.values())), _floating(known))
+            found = solve(replace(problem, variables=tuple(self.real.values())), arrays.numbers_of(known))
             best = None if found.value is None else self._exact({**point, **found.at})
             return None if best is None else replace(best, real=found)
-        values = {each.name: _exactly(point[each.name]) for each in self.variables if each.name in point}
+        values = {each.name: arrays.exact_number(point[each.name]) for each in self.variables if each.name in point}
         moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
         for each, names in ((each, names) for each, names in self.halved.items() if each in values):
             halved = {name: self.machine.values[name] / 2 ** int(values[each]) for name in names}
@@ -478,13 +475,11 @@ class _Task:
 
     def _over_reals(self, problem: EnergyProblem) -> EnergyOptimum:
         """Over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
-        from archline.energy.optimise.reals import solve
-
         if isinstance(self.chosen, AlgorithmSubject):
             here = self._exact({})
             if here is None:
                 raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = _floating(here)
+            values = arrays.numbers_of(here)
         else:
             cache = self.settings.cache
             own = {"Z": cache.Z, "L": cache.L, **self.at}
@@ -500,67 +495,3 @@ class _Task:
         value = float(ends.upper if problem.upper else ends.lower)
         bound = min(found.bound or 0.0, value)
         return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, estimate=known.estimate)
-
-
-def _floating(known: ExactValues) -> dict[str, float]:
-    """Numbers for names of formulas."""
-    values = {name: float(each.upper) for name, each in known.values.items()}
-    return values | {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
-
-
-def _compared(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
-    match fact:
-        case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
-            yield from reading.compared(op, left, right, format_fact(fact))
-        case _ if not whole:
-            message = f"`{format_fact(fact)}` is about whole numbers"
-            raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name what varies in --integer")
-        case _:
-            # Points of whole numbers are chosen by it.
-            pass
-
-
-def _sizes(chosen: AlgorithmSubject) -> Iterator[str]:
-    """The names that an algorithm takes values for."""
-    names = chosen.names
-    yield from (*names.sizes, *names.indices, *names.amounts)
-    if not chosen.on_grid:
-        yield from ("Z", "L")
-    elif chosen.takes_processors:
-        yield "P"
-
-
-def _processors(chosen: AlgorithmSubject) -> s.Expr:
-    found = processors_of(chosen.algorithm.node)
-    return s.Name("P", span=b.DERIVED) if found is None else found
-
-
-def _known_number(name: str, value: object, span: Span | None) -> Number:
-    if not isinstance(value, int | Fraction):
-        raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)
-    return value
-
-
-def _exactly(value: float) -> Number:
-    found = Fraction(value)
-    return int(found) if found.denominator == 1 else found
-
-
-def _whole(value: Any) -> bool:
-    return np.ndim(value) > 0 or value == int(value)
-
-
-def _floats(value: Any) -> Any:
-    return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
-
-
-def _one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
-    """An end of a cost at points of which some value is no whole number; not a number where it has none."""
-    found = np.full(length, np.nan)
-    for place in range(length):
-        point = {name: Fraction(int(each[place])) if np.ndim(each) else each for name, each in sizes.items()}
-        try:
-            found[place] = whole_ends_at(cost, point)[0 if lower else 1]
-        except EvaluationError:
-            continue
-    return found

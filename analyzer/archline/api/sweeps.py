@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.api import rules
-from archline.api.settings import Given
+from archline.api.settings import Given, Number
 from archline.api.subjects import AlgorithmSubject, FormulaSubject, Subject
-from archline.energy.optimise.problem import Variable
+from archline.energy.optimise.constraints import Reading
+from archline.energy.optimise.problem import Constraint, Variable
 from archline.energy.quantities import QUANTITIES
 from archline.energy.targets import SIZE
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
+from archline.expr.tree import Span
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
@@ -132,3 +135,39 @@ def _number(text: str) -> Fraction:
     if not isinstance(value, int | Fraction) or value < 0:
         raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a number, 0 or more", hint="write --over P=1..64")
     return Fraction(value)
+
+
+def constraints_of(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
+    """The constraints of a fact that varies with what an optimisation goes over. Raises ArchlineError (AL411)."""
+    match fact:
+        case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
+            yield from reading.compared(op, left, right, format_fact(fact))
+        case _ if not whole:
+            message = f"`{format_fact(fact)}` is about whole numbers"
+            raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name what varies in --integer")
+        case _:
+            # Points of whole numbers are chosen by it.
+            pass
+
+
+def names_of(chosen: AlgorithmSubject) -> Iterator[str]:
+    """The names that an algorithm takes values for."""
+    names = chosen.names
+    yield from (*names.sizes, *names.indices, *names.amounts)
+    if not chosen.on_grid:
+        yield from ("Z", "L")
+    elif chosen.takes_processors:
+        yield "P"
+
+
+def processors_in_sizes(chosen: AlgorithmSubject) -> s.Expr:
+    """How many processors a grid has."""
+    found = processors_of(chosen.algorithm.node)
+    return s.Name("P", span=b.DERIVED) if found is None else found
+
+
+def known_number(name: str, value: object, span: Span | None) -> Number:
+    """A value, if it is a number. Raises ArchlineError (AL404)."""
+    if not isinstance(value, int | Fraction):
+        raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)
+    return value

@@ -14,13 +14,26 @@ from pathlib import Path
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import ConditionalBound, Cost, Costs
-from archline.changes.rules import NO_BASELINE
 from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import Rule, error
 from archline.language.parser import parse_facts
 from archline.records import record, replace
+
+NO_BASELINE = Rule(
+    "AL442",
+    "baseline that cannot be read",
+    """
+    A baseline has a line for each cost of an algorithm, and for each regime of its cache misses, and lines for findings
+    that it accepts:
+
+        accept AL602 sums.algo::total  ensures flops == n
+        sums.algo::total(n)  work == 2*n + 1
+
+    `archline check --write-baseline FILE` writes it.
+    """,
+)
 
 HEADER = "# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`.\n"
 _ENTRY = re.compile(r"(?P<key>\S.*::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*)")

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from archline.changes.git import SUFFIX, merge_base, present, programs
-from archline.changes.rules import NO_VERSION
+from archline.changes.git import NO_VERSION, SUFFIX, merge_base, present, programs
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.source import with_snapshot
 

@@ -175,7 +175,7 @@ def _rendered(
     without_io = options.format == "text" and not shown
     views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
-        from archline.api.lru import with_lru
+        from archline.api.metrics import with_lru
 
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]

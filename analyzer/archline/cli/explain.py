@@ -13,7 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api.explaining import all_rules, explain
+    from archline.api.texts import all_rules, explain
 
     if options.code is not None:
         sys.stdout.write(explain(options.code))

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command. All files are read before the first is written."""
-    from archline.api.formatting import format_source
+    from archline.api.texts import format_source
 
     problems: list[Diagnostic] = []
     formatted: list[tuple[Source, str]] = []

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api.library import listed
+    from archline.api.texts import listed
     from archline.report import library
 
     found = listed(options.targets)

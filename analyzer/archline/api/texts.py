@@ -1,0 +1,115 @@
+"""Programs as texts: the algorithms of the library and of files, canonical form, the rules behind diagnostics."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from archline.api import rules
+from archline.expr.tree import Source, structure
+from archline.language import input_rules, name_rules
+from archline.language.diagnostics import Rule, did_you_mean, error, known_rules
+from archline.language.headers import headers
+from archline.language.loader import stdlib_modules
+from archline.language.parser import parse_program
+from archline.language.printer import format_program
+from archline.language.source import is_path, read_source
+from archline.report.library import Listed
+from archline.resources import resource
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_DEFINITION = re.compile(r"^[A-Z_]+ = Rule\(", re.MULTILINE)
+
+
+def all_rules() -> dict[str, Rule]:
+    """Every rule by code, from all modules that define one."""
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        if _DEFINITION.search(file.read_text(encoding="utf-8")):
+            import_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
+    return known_rules()
+
+
+def explain(code: str) -> str:
+    """The documentation of a rule such as `AL201`, as Markdown. Raises ArchlineError (AL412) for an unknown code."""
+    known = all_rules()
+    rule = known.get(code.strip().upper())
+    if rule is None:
+        hint = did_you_mean(code.strip().upper(), known) or "`archline explain` lists all codes"
+        raise error(rules.UNKNOWN_CODE, f"there is no rule `{code[:40]}`", hint=hint)
+    return rule.documentation
+
+
+# Blocks nest up to 320 levels and expressions up to 200; a level takes several calls.
+_RECURSION_LIMIT = 20_000
+
+
+class FormatError(AssertionError):
+    """The formatted text does not mean what the program means: a defect of the printer, never of the input."""
+
+
+def format_source(source: Source) -> str:
+    """The canonical text of a program, which is parsed again and must have the same structure: else FormatError.
+
+    Raises ArchlineError where the program has syntax errors.
+    """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+    program = parse_program(source)
+    formatted = format_program(program)
+    again = parse_program(Source(source.path, formatted))
+    if structure(again.items) != structure(program.items) or _texts(again.comments) != _texts(program.comments):
+        raise FormatError(f"the formatted text of {source.path} has another meaning; the file was left alone")
+    return formatted
+
+
+def _texts(comments: tuple[object, ...]) -> list[str]:
+    return [getattr(comment, "text", "") for comment in comments]
+
+
+def listed(targets: Sequence[str]) -> list[Listed]:
+    """The algorithms that targets name; those of the library without any. Raises ArchlineError.
+
+    A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; `::name` picks one.
+    """
+    if not targets:
+        return [each for module in stdlib_modules() for each in _of_module(module)]
+    return [each for target in targets for each in _named(target)]
+
+
+def _named(target: str) -> list[Listed]:
+    place, separator, name = target.partition("::")
+    found = list(_of_place(place))
+    if not separator:
+        return found
+    chosen = [each for each in found if each.name == name]
+    if not chosen:
+        hint = did_you_mean(name, [each.name for each in found])
+        raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
+    return chosen
+
+
+def _of_place(place: str) -> Iterator[Listed]:
+    path = Path(place)
+    if is_path(place):
+        for file in sorted(path.rglob("*.algo")) if path.is_dir() else [path]:
+            yield from _of_file(str(file), file)
+        return
+    modules = stdlib_modules()
+    found = [module for module in modules if module == place or module.startswith(f"{place}.")]
+    if not found:
+        families = sorted({module.partition(".")[0] for module in modules})
+        hint = did_you_mean(place, [*families, *modules]) or f"its families are {', '.join(families)}"
+        message = f"there is no file, folder, family or module of the standard library called `{place}`"
+        raise error(input_rules.MISSING_FILE, message, path=place, hint=hint)
+    for module in found:
+        yield from _of_module(module)
+
+
+def _of_module(module: str) -> Iterator[Listed]:
+    return _of_file(module, resource("stdlib").joinpath(*module.split(".")).with_suffix(".algo"))
+
+
+def _of_file(module: str, file: Path) -> Iterator[Listed]:
+    return (Listed(module, algorithm) for algorithm in headers(read_source(file)))

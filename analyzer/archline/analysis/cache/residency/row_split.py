@@ -195,8 +195,11 @@ class Splits:
             if held or any(_slanted(each, dimension) for each in coarse.references):
                 relative = all(_begins_elsewhere(each, dimension, coarse.loop) for each in coarse.references)
                 yield from (Side(dimension, before, relative) for before in (True, False))
-        if held and any(walked(each) is not None for each in coarse.references):
-            yield from (Side(contiguous_dimension(array), before, clipped=True) for before in (True, False))
+        along = contiguous_dimension(array)
+        walks = [each.place[along] for each in coarse.references if walked(each) is not None]
+        if held and walks:
+            # The end that no loop moves is passed by most walks: lines on its side are worth most.
+            yield Side(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
         """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""

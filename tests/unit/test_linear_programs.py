@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archline.algebra.lp.columns import FIRST, MORE, Priced, program
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from archline.algebra.lp.columns import FIRST, MORE, Priced, program
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.lp.highs import FREE, POSITIVE, LinearProgram, Matrix
 from cli_support import ROOT

@@ -22,11 +22,6 @@ def kind_text(term: GrowthTerm, size: str) -> str:
     return product_text(fmpq(1), _factors(term, size))
 
 
-def term_text(term: GrowthTerm, size: str) -> str:
-    """A term with its coefficient."""
-    return product_text(term.coefficient, _factors(term, size))
-
-
 def terms_text(terms: Iterable[GrowthTerm], size: str) -> str:
     """A sum of terms with their coefficients and signs."""
     return sum_text((term.coefficient, _factors(term, size)) for term in terms)
@@ -84,7 +79,7 @@ def argument_text(argument: Argument, size: str) -> str:
 
 def call_text(call: WeightedCall, size: str) -> str:
     """A call with its weight."""
-    weight = term_text(call.weight, size)
+    weight = product_text(call.weight.coefficient, _factors(call.weight, size))
     text = f"{call.function}({argument_text(call.argument, size)})"
     return text if weight == "1" else f"{weight}*{text}"
 

@@ -34,7 +34,7 @@ class StepWriter:
 
     def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
         self._function, self._tangents = function, tangents
-        self._places = PointTable() if places is None else places
+        self.places = PointTable() if places is None else places
         self.solved = 0
         self._references = references(function)
         self._callers: dict[Transition, CallContext] = {}
@@ -68,14 +68,6 @@ class StepWriter:
         caller.facts = caller.facts.with_symbol(name, [ZERO])
         times = total(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
-
-    def number(self, value: Poly, point: Point) -> Number:
-        """The value at a point, an integer of Python where it is whole."""
-        return self._places.number(value, point)
-
-    def table(self, elements: Iterable[BasisTerm], points: Sequence[Point]) -> list[list[Number]]:
-        """The elements at each of several points."""
-        return self._places.table([each.value for each in elements], points)
 
     def forcing(self, step: Transition) -> Poly:
         """What the step adds."""
@@ -117,6 +109,7 @@ class CoefficientProgram:
     def __init__(self, writer: StepWriter, function: SizeFunction, elements: Iterable[BasisTerm], upper: bool) -> None:
         self._writer, self._function, self._upper = writer, function, upper
         self.elements = tuple(elements)
+        self._values = [each.value for each in self.elements]
         self._rows: list[list[fmpq]] = []
         self._limits: list[fmpq] = []
         self._goal = [fmpq(0)] * len(self.elements)
@@ -138,13 +131,13 @@ class CoefficientProgram:
 
     def _equations(self, points: Sequence[tuple[Point, Fraction]]) -> list[list[fmpq]]:
         """That the sum takes the given values: the elements there, then the value."""
-        table = self._writer.table(self.elements, [point for point, _ in points])
+        table = self._writer.places.table(self._values, [point for point, _ in points])
         return [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
 
     # The program
     def require(self, step: Transition, point: Point) -> None:
         """The inductive inequality of a step at a point."""
-        sign, number = 1 if self._upper else -1, self._writer.number
+        sign, number = 1 if self._upper else -1, self._writer.places.number
         gains = self._numbers(point)
         for factor, call in step.calls:
             times = number(factor, point)
@@ -170,7 +163,7 @@ class CoefficientProgram:
         self._goal = [goal + rational(sign * weight * number) for goal, number in zip(self._goal, numbers, strict=True)]
 
     def _numbers(self, point: Point) -> list[Number]:
-        return self._writer.table(self.elements, (point,))[0]
+        return self._writer.places.table(self._values, (point,))[0]
 
     def solve(self) -> tuple[fmpq, ...] | None:
         """The coefficients that are best at the preferred points; None where the points do not determine any."""
@@ -206,7 +199,7 @@ class CoefficientProgram:
 
     def value(self, coefficients: Sequence[fmpq]) -> Poly:
         """The bound with these coefficients."""
-        return combination((element.value for element in self.elements), coefficients)
+        return combination(self._values, coefficients)
 
     # The proof
     def proves(self, step: Transition, coefficients: Sequence[fmpq]) -> bool:

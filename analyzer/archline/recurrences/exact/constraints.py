@@ -307,7 +307,7 @@ class Context:
         if self.values is None:
             return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
         if known is None:
-            there = (self.writer.number(value, point) for (point, _), _ in self.watched)
+            there = (self.writer.places.number(value, point) for (point, _), _ in self.watched)
             known = [(each.numerator, each.denominator) for each in there]
         ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.watched, strict=True)]
         near, far = ratios[: len(self.near)], ratios[len(self.near) :]

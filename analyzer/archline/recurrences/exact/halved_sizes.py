@@ -29,7 +29,7 @@ from itertools import combinations
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Atom, Poly, product, total
+from archline.algebra.polynomial import ONE, Poly, product, total
 from archline.algebra.prove.residues import first, least_fall, most_fall
 from archline.numbers import fmpq
 from archline.records import record
@@ -93,19 +93,18 @@ def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Ha
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
         return []
-    found = [each for place, _ in enumerate(function.parameters) if (each := _halved(function, place, calling))]
-    return found if len(found) == len(function.parameters) else []
+    found = []
+    for place, size in enumerate(map(Poly.symbol, function.parameters)):
+        above, below = (_shift(size, place, calling, sign) for sign in (1, -1))
+        if above is None or below is None:
+            return []
+        found.append(Halved(place, size, above, below))
+    return found
 
 
 def counts(steps: Sequence[Transition]) -> list[int]:
     """How many calls the steps make that make several."""
     return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
-
-
-def _halved(function: SizeFunction, place: int, steps: Sequence[Transition]) -> Halved | None:
-    size = Poly.symbol(function.parameters[place])
-    above, below = (_shift(size, place, steps, sign) for sign in (1, -1))
-    return None if above is None or below is None else Halved(place, size, above, below)
 
 
 def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
@@ -146,16 +145,12 @@ def leveled(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisT
     return tuple(
         levels.share(count, chosen, whole)
         for count in counts(steps)
-        for chosen in _choices(sizes)
+        # All sizes, then some, then none.
+        for number in range(len(sizes), -1, -1)
+        for chosen in combinations(sizes, number)
         if count != 1 << len(chosen)
         for whole in (True, False)
     )
-
-
-def _choices(sizes: Sequence[Halved]) -> Iterator[tuple[Halved, ...]]:
-    """All sizes, then some, then none."""
-    for number in range(len(sizes), -1, -1):
-        yield from combinations(sizes, number)
 
 
 def levels_of(sizes: Sequence[Halved], calling: Sequence[Transition]) -> Levels | None:
@@ -175,25 +170,21 @@ def limited(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tup
     """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
     if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
         return
-    paid = [step for step in steps if any(map(_grows, step.forcing.atoms()))]
-    halved = [name for name in function.sizes if any(_changes(function, step, name) for step in paid)]
+    # Logarithms of sizes, and no numbers of halvings down to leaves.
+    paid = [
+        step
+        for step in steps
+        if any(isinstance(atom, a.CeilLog2) and counted(atom) is None for atom in step.forcing.atoms())
+    ]
+    arguments = [call.arguments for step in paid for _, call in step.calls]
+    place = function.parameters.index
+    halved = [name for name in function.sizes if any(each[place(name)] != Poly.symbol(name) for each in arguments)]
     if not halved:
         return
     found = [BasisTerm(ONE), *(BasisTerm(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
     for name in halved:
         found.extend(_limit(function, name))
     yield tuple({each.value: each for each in found}.values())
-
-
-def _grows(atom: Atom) -> bool:
-    """Whether it is the logarithm of a size, and no number of halvings down to leaves."""
-    return isinstance(atom, a.CeilLog2) and counted(atom) is None
-
-
-def _changes(function: SizeFunction, step: Transition, name: str) -> bool:
-    """Whether calls have another value of the size."""
-    place = function.parameters.index(name)
-    return any(call.arguments[place] != Poly.symbol(name) for _, call in step.calls)
 
 
 def _limit(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
@@ -225,7 +216,10 @@ def shrinking(function: SizeFunction, steps: Sequence[Transition], upper: bool) 
     log = _logarithm(size, function, calling, upper)
     if log is None:
         return
-    value = Poly.of_atom(log) if isinstance(log, a.CeilLog2) else _rounded(log, upper)
+    value = Poly.of_atom(log)
+    if isinstance(log, a.RealFunction):
+        # An integer that the logarithm of an integer is at most, or at least.
+        value = a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
     sign = 1 if upper else -1
     logs = [BasisTerm(value**k, sign=sign, inner=ProofTerm(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
     swaps = list(_swaps(calling)) if upper else []
@@ -236,11 +230,6 @@ def shrinking(function: SizeFunction, steps: Sequence[Transition], upper: bool) 
 def on_a_path(calling: Sequence[Transition]) -> bool:
     """Whether each step makes one call: what it adds then adds up along a path, and logarithms may do."""
     return bool(calling) and all(len(step.calls) == 1 and step.calls[0][0] == ONE for step in calling)
-
-
-def _rounded(log: a.RealFunction, upper: bool) -> Poly:
-    """An integer that the logarithm of an integer is at most, or at least."""
-    return a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
 
 
 def _swaps(steps: Sequence[Transition]) -> Iterator[BasisTerm]:

@@ -16,7 +16,7 @@ then bounded with that for what their narrow calls cost, as with the cost of a c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -101,7 +101,10 @@ class Sampling:
                 return None
             broken = self._broken(pools, coefficients)
             if not broken:
-                near = [each for each in self._near(coefficients) if self._may_be_better(program, each[0], best)]
+                near = list(self._near(coefficients))
+                if best is not None and context.values is None:
+                    # Where values tell, whether a bound is the better one is seen when it is proved.
+                    near = [each for each in near if context.bound(program.value(each[0])).better(best)]
                 if not near:
                     return None
                 found = self._proved(program, pools, near)
@@ -114,26 +117,17 @@ class Sampling:
                 if program.linear:
                     function = context.function
                     pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
-            self._require(program, broken)
+            for step, point in broken:
+                # A watched point may have sizes that no call has.
+                with suppress(EvaluationError):
+                    program.require(step, context.placed(point))
         return None
-
-    def _require(self, program: CoefficientProgram, broken: list[tuple[Transition, dict[str, int]]]) -> None:
-        for step, point in broken:
-            # A watched point may have sizes that no call has.
-            with suppress(EvaluationError):
-                program.require(step, self._context.placed(point))
 
     def _broken(
         self, pools: list[tuple[Transition, Pool]], coefficients: Coefficients
     ) -> list[tuple[Transition, dict[str, int]]]:
         near = np.array([as_float(each) for each in coefficients])
         return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
-
-    def _may_be_better(self, program: CoefficientProgram, coefficients: Coefficients, best: ProvedBound | None) -> bool:
-        """Whether a bound is worth a proof beside another one: where values tell, it is seen when it is proved."""
-        if best is None or self._context.values is not None:
-            return True
-        return self._context.bound(program.value(coefficients)).better(best)
 
     def _near(self, best: Coefficients) -> Iterator[tuple[Coefficients, bool]]:
         """Coefficients near the best ones, and those themselves, and which of them are short."""
@@ -258,30 +252,20 @@ def bound(
     except NotComparableError:
         return None
     best: ProvedBound | None = None
-    for search in _searches(context, given):
+    searches: list[Synthesis | Sampling] = [Synthesis(context, given.capped), Sampling(context)]
+    # Sizes that the data shares out over a power are among the terms of the other search alone.
+    for search in reversed(searches) if function.facts.powers and given.values is None else searches:
         try:
-            found = search()
+            found = search.bound()
         except NotComparableError:
             continue
         if found is not None and found.better(best):
             best = found
-        if best is not None and _enough(context, best):
+        known = context.values is not None and len(function.parameters) == 1
+        if best is not None and (not known or (best.steady and best.factor <= FAIR)):
+            # It is near, or grows as the function does, or nothing tells.
             break
     return best
-
-
-def _enough(context: Context, best: ProvedBound) -> bool:
-    """Whether other ways are not worth their time: the bound is near, or grows right, or nothing tells."""
-    if context.values is None or len(context.function.parameters) > 1:
-        return True
-    return best.steady and best.factor <= FAIR
-
-
-def _searches(context: Context, given: Given) -> Sequence[Callable[[], ProvedBound | None]]:
-    """The ways to look for a bound, the most promising first."""
-    ways = Synthesis(context, given.capped).bound, Sampling(context).bound
-    # Sizes that the data shares out over a power are among the terms of the other search alone.
-    return ways[::-1] if context.function.facts.powers and given.values is None else ways
 
 
 MAX_EFFORT = 3_000_000

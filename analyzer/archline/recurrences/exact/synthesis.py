@@ -197,7 +197,7 @@ class Synthesis:
 
     def _able(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
         """Whether in every direction one of the elements grows about as the function does."""
-        number = self._context.writer.number
+        number = self._context.writer.places.number
 
         def alike(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
             before, after = number(element.value, far), number(element.value, farther)
@@ -273,7 +273,9 @@ class Synthesis:
         signs = [self._sign * each.sign for each in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
-        there = self._context.writer.table(elements, [point for (point, _), _ in self._context.watched])
+        there = self._context.writer.places.table(
+            [each.value for each in elements], [point for (point, _), _ in self._context.watched]
+        )
         goal = self._goal(elements, there)
         found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
@@ -374,7 +376,7 @@ class Synthesis:
         """The element at a point, or what it is in proofs, rounded so that a proof holds of it."""
         if element.inner is not None:
             return element.inner.number(point, not self._context.upper)
-        return rational(self._context.writer.number(element.value, point))
+        return rational(self._context.writer.places.number(element.value, point))
 
     def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""

@@ -24,15 +24,10 @@ class PositivePart(Atom):
     __slots__ = ("argument", "integral", "square")
 
     def __init__(self, argument: Poly) -> None:
-        super().__init__(f"pos({argument.key})")
-        self.argument = argument
-        self.square = argument
+        super().__init__(f"pos({argument.key})", argument)
+        self.argument = self.square = argument
         # Known once: maxima of maxima are asked again and again.
         self.integral = is_integral(argument)
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return positive_part(*parts)
@@ -44,13 +39,8 @@ class Floor(Atom):
     __slots__ = ("argument", "modulus")
 
     def __init__(self, argument: Poly, modulus: Poly) -> None:
-        super().__init__(f"floor({argument.key}|{modulus.key})")
-        self.argument = argument
-        self.modulus = modulus
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.argument, self.modulus)
+        super().__init__(f"floor({argument.key}|{modulus.key})", argument, modulus)
+        self.argument, self.modulus = argument, modulus
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return floor_div(*parts)
@@ -62,13 +52,8 @@ class Quotient(Atom):
     __slots__ = ("argument", "divisor")
 
     def __init__(self, argument: Poly, divisor: Poly) -> None:
-        super().__init__(f"quotient({argument.key}|{divisor.key})")
-        self.argument = argument
-        self.divisor = divisor
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.argument, self.divisor)
+        super().__init__(f"quotient({argument.key}|{divisor.key})", argument, divisor)
+        self.argument, self.divisor = argument, divisor
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return quotient(*parts)
@@ -80,13 +65,8 @@ class CommonDivisor(Atom):
     __slots__ = ("left", "right")
 
     def __init__(self, left: Poly, right: Poly) -> None:
-        super().__init__(f"gcd({left.key}|{right.key})")
-        self.left = left
-        self.right = right
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.left, self.right)
+        super().__init__(f"gcd({left.key}|{right.key})", left, right)
+        self.left, self.right = left, right
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return common_divisor(*parts)
@@ -98,12 +78,8 @@ class CeilLog2(Atom):
     __slots__ = ("argument",)
 
     def __init__(self, argument: Poly) -> None:
-        super().__init__(f"clog2({argument.key})")
+        super().__init__(f"clog2({argument.key})", argument)
         self.argument = argument
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.argument,)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return ceil_log2(*parts)
@@ -115,13 +91,8 @@ class RealFunction(Atom):
     __slots__ = ("argument", "function")
 
     def __init__(self, function: str, argument: Poly) -> None:
-        super().__init__(f"{function}({argument.key})")
-        self.function = function
-        self.argument = argument
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.argument,)
+        super().__init__(f"{function}({argument.key})", argument)
+        self.function, self.argument = function, argument
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         match self.function:
@@ -139,13 +110,8 @@ class Exponential(Atom):
     __slots__ = ("base", "exponent")
 
     def __init__(self, base: int, exponent: Poly) -> None:
-        super().__init__(f"exp{base}({exponent.key})")
-        self.base = base
-        self.exponent = exponent
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.exponent,)
+        super().__init__(f"exp{base}({exponent.key})", exponent)
+        self.base, self.exponent = base, exponent
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return exponential(self.base, *parts)
@@ -192,12 +158,8 @@ class Offset(Atom):
     __slots__ = ("index", "segments")
 
     def __init__(self, segments: Segments, index: Poly) -> None:
-        super().__init__(f"offset({segments.key}[{index.key}])")
+        super().__init__(f"offset({segments.key}[{index.key}])", index, *segments.parts)
         self.segments, self.index = segments, index
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.index, *self.segments.parts)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return offset(self.segments.rebuilt(parts[1:]), parts[0])
@@ -209,12 +171,8 @@ class Gap(Atom):
     __slots__ = ("index", "segments")
 
     def __init__(self, segments: Segments, index: Poly) -> None:
-        super().__init__(f"gap({segments.key}[{index.key}])")
+        super().__init__(f"gap({segments.key}[{index.key}])", index, *segments.parts)
         self.segments, self.index = segments, index
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return (self.index, *self.segments.parts)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return Poly.of_atom(Gap(self.segments.rebuilt(parts[1:]), parts[0]))
@@ -230,9 +188,6 @@ class Data(Atom):
         super().__init__(f"data({name}|{'|'.join(ends)})")
         self.name, self.low, self.high = name, low, high
 
-    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return Poly.of_atom(self)
-
     @property
     def names(self) -> frozenset[str]:
         return frozenset()
@@ -244,12 +199,8 @@ class Applied(Atom):
     __slots__ = ("arguments", "function")
 
     def __init__(self, function: str, arguments: tuple[Poly, ...]) -> None:
-        super().__init__(f"apply({function}|{'|'.join(argument.key for argument in arguments)})")
+        super().__init__(f"apply({function}|{'|'.join(argument.key for argument in arguments)})", *arguments)
         self.function, self.arguments = function, arguments
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return self.arguments
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return Poly.of_atom(Applied(self.function, parts))

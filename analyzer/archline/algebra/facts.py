@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from math import lcm
 from operator import attrgetter
 
 from archline.algebra import atoms as a
-from archline.algebra.bounds import NO_BOUNDS, Bounds
+from archline.algebra.bounds import (
+    NO_BOUNDS,
+    Bounds,
+    Power,
+    common_factor,
+    common_multiple,
+    of_exponent,
+    of_leaves,
+    scaled_to_one,
+    tightened,
+)
 from archline.algebra.effort import Clock, late
 from archline.algebra.polynomial import (
     NOTHING,
@@ -22,11 +31,8 @@ from archline.algebra.polynomial import (
     UNIT,
     ZERO,
     Atom,
-    Monomial,
     Poly,
     Symbol,
-    product,
-    total,
 )
 from archline.algebra.prove.eliminate import EliminationSearch, split_power
 from archline.algebra.prove.refute import APART, CORNER, Known, Witness
@@ -34,7 +40,6 @@ from archline.numbers import fmpq
 from archline.records import field, record
 
 _PARTS = attrgetter("parts")
-MAX_LEVELS = 64
 MORE_STEPS = 100
 """Steps of a proof by integrality: those that succeed take a quarter of these."""
 FEW_STEPS = 20
@@ -52,37 +57,6 @@ class _Ages(dict[Atom, tuple[int, int, str]]):
         inside = max((self._symbols.get(name, len(self._symbols)) for name in atom.names), default=-1)
         self[atom] = found = inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
         return found
-
-
-@record
-class Power:
-    """The size `name` is 2^(every*k) for the integer that the symbol `exponent` stands for."""
-
-    name: str
-    exponent: str
-    every: int
-
-    def restored(self, value: Poly) -> Poly:
-        """Write powers of 2^k as powers of the size, as far as they go."""
-        root, size = Poly.symbol(self.exponent), Poly.symbol(self.name)
-        ((((step, _),), _),) = a.exponential(2, root).terms.items()
-        rest = a.sqrt(size) if self.every == 2 else a.exponential(2, a.log2(size) / self.every)
-
-        def inside(poly: Poly) -> Poly:
-            return total(
-                product((factor(atom, power) for atom, power in monomial), coefficient)
-                for monomial, coefficient in poly.terms.items()
-            )
-
-        def factor(atom: Atom, power: int) -> Poly:
-            if atom == step:
-                whole, left = divmod(power, self.every)
-                return size**whole * rest**left
-            if atom.parts and self.exponent in atom.names:
-                return atom.rebuild(tuple(inside(part) for part in atom.parts)) ** power
-            return Poly.of_atom(atom, power)
-
-        return inside(value) if self.exponent in value.names else value
 
 
 @record(eq=False)
@@ -157,9 +131,9 @@ class Facts:
     def _with_nonnegative(self, value: Poly) -> Facts:
         young = self._youngest(value)
         if isinstance(young, a.Exponential):
-            bound = _of_exponent(value, young)
+            bound = of_exponent(value, young)
             return self if bound is None else self.with_nonnegative(bound)
-        if isinstance(young, a.CeilLog2) and (bound := _of_leaves(value, young)) is not None:
+        if isinstance(young, a.CeilLog2) and (bound := of_leaves(value, young)) is not None:
             return self.with_nonnegative(bound)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
             return self
@@ -167,7 +141,7 @@ class Facts:
         slope, rest = parts[1], parts.get(0, ZERO)
         known = self.bounds[young.name]
         if slope.is_constant:
-            bound = _tighten(rest.scaled(-1 / slope.constant_term), slope.constant_term > 0)
+            bound = tightened(rest.scaled(-1 / slope.constant_term), slope.constant_term > 0)
             changed = (
                 Bounds((*known.lower, bound), known.upper)
                 if slope.constant_term > 0
@@ -200,7 +174,7 @@ class Facts:
         young = self._youngest(value)
         if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) == 1:
             return self.with_nonnegative(value)
-        common = _common_factor(value)
+        common = common_factor(value)
         if common and all(self.positive(Poly.of_atom(atom)) for atom, _ in common):
             without = Poly({tuple((atom, -power) for atom, power in common): UNIT})
             return self.with_nonnegative_in_any_order(value * without)
@@ -221,7 +195,7 @@ class Facts:
         if known is None:
             known = self._asked.get(value)
         if known is None:
-            known = self._nonnegative(_scaled_to_one(value))
+            known = self._nonnegative(scaled_to_one(value))
             if known or not Clock.late:
                 self._asked[value] = known
         return known
@@ -285,7 +259,7 @@ class Facts:
         if not moduli or not a.is_integral(value):
             return False
         symbolic = [each for each in moduli if not each.is_constant]
-        number = Poly.constant(_common(each.constant_term for each in moduli if each.is_constant))
+        number = Poly.constant(common_multiple(each.constant_term for each in moduli if each.is_constant))
         if len(symbolic) < len(moduli) and EliminationSearch(self, MORE_STEPS).holds(value + 1 - number**-1):
             return True
         if len(symbolic) != 1 or not self.positive(symbolic[0]):
@@ -500,76 +474,3 @@ class Facts:
         for power in self.powers:
             value = power.restored(value)
         return value.substitute(self.quotients) if self.quotients else value
-
-
-def _scaled_to_one(value: Poly) -> Poly:
-    """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one.
-
-    Its coefficients are integers without a common divisor: an integer stays one.
-    """
-    return value if not value or (size := a.content(value)) == UNIT else value.scaled(1 / size)
-
-
-def _common(numbers: Iterable[fmpq]) -> fmpq:
-    """A common multiple of positive integers."""
-    return fmpq(lcm(*(int(each.p) for each in numbers)))
-
-
-def _of_leaves(value: Poly, depth: a.CeilLog2) -> Poly | None:
-    """What is at least 0 of the e leaves of a tree where ceil(log2(e)) - c is, or c - ceil(log2(e)), for a small c."""
-    less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
-    if less.is_constant and less.constant_term.q == 1 and -MAX_LEVELS <= less.constant_term <= -1:
-        return depth.argument - a.exponential(2, -less - 1) - 1
-    small = more.is_constant and more.constant_term.q == 1 and 0 <= more.constant_term <= MAX_LEVELS
-    return a.exponential(2, more) - depth.argument if small else None
-
-
-def _of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
-    """What is at least 0 of an integer exponent x where c*b^x + d is."""
-    between = _between_powers(value)
-    if between is not None:
-        return between
-    parts = value.coefficients(power)
-    if set(parts) != {0, 1} or not all(each.is_constant for each in parts.values()):
-        return None
-    if not a.is_integral(power.exponent):
-        return None
-    slope, rest = parts[1].constant_term, parts[0].constant_term
-    least, limit = 0, -rest / slope
-    if limit <= 0:
-        return None
-    if slope > 0:
-        while power.base**least < limit:
-            least += 1
-        return power.exponent - least
-    while power.base ** (least + 1) <= limit:
-        least += 1
-    return least - power.exponent if limit >= 1 else None
-
-
-def _common_factor(value: Poly) -> Monomial:
-    """The symbols that all terms have in common, with the least of their powers."""
-    terms = [{atom: power for atom, power in monomial if isinstance(atom, Symbol)} for monomial in value.terms]
-    if len(terms) < 2:
-        return ()
-    first, *others = terms
-    least = {atom: min(power, *(each.get(atom, 0) for each in others)) for atom, power in first.items()}
-    return tuple((atom, power) for atom, power in least.items() if power > 0)
-
-
-def _between_powers(value: Poly) -> Poly | None:
-    """What is at least 0 where 2^x - 2^y is: x - y."""
-    if len(value.terms) != 2:
-        return None
-    signs = {coefficient > 0: Poly({monomial: abs(coefficient)}) for monomial, coefficient in value.terms.items()}
-    exponents = {sign: a.exponent_of_two(term) for sign, term in signs.items()}
-    above, below = exponents.get(True), exponents.get(False)
-    return None if above is None or below is None else above - below
-
-
-def _tighten(bound: Poly, lower: bool) -> Poly:
-    """Round a constant bound of an integer inwards."""
-    if not bound.is_constant:
-        return bound
-    number = bound.constant_term
-    return Poly.constant(int(number.ceil() if lower else number.floor()))

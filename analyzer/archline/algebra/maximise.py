@@ -45,7 +45,7 @@ def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     if variable not in value.names:
         return value
     value = _whole_gaps(value, variable, lo, hi, facts)
-    slope = direction(value, variable, hi, facts, inside)
+    slope = direction(value, variable, hi, inside)
     if slope is not None:
         return facts.simplify(value.substitute({variable: hi - 1 if slope > 0 else lo}))
     reached = _of_condition(value, variable, lo, hi, facts, inside)
@@ -165,7 +165,7 @@ def alternatives(value: Poly) -> Iterator[Poly]:
     yield value
 
 
-def direction(value: Poly, variable: str, hi: Poly, facts: Facts, inside: Facts) -> int | None:
+def direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None:
     """+1 where the expression never falls in the variable, -1 where it never rises, None where not known."""
     now = Poly.symbol(variable)
     # Both v and v + 1 lie in the range here.
@@ -256,7 +256,7 @@ def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) ->
 
 def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
     cuts, period = _cuts(value, variable, facts)
-    _require_monotone_parts(value, variable, period, hi, facts, inside)
+    _require_monotone_parts(value, variable, period, hi, inside)
     last = hi - 1
     points: list[Poly] = []
     for shift in range(period):
@@ -301,7 +301,7 @@ def _composites(value: Poly, variable: str) -> list[Atom]:
     return found
 
 
-def _require_monotone_parts(value: Poly, variable: str, period: int, hi: Poly, facts: Facts, inside: Facts) -> None:
+def _require_monotone_parts(value: Poly, variable: str, period: int, hi: Poly, inside: Facts) -> None:
     """On every part, with each max on a fixed branch and in steps of the period, the expression must be monotone."""
     branches = [value]
     for atom in _composites(value, variable):

@@ -40,20 +40,15 @@ class _OneOfEach(type):
 class Atom(metaclass=_OneOfEach):
     """An indivisible factor. `key` tells all of it and orders it; `parts` are the polynomials it is made of."""
 
-    __slots__ = ("__weakref__", "_names", "key")
+    __slots__ = ("__weakref__", "_names", "key", "parts")
 
-    def __init__(self, key: str) -> None:
-        self.key = key
+    def __init__(self, key: str, *parts: Poly) -> None:
+        self.key, self.parts = key, parts
         self._names: frozenset[str] | None = None
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        """The polynomials inside, in a fixed order."""
-        return ()
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         """The same construct over other parts, normalised."""
-        raise NotImplementedError
+        return Poly.of_atom(self)
 
     @property
     def names(self) -> frozenset[str]:
@@ -75,9 +70,6 @@ class Symbol(Atom):
         super().__init__(name)
         self.name = name
         self._names = frozenset((name,))
-
-    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return Poly.of_atom(self)
 
 
 class Poly:

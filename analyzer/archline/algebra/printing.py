@@ -206,12 +206,8 @@ class Shown(Atom):
     __slots__ = ("arguments", "form")
 
     def __init__(self, form: str, arguments: tuple[Poly, ...]) -> None:
-        super().__init__(f"{form}({'|'.join(argument.key for argument in arguments)})")
+        super().__init__(f"{form}({'|'.join(argument.key for argument in arguments)})", *arguments)
         self.form, self.arguments = form, arguments
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        return self.arguments
 
 
 @lru_cache(maxsize=256)

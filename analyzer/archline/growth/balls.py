@@ -33,14 +33,14 @@ def _value(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
         case s.Unary(operand=operand):
             return -_value(operand, point)
         case s.Binary(op=op, left=left, right=right):
-            return _binary(op, _value(left, point), _value(right, point), right, point)
+            return _binary(op, _value(left, point), _value(right, point), right)
         case s.Call(function=function, arguments=arguments):
             return _call(function, [_value(each, point) for each in arguments])
         case s.Integer() | s.Real() | s.Element() | s.Reshape():
             raise OutOfReachError("not an expression in sizes")
 
 
-def _binary(op: str, left: arb, right: arb, exponent: s.Expr, point: Mapping[str, int | arb]) -> arb:
+def _binary(op: str, left: arb, right: arb, exponent: s.Expr) -> arb:
     match op:
         case "+":
             return left + right

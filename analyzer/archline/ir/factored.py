@@ -211,7 +211,7 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
         free = value.with_atom(gap, Poly.symbol(name))
         ceiling = gap.segments.ceiling
         inside = facts.with_symbol(name, (ZERO,), (ceiling,))
-        if direction(free, name, ceiling + 1, facts, inside) == 1:
+        if direction(free, name, ceiling + 1, inside) == 1:
             value = facts.simplify(free.substitute({name: ceiling}))
     return value
 

@@ -104,9 +104,9 @@ class Packing:
                 found[place] = found[place] + number * b if place in found else number * b
         if others and not all(found.values()):
             found = {code: number for code, number in found.items() if number}
-        return self._reduced(found, shared) if shared else found
+        return self._reduced(found) if shared else found
 
-    def _reduced(self, terms: Packed, places: int) -> Packed:
+    def _reduced(self, terms: Packed) -> Packed:
         """With atom^2 = square*atom."""
         todo, done = dict(terms), Packed()
         while todo:

@@ -134,3 +134,45 @@ def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
     number = facts.simplify(a.floor_div(end, modulus))
     rest = facts.simplify(end - modulus * number)
     return width * number - facts.positive_part(width - rest)
+
+
+def root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
+    """Sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1): floor(sqrt(t)) counts the k >= 1 with k^2 <= t."""
+    root = a.isqrt_of(last)
+    number = Symbol("k'")
+    below = antidifference(weight, variable, Poly.of_atom(number, 2))
+    squares = antidifference(below, number.name, root + 1) - antidifference(below, number.name, ONE)
+    return root * antidifference(weight, variable, last + 1) - squares
+
+
+def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
+    """Sum of weight(t)*ceil(log2 t) for 1 <= t <= count: ceil(log2 t) counts the j >= 0 with t > 2^j."""
+    if not count:
+        return ZERO
+    depth = a.ceil_log2(count)
+    result = depth * antidifference(weight, variable, count + 1)
+    power = Symbol("2^j")
+    inner = antidifference(weight, variable, Poly.of_atom(power) + 1)
+    for degree, coefficient in inner.coefficients(power).items():
+        geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
+        result = result - coefficient * geometric
+    return result
+
+
+def power_weights(weight: Poly, variable: str, ratio: fmpq) -> Poly:
+    """The q with q(v + 1)*ratio - q(v) = weight(v)."""
+    symbol = Symbol(variable)
+    parts = weight.coefficients(symbol)
+    degree = max(parts)
+    if min(parts) < 0 or degree > MAX_DEGREE:
+        raise TooComplexError("a power series of high degree")
+    solution: dict[int, Poly] = {}
+    for exponent in range(degree, -1, -1):
+        rest = parts.get(exponent, ZERO)
+        for higher, coefficient in solution.items():
+            rest = rest - coefficient.scaled(ratio * comb(higher, exponent))
+        solution[exponent] = rest.scaled(1 / (ratio - 1))
+    result = ZERO
+    for exponent, coefficient in solution.items():
+        result = result + coefficient * Poly.of_atom(symbol, exponent)
+    return result

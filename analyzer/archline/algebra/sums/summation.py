@@ -9,15 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from math import comb, gcd, lcm
+from math import gcd, lcm
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.algebra.reduce import reduced
-from archline.algebra.sums.blocks import MAX_DEGREE, antidifference, block_sum, parity_sum, window_sum
+from archline.algebra.sums.blocks import (
+    antidifference,
+    block_sum,
+    log_sum,
+    parity_sum,
+    power_weights,
+    root_sum,
+    window_sum,
+)
 from archline.algebra.sums.pairs import clipped, pair_of
 from archline.numbers import fmpq
 from archline.records import record
@@ -443,41 +450,18 @@ def _by_argument(
 
 
 def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`_log_sum`)."""
+    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`log_sum`)."""
     weight, first, last = _by_argument(value, atom, variable, lo, hi)
     last, before = facts.positive_part(last), facts.positive_part(first - 1)
-    return _log_sum(weight, variable, last) - _log_sum(weight, variable, before)
+    return log_sum(weight, variable, last) - log_sum(weight, variable, before)
 
 
 def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
-    """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`_root_sum`)."""
+    """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`root_sum`)."""
     weight, first, last = _by_argument(value, atom, variable, lo, hi)
     if not inside.nonnegative(atom.argument):
         raise UnresolvedError(atom, variable)
-    return _root_sum(weight, variable, last) - _root_sum(weight, variable, first - 1)
-
-
-def _root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
-    """Sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1): floor(sqrt(t)) counts the k >= 1 with k^2 <= t."""
-    root = a.isqrt_of(last)
-    number = Symbol("k'")
-    below = antidifference(weight, variable, Poly.of_atom(number, 2))
-    squares = antidifference(below, number.name, root + 1) - antidifference(below, number.name, ONE)
-    return root * antidifference(weight, variable, last + 1) - squares
-
-
-def _log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
-    """Sum of weight(t)*ceil(log2 t) for 1 <= t <= count: ceil(log2 t) counts the j >= 0 with t > 2^j."""
-    if not count:
-        return ZERO
-    depth = a.ceil_log2(count)
-    result = depth * antidifference(weight, variable, count + 1)
-    power = Symbol("2^j")
-    inner = antidifference(weight, variable, Poly.of_atom(power) + 1)
-    for degree, coefficient in inner.coefficients(power).items():
-        geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
-        result = result - coefficient * geometric
-    return result
+    return root_sum(weight, variable, last) - root_sum(weight, variable, first - 1)
 
 
 def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi: Poly) -> Poly:
@@ -492,26 +476,8 @@ def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi
     result = ZERO
     for power, weight in factors.items():
         ratio = fmpq(atom.base) ** (int(slope.constant_term.p) * power)
-        closed = _weighted(weight, variable, ratio)
+        closed = power_weights(weight, variable, ratio)
         for at, sign in ((hi, 1), (lo, -1)):
             scale = a.exponential(atom.base, atom.exponent.substitute({variable: at}).scaled(power))
             result = result + (closed.substitute({variable: at}) * scale).scaled(sign)
-    return result
-
-
-def _weighted(weight: Poly, variable: str, ratio: fmpq) -> Poly:
-    symbol = Symbol(variable)
-    parts = weight.coefficients(symbol)
-    degree = max(parts)
-    if min(parts) < 0 or degree > MAX_DEGREE:
-        raise TooComplexError("a power series of high degree")
-    solution: dict[int, Poly] = {}
-    for exponent in range(degree, -1, -1):
-        rest = parts.get(exponent, ZERO)
-        for higher, coefficient in solution.items():
-            rest = rest - coefficient.scaled(ratio * comb(higher, exponent))
-        solution[exponent] = rest.scaled(1 / (ratio - 1))
-    result = ZERO
-    for exponent, coefficient in solution.items():
-        result = result + coefficient * Poly.of_atom(symbol, exponent)
     return result

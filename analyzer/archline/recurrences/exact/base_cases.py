@@ -175,7 +175,7 @@ def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
             continue
         free = value.with_atom(atom, Poly.symbol(DIVISOR))
         among = facts.with_symbol(DIVISOR, (ONE,), (atom.right,))
-        sense = direction(free, DIVISOR, atom.right + 1, facts, among)
+        sense = direction(free, DIVISOR, atom.right + 1, among)
         if sense is not None:
             value = free.substitute({DIVISOR: atom.right if (sense == 1) == upper else ONE})
     return value

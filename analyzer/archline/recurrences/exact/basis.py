@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement
 from itertools import product as pairs
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import Power
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.facts import Power
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, rational, total
 from archline.algebra.prove.residues import above, below
 from archline.numbers import fmpq

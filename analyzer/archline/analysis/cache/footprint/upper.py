@@ -487,4 +487,4 @@ def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
     if loop.variable not in value.names:
         return True
     inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
-    return direction(value, loop.variable, loop.hi, facts, inside) is not None
+    return direction(value, loop.variable, loop.hi, inside) is not None

@@ -1,0 +1,38 @@
+"""Proofs that derivations rest on, with a second witness: z3 finds no counterexample to any of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import archline as al
+from effort import all_of
+from programs import program_from_seed
+from stdlib_targets import TRIED
+from z3_questions import asked_of_z3, logged, spread
+
+QUESTIONS = all_of(2_000, 100)
+PROGRAMS = all_of(200, 8)
+LIBRARY = TRIED[:: all_of(1, 24)]
+FIRST_SEED = 7_000
+"""Programs that no other test has derived: what was proved is not proved again."""
+
+
+def test_no_proof_is_refuted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("z3", reason="the extra `verify` is not installed: no second witness of proofs by z3")
+    found = logged(monkeypatch)
+    for seed in range(FIRST_SEED, FIRST_SEED + PROGRAMS):
+        program = program_from_seed(seed)
+        al.loads(program.text)[program.entry].cost()
+    for target in LIBRARY:
+        al.algorithm(target).cost()
+    answers: Counter[str] = Counter()
+    for each in spread(found, QUESTIONS):
+        answer = asked_of_z3(each)
+        assert answer != "refuted", f"{each.value} >= 0 under {each.facts.bounds}"
+        answers[answer] += 1
+    with capsys.disabled():
+        print(f"\n{len(found)} proofs, asked of z3: {dict(answers)}")
+    assert answers.total() == QUESTIONS
+    assert answers["proved"] > QUESTIONS / 3

@@ -38,6 +38,7 @@ def _reserved() -> frozenset[str]:
 RESERVED = _reserved()
 
 
+@v_args(meta=True)
 class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     """Builds nodes bottom-up. `offset` is added to line numbers: an item is parsed apart from the file around it."""
 
@@ -71,27 +72,25 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return name
 
     # Expressions
-    @v_args(meta=True)
     def integer(self, meta: Meta, children: list[Token]) -> s.Integer:
         text = str(children[0])
         if len(text) > MAX_DIGITS:
             raise error(rules.NUMBER_TOO_LONG, f"a number of {len(text)} digits", span=self._span(meta))
         return s.Integer(int(text), span=self._span(meta))
 
-    def group(self, children: list[Any]) -> Any:
+    def group(self, meta: Meta, children: list[Any]) -> Any:
         return children[0]
 
-    @v_args(meta=True)
+    target = start = expression = fact_list = group
+
     def binary(self, meta: Meta, children: list[Any]) -> s.Binary:
         left, op, right = children
         return self._deepen(s.Binary(str(op), left, right, span=self._span(meta)), left, right)  # type: ignore[no-any-return]
 
-    @v_args(meta=True)
     def unary(self, meta: Meta, children: list[Any]) -> s.Unary:
         op, operand = children
         return self._deepen(s.Unary(str(op), operand, span=self._span(meta)), operand)  # type: ignore[no-any-return]
 
-    @v_args(meta=True)
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name, parts = children
         sizes = tuple((each[0], each[1]) for each in parts or () if isinstance(each, tuple))
@@ -100,112 +99,84 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         self.sized = node.span if sizes else self.sized
         return self._deepen(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
 
-    def arguments(self, children: list[Any]) -> tuple[Any, ...]:
+    def arguments(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    exprs = names = facts = parameters = axes = amounts = settings = parts = arguments
+    exprs = names = facts = parameters = axes = amounts = settings = parts = block = arguments
 
-    @v_args(meta=True)
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
         array, *subscripts = children
         node = s.Element(str(array), tuple(subscripts), span=self._span(meta))
         parts = [part for each in subscripts for part in _parts(each)]
         return self._deepen(node, *parts)  # type: ignore[no-any-return]
 
-    @v_args(meta=True)
     def slice_to(self, meta: Meta, children: list[Any]) -> s.Slice:
-        lo, _, hi, step = children
-        return s.Slice(lo, hi, step, False, span=self._span(meta))
+        lo, kind, hi, step = children
+        return s.Slice(lo, hi, step, kind.type == "BY_LENGTH", span=self._span(meta))
 
-    @v_args(meta=True)
-    def slice_by(self, meta: Meta, children: list[Any]) -> s.Slice:
-        lo, _, hi, step = children
-        return s.Slice(lo, hi, step, True, span=self._span(meta))
+    slice_by = slice_to
 
-    @v_args(meta=True)
     def slice_all(self, meta: Meta, children: list[Any]) -> s.Slice:
         return s.Slice(None, None, children[1], False, span=self._span(meta))
 
-    # Facts
-
     # Types and parameters
 
-    @v_args(meta=True)
     def operator_type(self, meta: Meta, _: list[Any]) -> s.OperatorType:
         return s.OperatorType(span=self._span(meta))
 
-    @v_args(meta=True)
     def array_type(self, meta: Meta, children: list[Any]) -> s.ArrayType:
         element, shape, layout = children
         return s.ArrayType(str(element), shape, str(layout or "rowmajor"), span=self._span(meta))
 
-    @v_args(meta=True)
     def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
         name, mode, local, type_ = children
         span = self._span(meta)
         return s.Parameter(self._defined(name), str(mode or "in"), local is not None, type_, span=span)
 
-    @v_args(meta=True)
     def axis(self, meta: Meta, children: list[Any]) -> s.Axis:
         name, extent, within = children
         return s.Axis(self._defined(name), extent, str(within) if within else None, span=self._span(meta))
 
     # Statements
-    @v_args(meta=True)
     def let(self, meta: Meta, children: list[Any]) -> s.Let:
         return s.Let(self._defined(children[0]), children[1], span=self._span(meta))
 
-    @v_args(meta=True)
     def local(self, meta: Meta, children: list[Any]) -> s.Local:
         _, name, type_, value, when = children
         return s.Local(self._defined(name), type_, value, when, span=self._span(meta))
 
-    @v_args(meta=True)
     def assign(self, meta: Meta, children: list[Any]) -> s.Assign:
         atomic, target, op, value = children
         return s.Assign(target, str(op), value, atomic is not None, span=self._span(meta))
 
-    def target(self, children: list[Any]) -> Any:
-        return children[0]
-
-    @v_args(meta=True)
     def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
         spawn, call, _, along = children
         return s.Invoke(call, spawn is not None, along or (), span=self._span(meta))
 
-    def amount(self, children: list[Any]) -> tuple[Any, str]:
+    def amount(self, meta: Meta, children: list[Any]) -> tuple[Any, str]:
         return children[0], str(children[1])
 
-    @v_args(meta=True)
     def transfer(self, meta: Meta, children: list[Any]) -> s.Transfer:
         direction, target, _, value, when = children
         return s.Transfer(str(direction), target, value, when, span=self._span(meta))
 
-    @v_args(meta=True)
     def communicate(self, meta: Meta, children: list[Any]) -> s.Communicate:
         operation, buffer, *clauses = children
         return s.Communicate(str(operation), buffer, tuple(clauses), span=self._span(meta))
 
-    @v_args(meta=True)
     def clause(self, meta: Meta, children: list[Any]) -> s.Clause:
         keyword, value, *when = children
         values = value if isinstance(value, tuple) else (value,)
         return s.Clause(str(keyword), values, when[0] if when else None, span=self._span(meta))
 
-    @v_args(meta=True)
     def with_operator(self, meta: Meta, children: list[Any]) -> s.Clause:
         operator = s.Name(str(children[1]), span=self._span(children[1]))
         return s.Clause("with", (operator,), span=self._span(meta))
 
-    @v_args(meta=True)
     def using(self, meta: Meta, children: list[Any]) -> s.Clause:
         name = s.Name(str(children[1]), span=self._span(children[1]))
         return s.Clause("using", (name,), span=self._span(meta))
 
-    def block(self, children: list[Any]) -> tuple[Any, ...]:
-        return tuple(children)
-
-    @v_args(meta=True)
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
         parallel, name, lo, direction, hi, step, body = children
         down = direction.type == "DOWNTO"
@@ -217,44 +188,36 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
         return Span(self._source, span.line, span.column, span.line, max(len(line.rstrip()), span.column) + 1)
 
-    @v_args(meta=True)
     def while_(self, meta: Meta, children: list[Any]) -> s.While:
         condition, limit, body = children
         return s.While(condition, limit, body, span=self._head(meta, Token("NAME", "")))
 
-    @v_args(meta=True)
     def if_(self, meta: Meta, children: list[Any]) -> s.If:
         condition, body, *rest = children
         head = self._head(meta, Token("NAME", ""))
         first = s.Branch(condition, body, span=head)
         return s.If((first, *(branch for branch in rest if branch is not None)), span=head)
 
-    @v_args(meta=True)
     def elif_(self, meta: Meta, children: list[Any]) -> s.Branch:
         return s.Branch(children[0], children[1], span=self._head(meta, Token("NAME", "")))
 
-    @v_args(meta=True)
     def else_(self, meta: Meta, children: list[Any]) -> s.Branch:
         return s.Branch(None, children[0], span=self._head(meta, Token("NAME", "")))
 
-    @v_args(meta=True)
     def split(self, meta: Meta, children: list[Any]) -> s.Split:
         axis, parts, group, body = children
         return s.Split(str(axis), parts, self._defined(group), body, span=self._span(meta))
 
     # Items
-    @v_args(meta=True)
     def use(self, meta: Meta, children: list[Any]) -> s.Use:
         return s.Use(tuple(str(part) for part in children), span=self._span(meta))
 
-    @v_args(meta=True)
     def extern(self, meta: Meta, children: list[Any]) -> s.Extern:
         name, parameters, result, costs = children
         return s.Extern(
             self._defined(name), parameters or (), str(result) if result else None, costs, span=self._span(meta)
         )
 
-    @v_args(meta=True)
     def claim(self, meta: Meta, children: list[Any]) -> s.Claim:
         title, left, relation, right, *conditions = children
         found: dict[str, Any] = {}
@@ -266,7 +229,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         title, where, on, at = _unquoted(title), found.get("where", ()), found.get("on"), found.get("at", ())
         return s.Claim(title, left, str(relation), right, where, on, at, span=self._span(meta))
 
-    @v_args(meta=True)
     def condition(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
         word, value, *model = children
         span = self._span(meta)
@@ -276,36 +238,34 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             value = tuple((name, each) for name, each, _ in value)
         return str(word), value, span
 
-    def model(self, children: list[Any]) -> str:
+    def model(self, meta: Meta, children: list[Any]) -> str:
         return "".join(map(str, children))
 
-    def setting(self, children: list[Any]) -> tuple[str, Any, Span]:
+    def setting(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
         return str(children[0]), children[1], self._span(children[0])
 
-    def values(self, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
+    def values(self, meta: Meta, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
         *names, value = children
         return tuple((str(name), value, self._span(name)) for name in names)
 
-    def growth(self, children: list[Any]) -> str:
+    def growth(self, meta: Meta, children: list[Any]) -> str:
         return str(children[0])
 
-    def doc(self, children: list[Any]) -> tuple[str, str]:
+    def doc(self, meta: Meta, children: list[Any]) -> tuple[str, str]:
         return ("doc", str(children[0])[1:-1])
 
-    def where(self, children: list[Any]) -> tuple[str, Any]:
+    def where(self, meta: Meta, children: list[Any]) -> tuple[str, Any]:
         return ("where", children[0])
 
-    def decreases(self, children: list[Any]) -> tuple[str, Any]:
+    def decreases(self, meta: Meta, children: list[Any]) -> tuple[str, Any]:
         return ("decreases", children[0])
 
-    @v_args(meta=True)
     def ensures(self, meta: Meta, children: list[Any]) -> tuple[str, s.Ensures]:
         metric, processors, relation, bound, when = children
         return ("ensures", s.Ensures(str(metric), processors, str(relation), bound, when or (), span=self._span(meta)))
 
     growth_ensures = ensures
 
-    @v_args(meta=True)
     def algorithm(self, meta: Meta, children: list[Any]) -> s.Algorithm:
         name, parameters, result, grid, doc, *rest = children
         parts: dict[str, list[Any]] = {"where": [], "ensures": [], "decreases": []}
@@ -329,13 +289,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             span=self._head(meta, name),
         )
 
-    def start(self, children: list[Any]) -> Any:
-        return children[0]
-
-    def setting_list(self, children: list[Any]) -> Any:
+    def setting_list(self, meta: Meta, children: list[Any]) -> Any:
         return tuple(chain.from_iterable(children))
-
-    expression = fact_list = start
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
         """Other rules have the name and the fields of their node."""

@@ -116,8 +116,9 @@ class Simple(Node):
 
     @property
     def reads(self) -> tuple[Expr, ...]:
-        """What it evaluates, in order; a place that it updates too."""
-        return ()
+        """What it evaluates, in order, such as its `value`; a place that it updates too."""
+        value: Expr | None = getattr(self, "value", None)
+        return () if value is None else (value,)
 
     @property
     def writes(self) -> tuple[Name | Element, ...]:
@@ -158,10 +159,6 @@ class Let(Simple):
     value: Expr
 
     @property
-    def reads(self) -> tuple[Expr, ...]:
-        return (self.value,)
-
-    @property
     def sets(self) -> tuple[str, ...]:
         return (self.name,)
 
@@ -174,10 +171,6 @@ class Local(Simple):
     type: ScalarType | ArrayType
     value: Expr | None
     when: Expr | None
-
-    @property
-    def reads(self) -> tuple[Expr, ...]:
-        return () if self.value is None else (self.value,)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -244,10 +237,6 @@ class Return(Simple):
 
     value: Expr
 
-    @property
-    def reads(self) -> tuple[Expr, ...]:
-        return (self.value,)
-
 
 @tree
 class Assume(Simple):
@@ -308,6 +297,10 @@ class Transfer(Communication):
     target: Expr
     value: Expr
     when: Expr | None
+
+    @property
+    def reads(self) -> tuple[Expr, ...]:
+        return ()
 
 
 @tree

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.language.headers import headers
-from archline.language.parser import parse_program
+from archline.language.parser import headers, parse_program
 from archline.language.source import read_source
 from archline.resources import resource
 from cli_support import cli

@@ -9,7 +9,7 @@ import pytest
 
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_path, load_target, load_text, stdlib_modules
-from archline.language.tables import parser_of
+from archline.language.parser import parser_of
 from effort import long
 
 ONE = """

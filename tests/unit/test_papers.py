@@ -16,9 +16,8 @@ from archline.expr.values import evaluate
 from archline.language.parser import parse_expression
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict
 from archline.papers.forms import value_at
-from archline.papers.page import entry
 from archline.papers.recipes import INPUTS, derive
-from archline.papers.report import derived
+from archline.papers.report import derived, entry
 from archline.papers.rows import read_paper
 from archline.resources import resource
 from changed_forms import changes

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from archline.energy.hints import respelt
 from archline.energy.machines import read_parameters
+from archline.energy.quantities import respelt
 from archline.energy.units import parse_unit
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli

@@ -33,8 +33,7 @@ from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, sides
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.headers import headers
-from archline.language.parser import parse_facts
+from archline.language.parser import headers, parse_facts
 from archline.language.source import read_source
 from archline.language.suppressions import suppressions
 from archline.records import record, replace

@@ -86,14 +86,14 @@ def _decided(task: Task) -> CheckView:
 def _module(task: Task) -> tuple[Module, str | None]:
     """The module of a task, and the algorithm where its target names one."""
     from archline.api.modules import Module, loads
-    from archline.language import input_rules
+    from archline.language import syntax_rules
     from archline.language.diagnostics import error
     from archline.language.loader import load_target
 
     if task.source is not None:
         return loads(task.source.text, task.source.path), None
     if os.path.isdir(task.target):
-        raise error(input_rules.DIRECTORY, f"the folder `{task.target}` has no `.algo` file", path=task.target)
+        raise error(syntax_rules.DIRECTORY, f"the folder `{task.target}` has no `.algo` file", path=task.target)
     module, node = load_target(task.target)
     return Module(module), None if node is None else node.name
 

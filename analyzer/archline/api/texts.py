@@ -10,11 +10,10 @@ from pathlib import Path
 
 from archline.api import rules
 from archline.expr.tree import Source, structure
-from archline.language import input_rules, name_rules
+from archline.language import name_rules, syntax_rules
 from archline.language.diagnostics import Rule, did_you_mean, error, known_rules
-from archline.language.headers import headers
 from archline.language.loader import stdlib_modules
-from archline.language.parser import parse_program
+from archline.language.parser import headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
 from archline.report.library import Listed
@@ -102,7 +101,7 @@ def _of_place(place: str) -> Iterator[Listed]:
         families = sorted({module.partition(".")[0] for module in modules})
         hint = did_you_mean(place, [*families, *modules]) or f"its families are {', '.join(families)}"
         message = f"there is no file, folder, family or module of the standard library called `{place}`"
-        raise error(input_rules.MISSING_FILE, message, path=place, hint=hint)
+        raise error(syntax_rules.MISSING_FILE, message, path=place, hint=hint)
     for module in found:
         yield from _of_module(module)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
-from archline.language import input_rules
+from archline.language import syntax_rules
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _read(name: str) -> Source:
     from archline.language.source import read_source
 
     if os.path.isdir(name):
-        raise error(input_rules.DIRECTORY, f"the folder `{name}` has no `.algo` file", path=name)
+        raise error(syntax_rules.DIRECTORY, f"the folder `{name}` has no `.algo` file", path=name)
     return shared.standard_input() if name == "-" else read_source(Path(name))
 
 

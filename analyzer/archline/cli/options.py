@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.api import rules
-from archline.language import input_rules
+from archline.language import syntax_rules
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.syntax_rules import UNEXPECTED
 from archline.report.layout import terminal_width
@@ -307,7 +307,7 @@ def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False)
     found = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
     if not found and any(Path(target).rglob("*.algo")):
         message = f"every `.algo` file in the folder `{target}` is excluded"
-        raise error(input_rules.DIRECTORY, message, path=target, hint="`--isolated` reads no configuration")
+        raise error(syntax_rules.DIRECTORY, message, path=target, hint="`--isolated` reads no configuration")
     # A folder without programs is reported as one that is read.
     return found or [target]
 

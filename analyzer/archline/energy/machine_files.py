@@ -15,7 +15,6 @@ from typing import Any
 
 from archline.energy import rules
 from archline.energy.formulas import check_units
-from archline.energy.hints import NUMERAL, number_hint, quantity_hint, quantity_meant, unit_hint
 from archline.energy.machines import (
     ASSUMED_WORD,
     DERIVED,
@@ -29,7 +28,16 @@ from archline.energy.machines import (
     resolved,
     without_capacity,
 )
-from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
+from archline.energy.quantities import (
+    LEVELS,
+    NUMERAL,
+    OF_LEVEL,
+    QUANTITIES,
+    number_hint,
+    quantity_hint,
+    quantity_meant,
+    unit_hint,
+)
 from archline.energy.units import Unit, parse_unit
 from archline.expr.tree import Source, Span
 from archline.language import syntax as s

@@ -9,8 +9,16 @@ from types import MappingProxyType
 
 from archline.energy import rules
 from archline.energy.formulas import names_in, value_of
-from archline.energy.hints import AMOUNT, number_hint, quantity_hint, unit_hint
-from archline.energy.quantities import CONSTANTS, LEVELS, OF_LEVEL, QUANTITIES
+from archline.energy.quantities import (
+    AMOUNT,
+    CONSTANTS,
+    LEVELS,
+    OF_LEVEL,
+    QUANTITIES,
+    number_hint,
+    quantity_hint,
+    unit_hint,
+)
 from archline.energy.units import format_si, parse_unit
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression

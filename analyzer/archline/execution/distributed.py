@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.codegen.messages import calls_by_number
 from archline.execution.codegen.program import Generated
-from archline.execution.counting import block_costs, counts_of
 from archline.execution.data import no_processors
 from archline.execution.engine import Engine, engine
 from archline.execution.grid import Processor, ProcessorGroup
@@ -24,7 +23,9 @@ from archline.execution.launch import (
     Finished,
     Result,
     RunPlan,
+    block_costs,
     bound_sizes,
+    counts_of,
     deep_recursion,
     entry_arguments,
     fill_state,

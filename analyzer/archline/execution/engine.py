@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from archline.execution import run_rules as rules
 from archline.execution.codegen.program import Generated, generate
 from archline.execution.codegen.writer import Options
 from archline.execution.externs import guarded, registered, test_function
 from archline.execution.jit import jit
 from archline.execution.runtime import ON_GRID, namespace
+from archline.execution.slots import CALL, OTHER_SITE, SITE, VALUES
 from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, error
 from archline.language.model import Module
 
 _Key = tuple[s.Algorithm, tuple[str, ...], Options]
@@ -80,3 +83,25 @@ def _build(program: Generated) -> Engine:
 
 def _define(functions: list[str], names: dict[str, Any]) -> None:
     exec(compile("\n".join(functions), "<generated from a sketch>", "exec"), names)
+
+
+def report(program: Generated, state: Any, processor: str = "") -> ArchlineError:
+    """Why the run stopped, where, and with which values; on which processor of a grid."""
+    site = program.site(int(state[SITE]))
+    values = [int(state[VALUES + place]) for place in range(5)]
+    if site.rule is rules.RACE:
+        other = program.site(int(state[OTHER_SITE]))
+        message = f"{site.message}, and {_place(site.span.source, other.span)}{other.message} in a parallel strand"
+        hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
+        return error(rules.RACE, message, span=site.span, hint=hint)
+    text = site.variants[values[0]] if site.variants else site.message
+    call = int(state[CALL])
+    span = program.site(call).span if call else site.span
+    message = text.format(*values)
+    if processor:
+        message += f" (on {processor})"
+    return error(site.rule, message, span=span, hint=site.hint)
+
+
+def _place(source: Any, span: Any) -> str:
+    return f"on line {span.line} " if span.source is source else f"in {span} "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -14,17 +15,17 @@ from archline.execution.binding import BoundArguments
 from archline.execution.cache import streamed
 from archline.execution.codegen.program import Generated
 from archline.execution.codegen.scope import names_in
-from archline.execution.codegen.writer import Options
-from archline.execution.engine import Engine, engine
-from archline.execution.failures import report
+from archline.execution.codegen.writer import EXTERN, READS, WORK, WRITES, Options
+from archline.execution.engine import Engine, engine, report
 from archline.execution.jit import compiled_available
 from archline.execution.memory import Memory, Room, available_bytes, compiled_memory, plain_memory, refuse, shown_bytes
 from archline.execution.progress import in_large_stack, shown
-from archline.execution.results import Cache
+from archline.execution.results import Cache, RunCounts
 from archline.execution.slots import (
     EVENTS,
     LINE,
     MAX_DEPTH,
+    MEM_DECLARED,
     MEM_EVENTS,
     MEM_TRACE,
     PEAK,
@@ -33,6 +34,7 @@ from archline.execution.slots import (
     SITE_FUEL,
     SITE_FULL,
     SITE_WIDE,
+    SPAN,
     TRACE,
     VALUES,
 )
@@ -41,7 +43,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import METRICS
+from archline.language.metrics import CALL, DECLARED, METRICS, SET_APART, STEPS
 from archline.language.model import BoundBy, Module
 from archline.records import record, replace
 
@@ -303,3 +305,65 @@ def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]
         message = f"`{extern.name}` costs {value} {metric}, which is not a whole number of them"
         raise error(rules.COST_AMOUNT, message, span=amount.span)
     return int(value)
+
+
+def block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, int]:
+    """The flops and the work of one execution of a block; `amounts` are the declared ones of externs."""
+    work = cost[WORK]
+    flops = 0
+    for kind, times in cost.items():
+        if kind.startswith(f"{EXTERN} "):
+            owner = kind.removeprefix(f"{EXTERN} ")
+            declared = {key.split(" ")[1]: amount for key, amount in amounts.items() if key.split(" ")[0] == owner}
+            flops += times * declared.get("flops", 0)
+            work += times * sum(declared.get(metric, 0) for metric in ("work", *_WITHIN_WORK))
+        elif kind not in _NO_FLOPS:
+            flops += times
+    return flops, work
+
+
+_WITHIN_WORK = tuple(name for name, each in METRICS.items() if "work" in each.within)
+_NO_FLOPS = frozenset((WORK, READS, WRITES, *(each.kind for each in STEPS)))
+
+
+def counts_of(finished: Finished) -> RunCounts:
+    """What a run that reached its end cost."""
+    state, program = finished.memory.state, finished.program
+    totals: Counter[str] = Counter()
+    for number, cost in enumerate(program.tables.blocks):
+        times = int(state[program.layout.first_counter + number])
+        for kind, amount in cost.items():
+            totals[kind] += amount * times
+    # The outermost call counts one.
+    work = totals.pop(WORK, 0) + 1
+    steps = {each.kind: totals.pop(each.kind, 0) for each in STEPS}
+    steps[CALL.kind] += 1
+    reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
+    declared = dict.fromkeys(SET_APART, 0.0)
+    for place, metric in enumerate(SET_APART):
+        declared[metric] += float(finished.memory.arrays[MEM_DECLARED][place])
+    for name in program.layout.used_externs:
+        calls = totals.pop(f"{EXTERN} {name}", 0)
+        for key, amount in finished.amounts.items():
+            owner, metric = key.split(" ")
+            if owner != name:
+                continue
+            if METRICS[metric].by_kind:
+                totals[DECLARED] += calls * amount
+            if "work" in (metric, *METRICS[metric].within):
+                work += calls * amount
+            elif metric in declared:
+                declared[metric] += calls * amount
+    kinds = {kind: total for kind, total in sorted(totals.items()) if total}
+    return RunCounts(
+        flops=sum(kinds.values()),
+        flops_by_kind=kinds,
+        work=work,
+        span=int(state[SPAN]) + 1,
+        accesses=reads + writes,
+        reads=reads,
+        writes=writes,
+        memory=int(state[PEAK]),
+        steps=steps,
+        declared={metric: amount for metric, amount in declared.items() if amount},
+    )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.distributed import OnProcessor, Prepared, ended, in_stack, prepare, restart, result_on_grid
-from archline.execution.failures import report
+from archline.execution.engine import report
 from archline.execution.grid import Step, Tag, Words, fetched, put
 from archline.execution.launch import RunPlan
 from archline.execution.memory import Room

@@ -19,11 +19,10 @@ from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal, streamed
 from archline.execution.codegen.scope import cost_symbols
 from archline.execution.codegen.writer import Options
-from archline.execution.counting import counts_of
 from archline.execution.data import generate
 from archline.execution.distributed import grid_shape, launch_on_grid, simulated
 from archline.execution.externs import register_extern
-from archline.execution.launch import Finished, RunPlan, bound_sizes, launch
+from archline.execution.launch import Finished, RunPlan, bound_sizes, counts_of, launch
 from archline.execution.memory import stored
 from archline.execution.mpi import on_ranks, sendable
 from archline.execution.mpiexec import JOB, OUTCOME, run_on_ranks, started_rank

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import Generated
-from archline.execution.failures import report
+from archline.execution.engine import report
 from archline.execution.grid import Processor, Step, Tag, Words
 from archline.execution.memory import Memory
 from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values

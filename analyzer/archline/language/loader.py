@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from archline.expr.tree import Source
-from archline.language import input_rules, name_rules
+from archline.language import name_rules, syntax_rules
 from archline.language import syntax as s
 from archline.language.checking import check
 from archline.language.diagnostics import did_you_mean, error
@@ -58,7 +58,7 @@ def _path_of(place: str) -> Path:
     file = _module_file(resource("stdlib"), tuple(place.split(".")))
     if not exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
-        raise error(input_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
+        raise error(syntax_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
     return file
 
 

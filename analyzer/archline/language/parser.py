@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
+import lark
 from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.indenter import DedentError, Indenter
@@ -15,12 +19,114 @@ from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.expectations import describe
-from archline.language.mistakes import code_of, line_hint, unclosed
-from archline.language.tables import parser_of
+from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
+from archline.language.mistakes import code_of, line_hint, place_hint, unclosed
 from archline.records import record
-from archline.resources import resource
+from archline.resources import cache_folder, resource
+
+_KINDS = {
+    "NAME": "a name",
+    "INTEGER": "a number",
+    "REAL": "a number",
+    "STRING": "a string",
+    "_NEWLINE": "the end of the line",
+    "_INDENT": "an indented block",
+    "_DEDENT": "the end of the block",
+    "$END": "the end of the text",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "COMMA": "`,`",
+    "COLON": "`:`",
+    "UPTO": "`..`",
+    "ASSIGN": "an update such as `+=`",
+    "ASSIGN_OPERATOR": "an update such as `+=`",
+    "ASSIGN_PLAIN": "`=`",
+    "__ANON_0": "`->`",
+    "__ANON_1": "`power`",
+    "__ANON_2": "`times`",
+    "BY_LENGTH": "`..+`",
+    "DOT": "`.`",
+    "SCALAR": "`real`, `int`",
+    "LAYOUT": "a layout",
+    "GROWTH": "`Theta`, `O` or `Omega`",
+    "EQUAL": "`==`",
+    "LESS_EQUAL": "`<=`",
+    "GREATER_EQUAL": "`>=`",
+}
+_OPERATORS = {
+    "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
+    "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR",
+}  # fmt: skip
+_EXPRESSION_STARTS = {"NAME", "INTEGER", "LPAR"}
+STATEMENTS = (
+    "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
+    "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
+)  # fmt: skip
+
+
+def describe(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
+    """A message and perhaps a hint for an unexpected token, from the terminals that would have been accepted.
+
+    `line` is the code of the line it stands on, and `column` its place there, from 1.
+    """
+    found = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
+    shown = found.removeprefix("the ") if found else f"`{str(token)[:40]}`"
+    wanted = _wanted(set(accepted))
+    message = f"unexpected {shown}" + (f", expected {wanted}" if wanted else "")
+    hint = place_hint(token.type, line, column, accepted) or line_hint(line)
+    return message, hint or _hint(token, set(accepted), line[: column - 1])
+
+
+def _wanted(accepted: set[str]) -> str | None:
+    names: list[str] = []
+    if accepted >= _EXPRESSION_STARTS:
+        names.append("an expression")
+        accepted = accepted - _EXPRESSION_STARTS - {"REAL", "MINUS", "NOT"}
+    if accepted & {"PLUS", "TIMES"}:
+        names.append("an operator")
+        accepted = accepted - _OPERATORS
+    for terminal in sorted(accepted):
+        names.append(_KINDS.get(terminal) or f"`{terminal.lower().strip('_')}`")
+    # What is longest stands last.
+    names = sorted(dict.fromkeys(names), key=lambda each: " such as " in each)
+    if not names or len(names) > 5:
+        return None
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+def _hint(token: Token, accepted: set[str], before: str) -> str | None:
+    if token.type == "COLON" and "AT" in accepted:
+        return "a `while` says how often it runs: `while lo < hi at most log2(n + 1) + 1 times:`"
+    if token.type == "_NEWLINE" and "COLON" in accepted:
+        return "a block header ends with `:`"
+    if token.type == "_INDENT":
+        return "this line is indented further than the block it stands in"
+    # `whiel x > 1` is read as an assignment to `whiel`: the word that was meant stands at the line's start.
+    first = before.split()[0] if before.split() else str(token)
+    if token.type == "NAME" and first.isidentifier() and first not in STATEMENTS and len(first) > 3:
+        return did_you_mean(first, STATEMENTS)
+    return None
+
+
+def parser_of(grammar: str, **options: Any) -> lark.Lark:
+    """The parser; `options` as `lark.Lark` takes them."""
+    try:
+        kept = _tables_file(grammar, options)
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return lark.Lark(grammar, cache=str(kept), **options)
+    except (OSError, RuntimeError):
+        # There is no home, or no room in it.
+        return lark.Lark(grammar, **options)
+
+
+def _tables_file(grammar: str, options: dict[str, Any]) -> Path:
+    """Another file for another grammar, version or set of options. Raises RuntimeError where nobody is at home."""
+    plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
+    told = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
+    return cache_folder() / f"grammar-{sha256(told.encode()).hexdigest()[:16]}.lark"
+
 
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
@@ -335,3 +441,23 @@ def _open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None
     bracket = unclosed(lines, token.line, column)
     starts = not lines[token.line - 1][: column - 1].strip()
     return bracket if bracket is not None and starts and bracket[0] < token.line else None
+
+
+def headers(source: Source) -> tuple[s.Algorithm, ...]:
+    """The algorithms, each with its parameters, its docstring and a `pass`. Raises ArchlineError."""
+    lines = [""] * len(source.lines)
+    for first, chunk in chunks(source):
+        if chunk[0].startswith("algorithm"):
+            lines[first - 1 : first - 1 + len(chunk)] = _without_body(chunk)
+    return parse_program(Source(source.path, "\n".join(lines) + "\n")).algorithms
+
+
+def _without_body(lines: Sequence[str]) -> list[str]:
+    """The lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
+    opened, found = False, list(lines)
+    for number, line in enumerate(lines):
+        code = without_comment(line).strip()
+        if opened and code and not code.startswith('"'):
+            return [*found[:number], "    pass", *[""] * (len(lines) - number - 1)]
+        opened = opened or code.endswith(":")
+    return found

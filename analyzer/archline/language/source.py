@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from archline.expr.tree import Source
-from archline.language import input_rules as rules
+from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
 
 MAX_BYTES = 256 * 1024

@@ -16,9 +16,8 @@ from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.papers import forms, rules
-from archline.papers.amounts import Printed, parsed_unit
 from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict, SeparatingPoint, short
-from archline.papers.rows import PrintedRow
+from archline.papers.rows import Printed, PrintedRow, parsed_unit
 from archline.records import replace
 
 SIMPLE = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]

@@ -9,9 +9,8 @@ from fractions import Fraction
 from archline.energy import rules
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import check_units, names_in, parsed, same_units, unknown_name
-from archline.energy.hints import respelt
 from archline.energy.optimise.problem import Constraint
-from archline.energy.quantities import METRICS, NAMES
+from archline.energy.quantities import METRICS, NAMES, respelt
 from archline.energy.targets import SIZE
 from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
 from archline.expr import build as b

@@ -181,7 +181,7 @@ class ValueTable:
                 steps += 1
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
-                frame = self._of(place[0]).frame(place[1], self._valid)
+                frame = self._of(place[0]).frame(place[1], lambda each: self._of(each[0]).valid(each[1]))
                 missing = frame.missing(known)
                 if missing:
                     open_.add(place)
@@ -196,10 +196,6 @@ class ValueTable:
         if name not in self._cases:
             self._cases[name] = FunctionCases(self._functions[name], self._called)
         return self._cases[name]
-
-    def _valid(self, place: Place) -> bool:
-        name, arguments = place
-        return self._of(name).valid(arguments)
 
     def _called(self, name: str, arguments: tuple[Number, ...]) -> Number:
         known = self._known.get((name, arguments))

@@ -92,16 +92,12 @@ class SizeFunction:
 
         The function is then one of k as others are of their sizes.
         """
-        return tuple(
-            power.exponent
-            for power in self.facts.powers
-            if not self.sizes and any(_is_part(given[power.name]) for _, given in self.own_calls)
-        )
-
-
-def _is_part(argument: Poly) -> bool:
-    exponent = a.exponent_of_two(argument)
-    return exponent is not None and any(isinstance(atom, a.Floor) for atom in exponent.atoms())
+        found = []
+        for power in self.facts.powers if not self.sizes else ():
+            exponents = (a.exponent_of_two(given[power.name]) for _, given in self.own_calls)
+            if any(isinstance(atom, a.Floor) for each in exponents if each is not None for atom in each.atoms()):
+                found.append(power.exponent)
+        return tuple(found)
 
 
 @record(eq=False)

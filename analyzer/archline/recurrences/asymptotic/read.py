@@ -131,7 +131,10 @@ class _Reader:
             self._base(call, value, span)
         for draft in self._drafts.values():
             self._check(draft)
-        return RealRecurrence(tuple(map(_finished, self._drafts.values())))
+        drafts = self._drafts.values()
+        return RealRecurrence(
+            tuple(RealDefinition(d.name, d.parameters, tuple(d.cases), tuple(d.bases)) for d in drafts)
+        )
 
     def _no_definition(self) -> ArchlineError:
         hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
@@ -265,7 +268,10 @@ class _Reader:
         for node in s.nodes(expr):
             match node:
                 case s.Call(function=function, arguments=arguments) if function in self._drafts:
-                    self._recursive(node, self._drafts[function], arguments)
+                    if len(arguments) != len(self._drafts[function].parameters):
+                        raise self._problem(BAD_HEAD, _count(self._drafts[function]), node)
+                    for each in arguments:
+                        self._no_calls(each, "the argument of a recursive call")
                 case s.Call(function=function, arguments=arguments):
                     self._intrinsic(node, function, len(arguments))
                 case s.Binary(op=op) if op in _OPERATORS:
@@ -274,12 +280,6 @@ class _Reader:
                     pass
                 case _:
                     raise self._problem(NOT_A_VALUE, "not an expression in sizes", node)
-
-    def _recursive(self, node: s.Node, draft: _Draft, arguments: tuple[s.Expr, ...]) -> None:
-        if len(arguments) != len(draft.parameters):
-            raise self._problem(BAD_HEAD, _count(draft), node)
-        for each in arguments:
-            self._no_calls(each, "the argument of a recursive call")
 
     def _intrinsic(self, node: s.Node, function: str, count: int) -> None:
         if function not in _FUNCTIONS:
@@ -346,7 +346,3 @@ def _names(expr: s.Expr) -> list[s.Name]:
 
 def _count(draft: _Draft) -> str:
     return f"`{draft.name}` has {len(draft.parameters)} argument{'s' if len(draft.parameters) > 1 else ''}"
-
-
-def _finished(draft: _Draft) -> RealDefinition:
-    return RealDefinition(draft.name, draft.parameters, tuple(draft.cases), tuple(draft.bases))

@@ -17,7 +17,6 @@ from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.normal_form import (
     Bases,
     CallSum,
-    WeightedCall,
     at_argument,
     bases_of,
     branches_of,
@@ -34,7 +33,7 @@ from archline.recurrences.asymptotic.problem import (
     SolvedGrowth,
     Superpolynomial,
 )
-from archline.recurrences.asymptotic.terms import GrowthTerm, summed
+from archline.recurrences.asymptotic.terms import summed
 from archline.recurrences.asymptotic.text import growth_text, statement
 from archline.recurrences.asymptotic.theorems import rounded
 from archline.recurrences.asymptotic.univariate import (
@@ -308,14 +307,11 @@ class _System:
         terms = list(branch.terms)
         for call in branch.calls:
             if call.function not in group:
-                terms += self._amounts(call)
+                if call.weight.coefficient < 0:
+                    raise OutOfReachError("a recursive call is subtracted")
+                grown = at_argument(self._known[call.function].terms, call.argument)
+                terms += [replace(call.weight.times(term), exact=False) for term in grown]
         return CallSum(kept, summed(terms))
-
-    def _amounts(self, call: WeightedCall) -> list[GrowthTerm]:
-        if call.weight.coefficient < 0:
-            raise OutOfReachError("a recursive call is subtracted")
-        grown = at_argument(self._known[call.function].terms, call.argument)
-        return [replace(call.weight.times(term), exact=False) for term in grown]
 
     def _common_bases(self, name: str, group: frozenset[str]) -> Bases:
         """The bases of a function into which others are written: it grows from them only where all of them count."""

@@ -145,7 +145,10 @@ def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
         _check_call(name, call)
     beyond = _superpolynomial(branches, bases)
     if beyond is not None:
-        return Found("growth beyond polynomials", (*stated, beyond), beyond=beyond, shrinking=_shrinking(calls))
+        shrinking = ROOTS if all(call.argument.is_root for call in calls) else SPLITS
+        if any(call.argument.is_step for call in calls):
+            shrinking = STEPS
+        return Found("growth beyond polynomials", (*stated, beyond), beyond=beyond, shrinking=shrinking)
     for call in calls:
         if call.weight.varies and not call.argument.is_root:
             raise OutOfReachError("a weight that shrinks as the size grows")
@@ -167,12 +170,6 @@ def _check_call(name: str, call: WeightedCall) -> None:
         raise OutOfReachError("a number of calls that is no rational number")
     if call.weight.coefficient < 0:
         raise OutOfReachError("a recursive call is subtracted")
-
-
-def _shrinking(calls: list[WeightedCall]) -> str:
-    if any(call.argument.is_step for call in calls):
-        return STEPS
-    return ROOTS if all(call.argument.is_root for call in calls) else SPLITS
 
 
 def _superpolynomial(branches: Branches, bases: Bases) -> str | None:

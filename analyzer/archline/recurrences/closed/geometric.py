@@ -246,12 +246,9 @@ def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     if clock is None or found is None:
         return None
     text = sum_text(merged(found, (size, clock.log)))
-    return Closed(text, f"{size} = {_powers_of(clock)}", _places(map(clock.at, range(6))))
-
-
-def _powers_of(clock: SizeSequence) -> str:
     factor = str(clock.factor) if clock.factor.q == 1 else f"({clock.factor})"
-    return f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
+    powers = f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
+    return Closed(text, f"{size} = {powers}", _places(map(clock.at, range(6))))
 
 
 def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -> Closed | None:

@@ -92,7 +92,8 @@ class Depth:
                 case Symbol(name=name) if name == LEVEL:
                     return depth**power
                 case a.Exponential(base=base, exponent=exponent) if exponent == Poly.symbol(LEVEL):
-                    whole, left = divmod(power, self._roots) if base == self._root else (0, power)
+                    ((((root, roots),), _),) = self._growth.terms.items()
+                    whole, left = divmod(power, roots) if atom == root else (0, power)
                     return quotient**whole * a.exponential(base, depth.scaled(left))
                 case _ if LEVEL in atom.names:
                     return atom.rebuild(tuple(map(rewritten, atom.parts))) ** power
@@ -115,17 +116,6 @@ class Depth:
             logs = logs - a.log2(Poly.of_atom(atom)).scaled(power)
         base = a.log2(Poly.constant(self.base))
         return logs.scaled(1 / base.constant_term) if base.is_constant else logs * base**-1
-
-    @property
-    def _root(self) -> int:
-        (atom,) = self._growth.atoms()
-        assert isinstance(atom, a.Exponential)
-        return atom.base
-
-    @property
-    def _roots(self) -> int:
-        ((((_, power),), _),) = self._growth.terms.items()
-        return power
 
 
 @record

@@ -90,12 +90,10 @@ def at_halves(value: Poly, facts: Facts, given: Mapping[str, Poly], there: Facts
 
 
 def _of_half(size: Poly, end: Poly, facts: Facts) -> Poly:
-    whole = next((each for each in map(Poly.symbol, sorted(size.names)) if _holds_half(each, size, end, facts)), None)
-    return _less_halvings(size, end) if whole is None else halvings(whole, end) - 1
-
-
-def _holds_half(whole: Poly, size: Poly, end: Poly, facts: Facts) -> bool:
-    return size != whole and facts.nonnegative(whole - end) and facts.nonnegative(size.scaled(2) - whole + 1)
+    for whole in map(Poly.symbol, sorted(size.names)):
+        if size != whole and facts.nonnegative(whole - end) and facts.nonnegative(size.scaled(2) - whole + 1):
+            return halvings(whole, end) - 1
+    return _less_halvings(size, end)
 
 
 def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:

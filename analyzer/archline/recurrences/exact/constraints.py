@@ -282,11 +282,9 @@ class Context:
 
     def _at_exponent(self, number: int) -> Fraction | None:
         """The function where the one exponent that it is written in has a value; None where it is not known."""
-        return (
-            None
-            if self.values is None
-            else self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
-        )
+        if self.values is None:
+            return None
+        return self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
 
     def placed(self, point: dict[str, int]) -> Point:
         """A point of the symbols that sizes are written in, with the sizes themselves."""

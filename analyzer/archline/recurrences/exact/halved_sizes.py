@@ -211,7 +211,12 @@ def shrinking(function: SizeFunction, steps: Sequence[Transition], upper: bool) 
     if not plain or not on_a_path(calling) or (len(function.sizes) > 1 and not split_by_data(function)):
         return
     size = total(map(Poly.symbol, function.sizes))
-    if all(_halves(size, function, step) for step in calling):
+    if all(
+        # About half the caller's at most.
+        step.facts.nonnegative(size + 2 * ROUNDING - each.scaled(2))
+        for step in calling
+        for each in _parts(size, function, step)
+    ):
         return
     log = _logarithm(size, function, calling, upper)
     if log is None:
@@ -245,12 +250,6 @@ def _swaps(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
 def _parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
     for _, call in step.calls:
         yield step.facts.simplify(size.substitute(sizes_of_call(function, call.arguments)))
-
-
-def _halves(size: Poly, function: SizeFunction, step: Transition) -> bool:
-    """Whether the calls' sizes are about half the caller's at most."""
-    parts = _parts(size, function, step)
-    return all(step.facts.nonnegative(size + 2 * ROUNDING - each.scaled(2)) for each in parts)
 
 
 def _logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:

@@ -22,7 +22,6 @@ from archline.recurrences.asymptotic.logspace.cones import (
     ZERO,
     Irrational,
     LogMonomial,
-    Number,
     RayCone,
     Vector,
     approximate,
@@ -111,13 +110,9 @@ def weight(term: LogMonomial) -> tuple[object, ...]:
         sum(1 for x in used if sign(x) < 0),
         sum(1 for x in used if not isinstance(x, Irrational) and x.q != 1),
         len(used),
-        [_size(x) for x in term.powers],
+        [9.0 if isinstance(x, Irrational) else abs(int(x.p)) / int(x.q) for x in term.powers],
         str(term),
     )
-
-
-def _size(value: Number) -> float:
-    return 9.0 if isinstance(value, Irrational) else abs(int(value.p)) / int(value.q)
 
 
 def prune(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:

@@ -324,7 +324,11 @@ class _Teller:
 
     def lines(self) -> Iterator[str]:
         """All of them."""
-        piece = min(self._pieces, key=_simplest_of_the_longest)
+        # The simplest of the longest.
+        piece = min(
+            self._pieces,
+            key=lambda each: (-len(each.path.segments), [one.motion.cases for one in each.path.segments]),
+        )
         path = piece.path
         where, number = self._region(path), len(self._pieces)
         among = f" (one of {number} regions of sizes)" if number > 1 else ""
@@ -354,11 +358,9 @@ class _Teller:
             if segment.motion.direction[i]
         ]
         turns = " in turn, held at a tie" if len(steps) > 1 else ""
-        levels = self._printer.monomial(whole(segment.length))
-        return (
-            f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, "
-            f"at whose end there {_nodes(self._printer.monomial(segment.end_nodes))}."
-        )
+        levels, count = self._printer.monomial(whole(segment.length)), self._printer.monomial(segment.end_nodes)
+        nodes = "is 1 node" if count == "1" else f"are {count} nodes"
+        return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, at whose end there {nodes}."
 
     def _cost(self, cost: CostTerm) -> str:
         source, term = self._printer.term(cost.source), self._printer.term(cost.term)
@@ -381,15 +383,6 @@ class _Teller:
             yield f"In every region the growth is that of {formula}: no term is too large in one, and all are needed."
 
 
-def _simplest_of_the_longest(piece: PathCosts) -> tuple[int, list[tuple[int, ...]]]:
-    segments = piece.path.segments
-    return -len(segments), [each.motion.cases for each in segments]
-
-
-def _nodes(count: str) -> str:
-    return "is 1 node" if count == "1" else f"are {count} nodes"
-
-
 def _distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
     """One cost of each source and place."""
     return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
@@ -402,7 +395,9 @@ def solve_multi(problem: RealRecurrence) -> Answer:
     """Theta of a function of several sizes, or of one with cut-offs by other symbols."""
     try:
         system = read_system(problem)
-        found = _pieces(system)
+        found = [piece for path in paths(system) for piece in pieces(system, path)]
+        if not found:
+            raise OutOfReachError("no sizes satisfy the facts")
         parts = regimes(system, found)
         steps = tuple(_Teller(system, found, parts).lines())
         count = check(problem, system, parts, found)
@@ -412,13 +407,6 @@ def solve_multi(problem: RealRecurrence) -> Answer:
     except OutOfReachError as problem_:
         return Refused(str(problem_))
     return answer
-
-
-def _pieces(system: LogSystem) -> list[PathCosts]:
-    found = [piece for path in paths(system) for piece in pieces(system, path)]
-    if not found:
-        raise OutOfReachError("no sizes satisfy the facts")
-    return found
 
 
 def _solved(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:

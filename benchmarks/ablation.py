@@ -26,9 +26,9 @@ from common import ROOT, machine, parsed
 from archline.analysis.cache import analyse as derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.residency import single
-from archline.analysis.cache.upper import reuse_groups as clusters
+from archline.analysis.cache.upper import allocation as clusters
 from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.retention import ByClass, ByRow
+from archline.analysis.cache.upper.evaluate import ByClass, ByRow
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom

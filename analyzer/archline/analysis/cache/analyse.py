@@ -17,7 +17,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_text
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError
-from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.footprint.references import references, without_remainders
 from archline.analysis.cache.lower.hbl import AnyOrder, touches
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
@@ -30,7 +30,6 @@ from archline.analysis.cache.summaries.must_access import filled
 from archline.analysis.cache.upper.allocation import Planner, best_of
 from archline.analysis.cache.upper.cold import Everything, everything
 from archline.analysis.cache.upper.evaluate import Plan, Upper
-from archline.analysis.cache.upper.relax_modulo import without_remainders
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of

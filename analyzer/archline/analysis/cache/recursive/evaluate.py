@@ -16,7 +16,7 @@ from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexErr
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.footprint.references import references
 from archline.analysis.cache.recursive.potential import Charges, Paid, UnpaidError
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.reach import Box, Reach, lines, reach_of

@@ -31,7 +31,7 @@ from archline.algebra.evaluate.vectors import Array as Weights
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.residues import of_floor
-from archline.analysis.cache.footprint.grouping import references
+from archline.analysis.cache.footprint.references import references
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.reach import AccessPath, Reach
 from archline.analysis.cache.upper.allocation import Planner

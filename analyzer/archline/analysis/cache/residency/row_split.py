@@ -13,7 +13,7 @@ from archline.algebra.atoms import PositivePart
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.index_split import Cutter, Rule
+from archline.analysis.cache.footprint.references import Cutter, Rule
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import Resident

@@ -1,23 +1,289 @@
-"""Upper bounds on io under optimal replacement: the least of what plans fetch whose lines fit."""
+"""Upper bounds on io under optimal replacement: the least of what plans fetch whose lines fit.
+
+Spare lines of a plan keep a part of what a unit that needs more lines would keep. Of references that units of a plan
+hold, any part of the accesses may be served by another unit, and the rest by those of the plan: that is another way to
+run the program. It takes what the other unit holds of its part and the plan's units hold of the rest, less what these
+held of all; how large the part is follows from the spare lines at a point.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from math import floor, inf, isfinite
+from math import ceil, floor, inf, isfinite
 from operator import attrgetter
 
 from archline.algebra.effort import late
-from archline.algebra.evaluate.compiled import Number
+from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.row_split import CUT
-from archline.analysis.cache.upper.retention import ByClass, Compiled, Point, Ranked, Retention, about, best, left_of
+from archline.analysis.cache.residency.row_split import CUT, Split
 from archline.expr.intervals import EvaluationError
-from archline.records import field, record
+from archline.ir.tree import Loop
+from archline.records import record
+
+LITTLE = 10
+"""A unit that saves less than one part in so many of what is fetched is not tried for some rows."""
+DENSEST = 4
+"""The rows that gain most gain at most about so many times as much for each line as all do together."""
+Taken = tuple[tuple[Number, tuple[int, ...]], ...]
+"""Lines, each with the regions in which they are held."""
+
+
+@record(eq=False)
+class Compiled:
+    """Expressions in sizes of some names, and in `CUT`, each compiled once."""
+
+    names: tuple[str, ...]
+    restore: Callable[[Poly], Poly]
+    _functions: dict[Poly, Compute] = field(default_factory=dict, repr=False)
+    _by_owner: dict[Hashable, tuple[Compute, ...]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        """What all expressions have in common is computed once at a point."""
+        return Compiler((*self.names, CUT))
+
+    def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
+        """The expressions of an owner as functions: to look each of them up takes longer than to compute it."""
+        if owner not in self._by_owner:
+            self._by_owner[owner] = tuple(map(self._function, values))
+        return self._by_owner[owner]
+
+    def _function(self, value: Poly) -> Compute:
+        if value not in self._functions:
+            self._functions[value] = self.compiler.of(self.restore(value))
+        return self._functions[value]
+
+
+@record
+class Saving:
+    """Lines that are held in some regions, and the fetches that they save."""
+
+    taken: Taken
+    saved: Number
+
+    @property
+    def lines(self) -> Number:
+        """The most lines that are used, and 1 at least."""
+        return max([1, *(lines for lines, _ in self.taken)])
+
+
+NOTHING = Saving((), 0)
+
+
+def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
+    """What is left of spare lines."""
+    left = list(spare)
+    for lines, regions in taken:
+        for region in regions:
+            left[region] -= lines
+    return left
+
+
+@dataclass(eq=False)
+class Point:
+    """Values of expressions at sizes, and what was found from them."""
+
+    compiled: Compiled
+    sizes: Mapping[str, int]
+    known: dict[Hashable, tuple[Number, ...]] = field(default_factory=dict)
+    taken: dict[tuple[ByRow, Number], tuple[Number, ...]] = field(default_factory=dict)
+    savings: dict[tuple[ByRow, tuple[Number, ...]], Saving] = field(default_factory=dict)
+    _environments: dict[Number, Environment] = field(default_factory=dict)
+
+    def once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
+        """Numbers of an owner, computed once at the point. Raises EvaluationError."""
+        if owner not in self.known:
+            self.known[owner] = tuple(self.at(owner, values))
+        return self.known[owner]
+
+    def at(self, owner: Hashable, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
+        """The same, which depend on where rows are split. Raises EvaluationError."""
+        compiler, functions = self.compiled.compiler, self.compiled.of(owner, values)
+        if cut not in self._environments:
+            numbers = [self.sizes[name] for name in self.compiled.names]
+            self._environments[cut] = compiler.environment([*numbers, cut])
+        environment = self._environments[cut]
+        compiler.extend(environment)
+        return [compute(environment) for compute in functions]
+
+    def ranked(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[Ranked]:
+        """Those that may save something, those that may save most first."""
+        ordered = ((-each.ceiling(self, spare), place, each) for place, each in enumerate(retentions))
+        return sorted(each for each in ordered if each[0] < 0)
+
+
+@record(eq=False)
+class ByClass:
+    """Some classes of lines are held as another unit holds all, the others as before.
+
+    `values`: what is fetched before and by the other unit, the lines of each class and beside all, and how many classes
+    there are. Of t classes, those that gain most, the gain is at least the share t of the gain of all.
+    """
+
+    references: frozenset[Reference]
+    values: tuple[Poly, ...]
+    regions: tuple[int, ...]
+
+    def ceiling(self, point: Point, _: Sequence[Number]) -> float:
+        """About the most that it saves, with any number of lines."""
+        fetched, instead, *_ = point.once(self, self.values)
+        return max(0.0, about(fetched - instead))
+
+    def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
+        """With as many classes as fit."""
+        fetched, instead, each, once, classes = point.once(self, self.values)
+        held = self._held(point, spare)
+        if not held:
+            return NOTHING
+        return Saving(((held * each + once, self.regions),), Fraction(fetched - instead) * held / classes)
+
+    def estimate(self, point: Point, spare: Sequence[Number]) -> float:
+        """About what is saved with as many classes as fit: fractions take far longer."""
+        fetched, instead, *_, classes = point.once(self, self.values)
+        held = self._held(point, spare)
+        return about(fetched - instead) * about(held) / about(classes) if held else 0.0
+
+    def _held(self, point: Point, spare: Sequence[Number]) -> Number:
+        _, _, each, once, classes = point.once(self, self.values)
+        room = min([spare[region] for region in self.regions]) - once
+        return max(0, min(classes, room // each if each else classes if room >= 0 else 0))
+
+
+@record(eq=False)
+class ByRow:
+    """Some rows are held by another unit, the others as before: `find` derives the split when it is first tried.
+
+    `totals` are what is fetched before and by the other unit of all rows, and the lines that are held before and by it,
+    through its `loop`; `regions` says where units of a loop hold lines.
+    """
+
+    references: frozenset[Reference]
+    totals: tuple[Poly, Poly, Poly, Poly]
+    loop: Loop | None
+    find: Callable[[], Split | None]
+    regions: Callable[[Loop | None], tuple[int, ...]]
+
+    @cached_property
+    def split(self) -> Split | None:
+        """What is held and fetched on both sides."""
+        return self.find()
+
+    @property
+    def values(self) -> tuple[Poly, ...]:
+        """All that it depends on."""
+        return self.totals if self.split is None else (*self.totals, *self.split.values)
+
+    @cached_property
+    def _around(self) -> tuple[int, ...]:
+        return self.regions(self.loop)
+
+    @cached_property
+    def _regions(self) -> list[tuple[int, ...]]:
+        return [] if self.split is None else [self.regions(half.loop) for half in self.split.halves]
+
+    @cached_property
+    def _sharing(self) -> list[tuple[int, list[int]]]:
+        """The halves that hold lines in each region."""
+        places = sorted({region for regions in self._regions for region in regions})
+        return [(each, [half for half, regions in enumerate(self._regions) if each in regions]) for each in places]
+
+    def ceiling(self, point: Point, spare: Sequence[Number]) -> float:
+        """About the most that it saves: some rows are worth more than others, at most about `DENSEST` times."""
+        fetched, instead, held, lines = point.once(self, self.totals)
+        if (fetched - instead) * LITTLE < fetched:
+            return 0.0
+        share = about(min([spare[region] for region in self._around]) + held) / max(1.0, about(lines))
+        return about(fetched - instead) * min(1.0, DENSEST * share)
+
+    def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
+        """With as many rows as fit."""
+        if self.split is None:
+            return NOTHING
+        key = self, tuple([spare[region] for region, _ in self._sharing])
+        if key not in point.savings:
+            point.savings[key] = self._most_rows(self.split, point, spare)
+        return point.savings[key]
+
+    def estimate(self, point: Point, spare: Sequence[Number]) -> float:
+        """About what is saved with as many rows as fit."""
+        return about(self.saving(point, spare).saved)
+
+    def _most_rows(self, split: Split, point: Point, spare: Sequence[Number]) -> Saving:
+        step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
+        most = ceil(last / Fraction(step))
+
+        def cut(rows: int) -> Number:
+            return min(last, (rows if split.before else most - rows) * step)
+
+        def fits(rows: int) -> bool:
+            lines = self._taken(split, point, cut(rows))
+            return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
+
+        rows = greatest(most, fits)
+        if not rows or not fits(rows):
+            return NOTHING
+        # What is fetched is asked for once, what is held at each step of the search.
+        misses = (split.fetched, *(half.misses for half in split.halves))
+        fetched, *halves = point.at((split, "misses"), misses, cut(rows))
+        saved = fetched - sum(max(0, each) for each in halves)
+        taken = tuple(zip(self._taken(split, point, cut(rows)), self._regions, strict=True))
+        return Saving(taken, saved) if saved > 0 else NOTHING
+
+    def _taken(self, split: Split, point: Point, cut: Number) -> tuple[Number, ...]:
+        """The lines that each half takes with rows split at a place."""
+        key = self, cut
+        if key not in point.taken:
+            held = point.at((split, "lines"), (half.lines for half in split.halves), cut)
+            instead = point.known[split][2:]
+            # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
+            point.taken[key] = tuple([max(0, ceil(each)) - old for each, old in zip(held, instead, strict=True)])
+        return point.taken[key]
+
+
+Retention = ByClass | ByRow
+Ranked = tuple[float, int, Retention]
+"""About the most that is saved, negated, the place among others, and the retention itself."""
+
+
+def greatest(most: int, holds: Callable[[int], bool]) -> int:
+    """Largest n <= most with a monotone property; 0 if none."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
+
+
+def about(value: Number) -> float:
+    """A number as a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
+def best(ranked: Sequence[Ranked], point: Point, spare: Sequence[Number]) -> tuple[Retention, Saving] | None:
+    """The first of those that save most with all spare lines."""
+    most, first, found = 0.0, 0, None
+    for negated, place, each in ranked:
+        if -negated < most:
+            # Neither this one nor those behind it save as much.
+            break
+        estimate = each.estimate(point, spare)
+        if estimate > most or (found is not None and estimate == most and place < first):
+            most, first, found = estimate, place, each
+    if found is None:
+        return None
+    saving = found.saving(point, spare)
+    return (found, saving) if saving.saved > 0 else None
+
 
 NEAREST = 8
 """So many plans are tried with some rows held by other units."""

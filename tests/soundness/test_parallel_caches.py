@@ -15,7 +15,7 @@ from archline.execution.cache import (
     CacheResult,
     Chunked,
     Schedule,
-    Static,
+    StaticSchedule,
     StrandLog,
     TraceEvent,
     WorkStealing,
@@ -214,7 +214,7 @@ def programs(*, local: bool) -> st.SearchStrategy[Body]:
     return st.recursive(leaves, grow, max_leaves=25)
 
 
-serial_orders = st.one_of(st.just(Static()), st.builds(Chunked, st.integers(1, 3)))
+serial_orders = st.one_of(st.just(StaticSchedule()), st.builds(Chunked, st.integers(1, 3)))
 schedules = st.one_of(serial_orders, st.builds(WorkStealing, st.integers(0, 99)))
 
 
@@ -298,7 +298,7 @@ def nest(trips: int, *lines: int) -> Loop:
 def test_static_gives_contiguous_blocks_of_the_outermost_loop() -> None:
     program = (Run((1,)), Loop(tuple((nest(2, k), Spawn((Run((k,)),))) for k in range(5))), Run((2,)))
     recorded = record(program)
-    assignment = deal(Static(), recorded.structure, 2)
+    assignment = deal(StaticSchedule(), recorded.structure, 2)
     # Iterations 0, 1, 2 of 5 on processor 0 (k * 2 // 5 == 0), 3 and 4 on processor 1; three accesses each.
     assert executed(assignment) == [[0, *range(1, 10), 16], list(range(10, 16))]
 
@@ -328,7 +328,7 @@ def test_a_lemma_2_1_counterexample_under_work_stealing(seed: int) -> None:
     recorded = record((Spawn(branches[0]), *branches[1]))
     assert optimal(recorded.lines, 1).io == 2
     assert private_caches(recorded.lines, recorded.log, WorkStealing(seed), 3, 1).io > 3 * 2
-    assert private_caches(recorded.lines, recorded.log, Static(), 3, 1).io <= 3 * 2
+    assert private_caches(recorded.lines, recorded.log, StaticSchedule(), 3, 1).io <= 3 * 2
 
 
 def test_thieves_take_the_oldest_continuation_and_loops_halve() -> None:
@@ -377,7 +377,7 @@ def test_each_processor_has_a_stack_of_its_own() -> None:
     iteration = (Local(3, (Run((-1, -2, -3)),)),)
     recorded = record((Loop((iteration,) * 4),))
     assert optimal(recorded.lines, 3).io == 3
-    run = private_caches(recorded.lines, recorded.log, Static(), 2, 3)
+    run = private_caches(recorded.lines, recorded.log, StaticSchedule(), 2, 3)
     assert run.accesses == (6, 6)
     assert run.caches == (CacheResult(3, 0), CacheResult(3, 0))
 
@@ -385,7 +385,7 @@ def test_each_processor_has_a_stack_of_its_own() -> None:
 def test_a_reader_on_another_processor_finds_the_owners_array() -> None:
     """An array of processor 0 is read by both; it is not mistaken for the other processor's own array."""
     recorded = record((Local(2, (Loop(((Run((-1, -2)),), (Run((-1,)), Local(2, (Run((-1, -2)),))))),)),))
-    run = private_caches(recorded.lines, recorded.log, Static(), 2, 8)
+    run = private_caches(recorded.lines, recorded.log, StaticSchedule(), 2, 8)
     assert [cache.io for cache in run.caches] == [2, 3]
 
 
@@ -393,12 +393,12 @@ def test_empty_local_arrays_take_no_line() -> None:
     kinds = np.array([TraceEvent.ALLOCATE, TraceEvent.ALLOCATE, TraceEvent.RELEASE, TraceEvent.RELEASE], np.uint8)
     log = StrandLog(kinds, np.array([0, 0, 2, 2]), np.array([0, 2, 2, 0]), STACK)
     lines = np.array([STACK, STACK + 1, 3])
-    assert private_caches(lines, log, Static(), 2, 2).io == 3
+    assert private_caches(lines, log, StaticSchedule(), 2, 2).io == 3
 
 
 def test_write_backs_are_summed_over_the_caches() -> None:
     recorded = record((nest(4, 1),))
-    run = private_caches(recorded.lines, recorded.log, Static(), 2, 1, "lru", np.ones(4, bool))
+    run = private_caches(recorded.lines, recorded.log, StaticSchedule(), 2, 1, "lru", np.ones(4, bool))
     assert (run.io, run.writebacks) == (2, 2)
 
 
@@ -420,12 +420,12 @@ def test_malformed_logs_are_refused(events: list[tuple[TraceEvent, int, int]], m
     kinds, positions, values = (np.array(column, np.int64) for column in zip(*events, strict=True))
     log = StrandLog(kinds.astype(np.uint8), positions, values, STACK)
     with pytest.raises(ValueError, match=message):
-        private_caches(np.array([STACK, STACK]), log, Static(), 2, 1)
+        private_caches(np.array([STACK, STACK]), log, StaticSchedule(), 2, 1)
 
 
 def test_counts_below_one_are_refused() -> None:
     recorded = record((Run((1,)),))
     with pytest.raises(ValueError, match="at least one processor"):
-        private_caches(recorded.lines, recorded.log, Static(), 0, 1)
+        private_caches(recorded.lines, recorded.log, StaticSchedule(), 0, 1)
     with pytest.raises(ValueError, match="at least one iteration"):
         Chunked(0)

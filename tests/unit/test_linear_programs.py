@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
-from archline.algebra.lp.highs import FREE, POSITIVE, LinearProgram, Matrix
+from archline.algebra.lp.highs import FIRST, FREE, MORE, POSITIVE, LinearProgram, Matrix, Priced, program
 from cli_support import ROOT
 from effort import drawn
 

@@ -13,8 +13,7 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.prove.binades import holds_in_binades
-from archline.algebra.prove.powers import holds_beside_power
+from archline.algebra.prove.enumerate import holds_beside_power, holds_in_binades
 from archline.recurrences.exact.at_call import CallContext
 from archline.recurrences.exact.handelman import proves
 from effort import drawn

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count, islice
 from sys import maxsize
 from time import process_time
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -115,3 +116,19 @@ def search(find: Callable[[], T], otherwise: T) -> T:
             return find()
     except OutOfBudgetError:
         return otherwise
+
+
+class LazyList(Generic[T]):
+    """The values of an iterator, computed once and on demand; each reader starts at the first."""
+
+    def __init__(self, source: Iterator[T]) -> None:
+        self._source = source
+        self._found: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        for index in count():
+            if index == len(self._found):
+                self._found += islice(self._source, 1)
+                if index == len(self._found):
+                    return
+            yield self._found[index]

@@ -34,8 +34,7 @@ from archline.algebra.polynomial import (
     Poly,
     Symbol,
 )
-from archline.algebra.prove.eliminate import EliminationSearch, split_power
-from archline.algebra.prove.refute import APART, CORNER, Known, Witness
+from archline.algebra.prove.eliminate import APART, CORNER, EliminationSearch, Known, Witness, split_power
 from archline.numbers import fmpq
 from archline.records import field, record
 

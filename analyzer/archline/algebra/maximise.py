@@ -14,7 +14,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.sums.pairs import pair_of
+from archline.algebra.sums.blocks import pair_of
 from archline.algebra.sums.summation import (
     UnresolvedError,
     complexity,

@@ -19,11 +19,11 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget, late
+from archline.algebra.expand import without_halves, without_powers
 from archline.algebra.factors import divide_exactly, monomial_key
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import to_text
-from archline.algebra.rounded_logarithms import without_halves, without_powers
 from archline.records import record, replace
 
 MAX_CASES = 150

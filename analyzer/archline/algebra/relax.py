@@ -9,7 +9,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import largest, max_over, peaks
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.algebra.sums.pairs import pair_of
+from archline.algebra.sums.blocks import pair_of
 from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, sum_over
 from archline.numbers import fmpq
 

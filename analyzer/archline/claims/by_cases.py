@@ -2,6 +2,9 @@
 
 A cost that holds at all sizes has conditions in it: nothing moves along an axis of one processor. Under the `when` of a
 claim, and in each case of the extents of the axes of a grid (1, or 2 at least), the derivation is sharper.
+
+Where an axis has one processor nothing moves along it, which forms for all sizes say too: `min(g, 2) - 1` where g >= 2
+leaves 1.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_tree
 from archline.algebra.relax import bound_away, floor_by_number
-from archline.algebra.sums.pairs import pair_of
+from archline.algebra.sums.blocks import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Costs
 from archline.expr import build as b

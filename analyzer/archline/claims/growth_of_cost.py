@@ -8,10 +8,9 @@ from functools import reduce
 from itertools import islice, product, takewhile
 
 from archline.algebra.atoms import Floor, PositivePart
-from archline.algebra.effort import OutOfBudgetError, search
+from archline.algebra.effort import LazyList, OutOfBudgetError, search
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Monomial, Poly
 from archline.algebra.reals import OutOfReachError
 from archline.analysis.analyse import derive_metric, derive_unguarded

@@ -8,8 +8,8 @@ from functools import cached_property, reduce
 from itertools import chain
 
 from archline.algebra.bounds import Bounds
+from archline.algebra.effort import LazyList
 from archline.algebra.facts import Facts
-from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
 from archline.analysis.sampling import Allowed, points

@@ -1,5 +1,12 @@
 """Linear programs in floating point, solved by HiGHS (J. Hall, Q. Huangfu, Parallelizing the dual revised simplex
 method, 2018), which goes on from its last corner where only bounds of variables have changed.
+
+A linear program in floating point whose best corner is then computed exactly: a proposal; proofs decide on it.
+
+Linear programs of many columns, few of which are in use at the best corner: the others wait until they pay. A column
+that the program does not have yet is worth having where its reduced cost is below 0 (P. Gilmore, R. Gomory, A linear
+programming approach to the cutting-stock problem, 1961). Until there are enough of them to solve the equations, dear
+columns with a single entry stand in.
 """
 
 from __future__ import annotations

@@ -19,13 +19,14 @@ from archline.algebra.reduce import reduced
 from archline.algebra.sums.blocks import (
     antidifference,
     block_sum,
+    clipped,
     log_sum,
+    pair_of,
     parity_sum,
     power_weights,
     root_sum,
     window_sum,
 )
-from archline.algebra.sums.pairs import clipped, pair_of
 from archline.numbers import fmpq
 from archline.records import record
 

@@ -18,11 +18,10 @@ from operator import mul
 
 import numpy as np
 
-from archline.algebra.effort import OutOfBudgetError, budget
+from archline.algebra.effort import LazyList, OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array, as_float
-from archline.algebra.lazy_list import LazyList
 from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.expr.intervals import EvaluationError

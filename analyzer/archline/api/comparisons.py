@@ -190,7 +190,7 @@ def comparison(
         model,
         by,
         growth,
-        assumptions=_assumptions(subjects),
+        assumptions=tuple(dict.fromkeys(text for each in subjects for text in each.assumptions)),
         when=when,
         implied=frozenset(implied),
         processors=dict(processors_by_name(names, subjects)),
@@ -252,10 +252,6 @@ def _names(subjects: Sequence[Subject]) -> list[str]:
     """The subjects' names, numbered where two are the same."""
     names = [each.name for each in subjects]
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
-
-
-def _assumptions(subjects: Sequence[Subject]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for each in subjects for text in each.assumptions))
 
 
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:

@@ -296,7 +296,8 @@ def numeric(
         raise of_levels(machine, f"{sorted(named)[0]} is given")
     procs = settings.procs if model.processors == "span" else None
     more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
-    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, _with_procs(settings, procs, chosen))
+    asked = settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
+    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, asked)
     amounts = basis.amounts()
     check_amounts(amounts)
     # Of what is known now: sizes may give P, which no formula holds.
@@ -352,10 +353,6 @@ def _replicated(chosen: Subject) -> Iterator[str]:
         yield replicated(chosen.report.replicated, problem=False)
 
 
-def _with_procs(settings: Settings, procs: int | None, chosen: Subject) -> Settings:
-    return settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
-
-
 def _coarser(on: ModelOnMachine) -> frozenset[str]:
     return frozenset().union(*(names_in(parsed(text)) & METRICS.keys() for text in on.model.coarser.values()))
 
@@ -377,7 +374,7 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
         message = f"the {unknown[0].name} of `{chosen.name}` is unknown: {unknown[0].reason}"
         raise error(rules.NEEDS_BOUND, message)
     bounds = {each.name: _bounds(each) for each in metrics}
-    numbers = {name: _number(value) for name, value in machine.values.items()}
+    numbers = {name: parsed(decimal(value)) for name, value in machine.values.items()}
     terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
     if model.at_most:
         terms = {name: replace(each, lower="0") for name, each in terms.items()}
@@ -430,11 +427,6 @@ def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
 def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]) -> Ends:
     found = bounds_of(substituted(formula, numbers), bounds)
     return Ends(format_expression(found.lower), format_expression(found.upper))
-
-
-def _number(value: Fraction) -> s.Expr:
-    """An exact number as an expression: a decimal where it has a short one, else a quotient."""
-    return parsed(decimal(value))
 
 
 def decimal(value: Fraction) -> str:

@@ -201,7 +201,8 @@ class AlgorithmSubject:
             # The misses of several caches hold under a condition that the report states, not a declared cost.
             several = procs is not None and name == "io"
             origin = "declared" if cost.status == "declared" and cost.declared and not several else "derived"
-            found[name] = Input(Interval(Fraction(lower), Fraction(upper)), origin, _status(cost, lower == upper))
+            status = "exact" if lower == upper and cost.exact else "bounded"
+            found[name] = Input(Interval(Fraction(lower), Fraction(upper)), origin, status)
         return found, unknown
 
     def run(self, at: Given, settings: Settings) -> Run:
@@ -389,10 +390,6 @@ def _of_cache(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
 
 def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:
     return {name: value for name, value in point.items() if name not in ("Z", "L")}
-
-
-def _status(cost: Cost, exact: bool) -> str:
-    return "exact" if exact and cost.exact else "bounded"
 
 
 def processors_by_name(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,7 @@ from archline.language.substitution import processors_of
 from archline.records import field, record
 from archline.report.cost_view import CostView
 from archline.report.documents import FormulaText, Phrase
-from archline.report.layout import indented, wrap
+from archline.report.layout import Inside, Part, block_lines
 from archline.report.numbers import exact, point_text, short
 from archline.report.view import Number
 
@@ -80,8 +80,7 @@ class CommunicationView:
     processors: Number | None = None
 
     def __str__(self) -> str:
-
-        return "\n".join(block(self, 100))
+        return "\n".join(block_lines(block(self), 100))
 
     @property
     def best(self) -> Ends | None:
@@ -215,16 +214,15 @@ def _against(bound: Ends, count: Ends | None) -> dict[str, Any]:
     }
 
 
-def block(view: CommunicationView, width: int) -> list[str]:
+def block(view: CommunicationView) -> Iterator[Part]:
     """The bounds, with values where there are some."""
-    head = f"lower bounds on communication, for any {view.any}: {view.title}"
-    lines = [*wrap(head, width), *indented([line for each in view.where for line in wrap(each, width - 2)])]
+    yield f"lower bounds on communication, for any {view.any}: {view.title}"
+    yield Inside(view.where)
     if view.replicated is not None:
-        return [*lines, *wrap(replicated(view.replicated, True), width)]
-    for bound in view.bounds:
-        lines += ["", *indented([line for each in _in_full(view, bound) for line in wrap(each, width - 2)])]
-    lines += ["", *indented([line for each in _messages(view) for line in wrap(each, width - 2)])]
-    return lines
+        yield replicated(view.replicated, True)
+        return
+    for found in (*(_in_full(view, bound) for bound in view.bounds), _messages(view)):
+        yield from ("", Inside(found))
 
 
 def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:

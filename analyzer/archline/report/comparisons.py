@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping
-from io import StringIO
 from typing import Any
 
 from archline.compare.growth import GrowthRelation
@@ -15,7 +13,7 @@ from archline.report import json
 from archline.report.costs.forms import CUT, short_growth
 from archline.report.documents import Document, Phrase, Table, cells, latex, markdown, with_growths
 from archline.report.energies import shown
-from archline.report.energies.formats import cache, decimal
+from archline.report.energies.formats import cache, decimal, decimal_ends
 from archline.report.growth import proof_text
 from archline.report.layout import Columns, Inside, Part, page
 from archline.report.numbers import exact, readable
@@ -223,32 +221,25 @@ def as_markdown(found: CostComparison, width: int, *, certificates: bool = False
 
 def as_csv(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The table; numbers are decimals in base units."""
-    target = StringIO()
-    writer = csv.writer(target, lineterminator="\n")
     if not found.points:
-        writer.writerow(["first", "second", "quantity", "relation", "ratio"])
-        for pair, relations in found.growth.items():
-            for name, relation in relations.items():
-                writer.writerow([*pair, name, relation.relation, relation.ratio or ""])
-        return target.getvalue()
+        grown = [
+            [*pair, name, relation.relation, relation.ratio or ""]
+            for pair, relations in found.growth.items()
+            for name, relation in relations.items()
+        ]
+        return json.csv_text([["first", "second", "quantity", "relation", "ratio"], *grown])
     sizes = list(dict.fromkeys(name for each in found.points for name in each.at))
     processors = ["first_P", "second_P"] if any(each.processors for each in found.points) else []
     values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
-    writer.writerow(
-        [*sizes, "machine", "model", "by", "first", "second", *processors, *values, "less", "verdict", "decides"]
-    )
+    named = ["machine", "model", "by", "first", "second"]
+    rows = [[*sizes, *named, *processors, *values, "less", "verdict", "decides"]]
     for each in found.points:
-        amounts = each.amounts(found.by)
-        numbers = [
-            end
-            for one in (*amounts, each.verdict.ratio)
-            for end in (("", "") if one is None else (decimal(one.lower), decimal(one.upper)))
-        ]
         at = [str(each.at.get(name, "")) for name in sizes]
-        head = [*at, each.machine.name, found.model.name, found.by, *each.pair]
-        head += [decimal(one) for one in each.processors] or [""] * len(processors)
-        writer.writerow([*head, *numbers, each.winner or "", each.verdict.verdict, each.verdict.decides])
-    return target.getvalue()
+        count = [decimal(one) for one in each.processors] or [""] * len(processors)
+        numbers = decimal_ends((*each.amounts(found.by), each.verdict.ratio))
+        about = [each.machine.name, found.model.name, found.by, *each.pair]
+        rows.append([*at, *about, *count, *numbers, each.winner or "", each.verdict.verdict, each.verdict.decides])
+    return json.csv_text(rows)
 
 
 def as_json(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:

@@ -25,20 +25,26 @@ from archline.report.numbers import ratio, readable
 def text(view: CostView, metric: str, width: int) -> str:
     """The derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
-    if metric in OF_CACHE and row.lower is not None:
-        return "\n".join(block_lines(io_text(view, row), width)) + "\n"
-    recurrence = None if row.tell is None else row.tell()
-    if recurrence is not None:
-        return "\n".join(block_lines(recursion_text(view, row, recurrence), width)) + "\n"
-    if not view.derivation and row.lower is None:
-        return "\n".join(wrap(f"the {metric} of {view.algorithm} is unknown: {row.why}", width)) + "\n"
-    lines = [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
-    for step in view.derivation:
-        lines.extend(_step(view, step, metric, 0, width, ()))
+    of_cache = metric in OF_CACHE and row.lower is not None
+    recurrence = None if of_cache or row.tell is None else row.tell()
+    if of_cache:
+        parts = io_text(view, row)
+    elif recurrence is not None:
+        parts = recursion_text(view, row, recurrence)
+    elif not view.derivation and row.lower is None:
+        parts = iter([f"the {metric} of {view.algorithm} is unknown: {row.why}"])
+    else:
+        parts = _by_statements(view, row, width)
+    return "\n".join(block_lines(parts, width)) + "\n"
+
+
+def _by_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
+    metric = row.metric
+    yield [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
+    yield [line for step in view.derivation for line in _step(view, step, metric, 0, width, ())]
     call = "; 1 is the call itself" if _counted(metric, CALL) else ""
-    total = _amount(view, row.lower, row.upper, row.why)
-    lines += ["", *wrap(f"together: {metric} {total}{call}", width)]
-    return "\n".join(lines) + "\n"
+    yield ""
+    yield f"together: {metric} {_amount(view, row.lower, row.upper, row.why)}{call}"
 
 
 def _step(

@@ -192,12 +192,10 @@ def pipes_row(row: Iterable[Phrase]) -> str:
 
 
 def _marked(found: Phrase) -> str:
-    return "".join(_code(each) if isinstance(each, FormulaText) else plain_text(each) for each in found)
-
-
-def _code(formula: str) -> str:
     # In a table a bar ends a cell, in code too.
-    return f"`{formula.replace('|', chr(92) + '|')}`"
+    return "".join(
+        f"`{each.replace('|', chr(92) + '|')}`" if isinstance(each, FormulaText) else plain_text(each) for each in found
+    )
 
 
 def plain_text(text: str) -> str:

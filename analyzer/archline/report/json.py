@@ -1,11 +1,13 @@
-"""Results for programs: JSON, stable and versioned. Expressions are in the language's syntax, numbers exact."""
+"""Results for programs: JSON, stable and versioned, and CSV. Expressions are as in programs, numbers exact."""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
+from io import StringIO
 from typing import Any
 
 from archline.algebra.polynomial import Poly
@@ -35,6 +37,13 @@ def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
             return write(value)
         case _:
             return {each.name: plain(getattr(value, each.name), write) for each in fields(value)}
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV, a line each; an empty cell where there is no value."""
+    target = StringIO()
+    csv.writer(target, lineterminator="\n").writerows(rows)
+    return target.getvalue()
 
 
 def ends(values: ValueRange) -> dict[str, str]:

@@ -146,12 +146,9 @@ def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
     values = [value for each in regimes for value in (each.upper, *each.needs)]
     extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
     names = sorted({name for value in values for name in value.names} - CACHE)
-    point = {name: _size(place, *(LARGE if name in extents else SMALL)) for place, name in enumerate(names)}
+    scales = ((name, place, LARGE if name in extents else SMALL) for place, name in enumerate(names))
+    point = {name: first + apart * place for name, place, (first, apart) in scales}
     return {**point, "L": LINE, "Z": 0}
-
-
-def _size(place: int, first: int, apart: int) -> int:
-    return first + apart * place
 
 
 def words(regime: ConditionalBound, point: Mapping[str, int]) -> float:

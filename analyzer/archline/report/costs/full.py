@@ -28,7 +28,7 @@ def as_text(view: CostView, width: int) -> str:
     """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
     known, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
-    bounds = [block(known, width - 2)] if known is not None and known.bounds else []
+    bounds = block(known) if known is not None and known.bounds else []
     values: list[Part] = []
     if view.at is not None:
         near = (factor for row in view.rows for factor in derivation.factors(row))

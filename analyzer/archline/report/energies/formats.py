@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv as csv_
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from io import StringIO
 from typing import Any
 
 from archline.energy.levels import Level, by_level
@@ -155,12 +153,8 @@ def as_csv(results: Sequence[EnergyResult], width: int) -> str:
     terms = list(dict.fromkeys(name for each in results for name in each.model.energy))
     answers = [f"{name}_{end}" for name, _ in shown.ANSWERS for end in ("lower", "upper")]
     parts = [f"{name}_{end}" for name in terms for end in ("lower", "upper")]
-    target = StringIO()
-    writer = csv_.writer(target, lineterminator="\n")
-    writer.writerow(["algorithm", "machine", "model", *sizes, "Z", "L", *answers, *parts, "binds"])
-    for each in results:
-        writer.writerow(_csv_row(each, sizes, terms))
-    return target.getvalue()
+    head = ["algorithm", "machine", "model", *sizes, "Z", "L", *answers, *parts, "binds"]
+    return json.csv_text([head, *(_csv_row(each, sizes, terms) for each in results)])
 
 
 def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -> list[str]:
@@ -173,10 +167,13 @@ def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -
         return [*head, *[""] * (2 * len(shown.ANSWERS)), *texts, ""]
     assert estimate is not None
     amounts = [*shown.answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
-    numbers = [
-        end for each in amounts for end in (("", "") if each is None else (decimal(each.lower), decimal(each.upper)))
-    ]
-    return [*head, *numbers, estimate.binds]
+    return [*head, *decimal_ends(amounts), estimate.binds]
+
+
+def decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
+    """Both ends of each amount as decimals; empty where it is not known."""
+    for each in amounts:
+        yield from ("", "") if each is None else (decimal(each.lower), decimal(each.upper))
 
 
 def decimal(value: Fraction) -> str:

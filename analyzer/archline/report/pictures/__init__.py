@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from archline.records import record
-from archline.report.json import VERSION, render
+from archline.report.json import VERSION, csv_text, render
 from archline.report.layout import Columns, page
 from archline.report.numbers import exact, readable
 
@@ -74,10 +72,8 @@ class PictureView:
 
     def csv(self) -> str:
         """The points, a line each; an empty cell where there is no value."""
-        target = StringIO()
         rows = ([exact(each) if isinstance(each, int | Fraction) else each for each in row] for row in self.rows)
-        csv.writer(target, lineterminator="\n").writerows([self.columns, *rows])
-        return target.getvalue()
+        return csv_text([self.columns, *rows])
 
     def json(self) -> str:
         """The points as a JSON document."""

@@ -32,7 +32,9 @@ def test_no_proof_is_refuted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         answer = asked_of_z3(each)
         assert answer != "refuted", f"{each.value} >= 0 under {each.facts.bounds}"
         answers[answer] += 1
+        if answers["proved"] + answers["unknown"] == QUESTIONS:
+            break
     with capsys.disabled():
         print(f"\n{len(found)} proofs, asked of z3: {dict(answers)}")
-    assert answers.total() == QUESTIONS
-    assert answers["proved"] > QUESTIONS / 3
+    assert answers["proved"] + answers["unknown"] == QUESTIONS
+    assert answers["unknown"] <= QUESTIONS / 20

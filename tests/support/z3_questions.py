@@ -150,9 +150,8 @@ class _Question:
 
 
 def asked_of_z3(proved: Proved) -> str:
-    """`proved`, `unknown`, `untranslated` or `refuted`.
-
-    A counterexample to facts of which some were left out says nothing.
+    """`proved`, `unknown`, `refuted`, or `untranslated`: a value that is none of z3's integer arithmetic, or one with a
+    counterexample to facts of which some are none, which says nothing.
     """
     z3 = pytest.importorskip("z3", reason="the extra `verify` is not installed: no second witness of proofs by z3")
     question, facts = _Question(z3), proved.facts.oldest(proved.value.names)
@@ -173,6 +172,7 @@ def asked_of_z3(proved: Proved) -> str:
 
 
 def spread(found: Mapping[str, Proved], count: int) -> Iterator[Proved]:
-    """As many of the questions, from all derivations."""
-    every = max(1, len(found) // count)
-    yield from list(found.values())[::every][:count]
+    """The questions, so that the first ones are of all derivations."""
+    every, questions = max(1, len(found) // count), list(found.values())
+    for first in range(every):
+        yield from questions[first::every]

@@ -36,6 +36,7 @@ from archline.energy.quantities import (
     number_hint,
     quantity_hint,
     quantity_meant,
+    shortened,
     unit_hint,
 )
 from archline.energy.units import Unit, parse_unit
@@ -331,9 +332,13 @@ class _Reader:
             hint = f'write it in quotes, so that it is read exactly: `{key} = "{value if plain else 1.5}"`'
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a text", place, hint)
         elif not _NUMERAL.fullmatch(value.strip()):
-            shown = value if len(value) <= 40 else value[:40] + "..."
             hint = number_hint(value.strip()) or 'write a numeral such as "9.7" or "1.8e-9", of at most 40 digits'
-            self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where}, `{shown}`, is not a decimal number", place, hint)
+            self.report(
+                rules.NOT_A_NUMBER,
+                f"the `{key}` of {where}, `{shortened(value)}`, is not a decimal number",
+                place,
+                hint,
+            )
         elif (number := Fraction(value.strip())) < 0:
             message = f"the `{key}` of {where}, {value.strip()}, is negative"
             self.report(rules.IMPOSSIBLE_NUMBER, message, place, "quantities of a machine are 0 or more")

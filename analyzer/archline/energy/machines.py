@@ -17,6 +17,7 @@ from archline.energy.quantities import (
     QUANTITIES,
     number_hint,
     quantity_hint,
+    shortened,
     unit_hint,
 )
 from archline.energy.units import format_si, parse_unit
@@ -310,8 +311,7 @@ def parameter(name: str, value: str) -> Quantity:
     except (EvaluationError, ArchlineError):
         amount = None
     if amount is None or isinstance(amount, Interval) or amount < 0:
-        shown = value if len(value) <= 40 else value[:40] + "..."
-        message = f"`{shown}` is not a number of {base}, 0 or more"
+        message = f"`{shortened(value)}` is not a number of {base}, 0 or more"
         raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")
     source = Provenance(note="given by --parameter")
     return Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)

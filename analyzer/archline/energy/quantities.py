@@ -141,6 +141,8 @@ NAMES: Mapping[str, QuantityDefinition] = MappingProxyType({**QUANTITIES, **METR
 """Every name that a formula may hold."""
 
 
+MOST_SHOWN = 40
+"""Characters of a text that a message shows."""
 NUMERAL = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 AMOUNT = re.compile(rf"({NUMERAL})\s*(?![eE][0-9+-])([^\W\d_].*)")
 """A decimal numeral and a unit behind it: `10pJ/flop`, `10 pJ/flop`."""
@@ -198,3 +200,8 @@ def quantity_hint(name: str) -> str | None:
     """The hint for a name that is no quantity."""
     meant = quantity_meant(name)
     return f"did you mean `{meant}`?" if meant else None
+
+
+def shortened(text: str) -> str:
+    """What a user wrote, as a message has it: the beginning, where it is long."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

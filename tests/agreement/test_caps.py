@@ -14,6 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
+from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language.loader import load_path, load_text
 from archline.recurrences.exact.at_call import (
@@ -25,7 +26,9 @@ from archline.recurrences.exact.at_call import (
     without_halvings,
 )
 from archline.recurrences.exact.base_cases import uncapped
+from archline.recurrences.exact.halved_sizes import leveled
 from archline.recurrences.exact.leaves import pieces, without_pieces
+from archline.recurrences.exact.transitions import steps_of
 
 STDLIB = Path(__file__).parents[2] / "stdlib"
 N, M = Poly.symbol("n"), Poly.symbol("m")
@@ -196,3 +199,28 @@ def test_halvings_at_halves_of_a_call(end: int, more: int) -> None:
         known = Facts().with_symbol("m", [number(1)])
         less = at_halves(M * halvings(M, number(end)), known, {"m": half}, facts)
         assert evaluate(less, {"n": size}) <= there * evaluate(halvings(M, number(end)), {"m": there})
+
+
+HALVES = {"n//2": (0, 0), "n - n//2": (1, 0), "m//2": (0, 0), "m - m//2": (1, 0)}
+"""What is added before and after a size is halved."""
+
+
+def half(size: int, given: str) -> int:
+    before, after = HALVES[given]
+    return (size + before) // 2 + after
+
+
+@pytest.mark.parametrize("calls", [3, 5, 7])
+@pytest.mark.parametrize(("rows", "columns"), [("n//2", "m//2"), ("n - n//2", "m//2"), ("n - n//2", "m - m//2")])
+@pytest.mark.parametrize("leaf", [1, 5, 16])
+def test_calls_have_their_part_of_each_term(calls: int, rows: str, columns: str, leaf: int) -> None:
+    text = f"algorithm main(n: size, m: size):\n    if n > {leaf} and m > {leaf}:\n"
+    module = load_text(text + f"        main({rows}, {columns})\n" * calls, "main.algo")
+    function = Derivation(module, False).recursions.extracted(module.algorithms["main"]).function("work", True)
+    found = leveled(function, [step for equation in function.equations for step in steps_of(equation, True)])
+    # Of both sizes, of either and of none, each from both sides; one calls have at most a part of, one at least.
+    assert [each.sign for each in found] == [1, -1] * 4
+    for element, n, m in product(found, (17, 18, 31, 32, 33, 34, 127, 1000), (17, 22, 32, 35, 63, 65, 4095)):
+        whole = evaluate(element.value, {"n": n, "m": m})
+        part = evaluate(element.value, {"n": half(n, rows), "m": half(m, columns)})
+        assert calls * part <= whole if element.sign == 1 else calls * part >= whole

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from archline.algebra.lp.columns import FIRST, MORE, Priced, program
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -13,9 +13,7 @@ import pytest
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
-from archline.algebra.prove.binades import holds_in_binades
-from archline.algebra.prove.enumerate import holds_everywhere
-from archline.algebra.prove.powers import holds_beside_power
+from archline.algebra.prove.enumerate import holds_beside_power, holds_everywhere, holds_in_binades
 from archline.algebra.prove.residues import never_negative
 
 MILLISECONDS = 1000

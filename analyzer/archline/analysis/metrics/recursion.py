@@ -11,19 +11,18 @@ from typing import Self
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.lp import blamed
-from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.cost import Ends, Regime
+from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.metrics.extraction import Extracted, Extraction
 from archline.analysis.metrics.relations import may_exceed
+from archline.analysis.metrics.solution import MetricSolution, by_regimes, known_in_sizes
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly, map_known
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.declarations import declaration, declared
 from archline.language import syntax as s
 from archline.language.call_graph import reached
-from archline.records import field, record, replace
+from archline.records import replace
 from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
@@ -37,32 +36,15 @@ from archline.recurrences.exact.search import Given, bound, exact_form, layered
 from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.model import (
     BoundSide,
-    Decision,
-    Equation,
     IntegerRecurrence,
     Recurrence,
     SizeFunction,
     System,
-    among,
     calls,
 )
 
 MAX_EFFORT = 6_000_000
 """Term products for one metric of one algorithm."""
-
-
-@record(eq=False)
-class MetricSolution:
-    """What is known of a metric: bounds in one expression, and by regimes where that reads better.
-
-    `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
-    `proofs` say how the recursive cases' form or bounds are known.
-    """
-
-    amount: Amount
-    regimes: tuple[Regime, ...] = ()
-    ends: Ends | None = field(default=None, repr=False)
-    proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
 
 class RecursionSolver:
@@ -352,7 +334,7 @@ class RecursionSolver:
         low = self._side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
             value = least.restored(low.value)
-            return replace(_by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
+            return replace(by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
         by_levels = self._by_levels(least, most, whole)
         if by_levels is not None and isinstance(by_levels.amount, Known) and by_levels.amount.exact:
             return by_levels
@@ -374,7 +356,7 @@ class RecursionSolver:
             if high is None
             else InductionProof.of("<=", high),
         )
-        return replace(_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
+        return replace(by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
 
     def _by_levels(
         self, least: Reduced, most: Reduced, whole: tuple[SizeFunction, SizeFunction]
@@ -389,8 +371,8 @@ class RecursionSolver:
         if low != high:
             proofs = (InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason))
         if below.leaf is None and above.leaf is None:
-            return MetricSolution(_known(whole[1].facts, low, high), proofs=proofs)
-        return replace(_by_regimes(*whole, low, high), proofs=proofs)
+            return MetricSolution(known_in_sizes(whole[1].facts, low, high), proofs=proofs)
+        return replace(by_regimes(*whole, low, high), proofs=proofs)
 
     def _by_layers(
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
@@ -409,7 +391,7 @@ class RecursionSolver:
             for layer, where in zip(found.layers, found.conditions, strict=True)
             for proof in (InductionProof.of(">=", layer.low, where), InductionProof.of("<=", layer.high, where))
         )
-        return replace(_by_regimes(found.least, found.most, low, high), proofs=proofs)
+        return replace(by_regimes(found.least, found.most, low, high), proofs=proofs)
 
     def _by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
         """The closed form of a recursion that moves indices about."""
@@ -427,7 +409,7 @@ class RecursionSolver:
         else:
             reason = "by induction over the differences of the indices"
             proofs = InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason)
-        return MetricSolution(_known(function.facts, low, high), proofs=proofs)
+        return MetricSolution(known_in_sizes(function.facts, low, high), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """What bounds a metric by another one: flops and span are at most the work, unless span is declared."""
@@ -457,51 +439,6 @@ def _signature(system: System) -> str:
     for function in functions:
         text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
     return text
-
-
-def _by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
-    """What the recursive cases are bounded by, and what the others are themselves."""
-    facts = least.facts
-    both = tuple(zip(least.equations, most.equations, strict=True))
-    ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
-    same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
-    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
-        return MetricSolution(_known(facts, lower, upper))
-    taken = [_indicator(low.decisions) for low, _ in ends]
-    rest = ONE - sum(taken, ZERO)
-    low, high = rest * lower, rest * upper
-    for one, (first, second) in zip(taken, ends, strict=True):
-        low, high = low + one * first.value, high + one * second.value
-    recursive = [a for a, b in both if a.recursive or b.recursive]
-    skipped = [each.decisions for each in recursive]
-    regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
-    regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
-    known = map_known(Known(low, high), partial(reduced_in_sizes, facts=facts))
-    return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
-
-
-def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
-    """Whether a case without calls has the recursive cases' closed form."""
-    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
-    differences = (each.facts.simplify(each.value - value) for each in ends)
-    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
-
-
-def _known(facts: Facts, lower: Poly, upper: Poly) -> Known:
-    low = facts.restore(lower)
-    return Known(low, low if upper == lower else facts.restore(upper))
-
-
-def _restored(regime: Regime, facts: Facts) -> Regime:
-    known = _known(facts, regime.lower, regime.upper)
-    return replace(regime, lower=known.lower, upper=known.upper)
-
-
-def _indicator(decisions: tuple[Decision, ...]) -> Poly:
-    product = ONE
-    for each in decisions:
-        product = product * (each.indicator if each.taken else ONE - each.indicator)
-    return product
 
 
 class Derivation(Statements):

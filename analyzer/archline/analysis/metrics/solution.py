@@ -1,0 +1,74 @@
+"""What solving the recurrence of a metric gives: one form, or a regime for each case that makes no calls."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.reduce import reduced_in_sizes
+from archline.analysis.cost import Ends, Regime
+from archline.ir.amounts import Amount, Known, map_known
+from archline.records import field, record, replace
+from archline.recurrences.exact.constraints import InductionProof
+from archline.recurrences.model import Decision, Equation, SizeFunction, among
+
+
+@record(eq=False)
+class MetricSolution:
+    """What is known of a metric: bounds in one expression, and by regimes where that reads better.
+
+    `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
+    `proofs` say how the recursive cases' form or bounds are known.
+    """
+
+    amount: Amount
+    regimes: tuple[Regime, ...] = ()
+    ends: Ends | None = field(default=None, repr=False)
+    proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
+
+
+def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
+    """What the recursive cases are bounded by, and what the others are themselves."""
+    facts = least.facts
+    both = tuple(zip(least.equations, most.equations, strict=True))
+    ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
+    same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
+    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
+        return MetricSolution(known_in_sizes(facts, lower, upper))
+    taken = [_indicator(low.decisions) for low, _ in ends]
+    rest = ONE - sum(taken, ZERO)
+    low, high = rest * lower, rest * upper
+    for one, (first, second) in zip(taken, ends, strict=True):
+        low, high = low + one * first.value, high + one * second.value
+    recursive = [a for a, b in both if a.recursive or b.recursive]
+    skipped = [each.decisions for each in recursive]
+    regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
+    regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
+    known = map_known(Known(low, high), partial(reduced_in_sizes, facts=facts))
+    return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
+
+
+def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
+    """Whether a case without calls has the recursive cases' closed form."""
+    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
+    differences = (each.facts.simplify(each.value - value) for each in ends)
+    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
+
+
+def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> Known:
+    """Both bounds, in the sizes as the program names them."""
+    low = facts.restore(lower)
+    return Known(low, low if upper == lower else facts.restore(upper))
+
+
+def _restored(regime: Regime, facts: Facts) -> Regime:
+    known = known_in_sizes(facts, regime.lower, regime.upper)
+    return replace(regime, lower=known.lower, upper=known.upper)
+
+
+def _indicator(decisions: tuple[Decision, ...]) -> Poly:
+    product = ONE
+    for each in decisions:
+        product = product * (each.indicator if each.taken else ONE - each.indicator)
+    return product

@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 
 import archline as al
-from effort import all_of
+from effort import EFFORT
 from programs import program_from_seed
 from stdlib_targets import TRIED
 from z3_questions import asked_of_z3, logged, spread
 
-QUESTIONS = all_of(2_000, 100)
-PROGRAMS = all_of(200, 8)
-LIBRARY = TRIED[:: all_of(1, 24)]
+QUESTIONS, PROGRAMS, EVERY = {"quick": (100, 8, 24), "full": (400, 40, 8), "deep": (2_000, 200, 1)}[EFFORT]
+"""How many proofs are asked, and how many generated programs and which targets of the library they are taken from."""
+LIBRARY = TRIED[::EVERY]
 FIRST_SEED = 7_000
 """Programs that no other test has derived: what was proved is not proved again."""
 

@@ -8,6 +8,8 @@ from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.numbers import fmpq, fmpq_mpoly_ctx
 
 MAX_TERMS = 64
+MAX_DIVISION = 4
+"""Steps of a division for each term of what is divided."""
 
 
 @lru_cache(maxsize=1024)
@@ -37,10 +39,6 @@ def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
         found.append((each / scale, power))
     differs = any(len(each.names) > 1 and min(each.terms.values()) < 0 for each, _ in found)
     return (number, tuple(found)) if differs and number > 0 and sum(power for _, power in found) > 1 else None
-
-
-MAX_DIVISION = 4
-"""Steps of a division for each term of what is divided."""
 
 
 def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:

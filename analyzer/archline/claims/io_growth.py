@@ -35,6 +35,9 @@ from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import growing
 
+NOT_FROM_BELOW = "the derived lower bounds do not decide it"
+NOT_FROM_ABOVE = "no bound is known to hold under these facts"
+
 
 def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
     """An expression that io in any order is Omega of; only what is `touched` where that is wanted.
@@ -120,10 +123,6 @@ def per_line(count: s.Expr, power: Fraction) -> s.Expr:
 def power_of_words(power: Fraction) -> list[s.Expr]:
     """Z^power as a factor, unless it is 1."""
     return [b.power(b.name("Z"), b.number(power))] if power else []
-
-
-NOT_FROM_BELOW = "the derived lower bounds do not decide it"
-NOT_FROM_ABOVE = "no bound is known to hold under these facts"
 
 
 @record

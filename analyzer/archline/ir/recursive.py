@@ -46,6 +46,8 @@ from archline.records import record
 MAX_WAYS = 64
 Way = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
 """What is at least 0 where it is taken, None where the data decides or no amounts tell, and what is done on it."""
+MAX_SHARES = 6
+"""A call may take such a power of the base less of a size that is one."""
 
 
 class TooManyWaysError(Exception):
@@ -324,10 +326,6 @@ def at_lines(view: View) -> bool:
     if array.layout == "zmorton":
         return array.aligned and view.extents == array.extents and view.axes == ((0, ONE), (1, ONE))
     return array.aligned and view.starts[along] == ZERO and sum(axis == along for axis, _ in view.axes) < 2
-
-
-MAX_SHARES = 6
-"""A call may take such a power of the base less of a size that is one."""
 
 
 def inherited(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:

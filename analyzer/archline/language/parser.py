@@ -64,6 +64,10 @@ STATEMENTS = (
     "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
     "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
 )  # fmt: skip
+MAX_BLOCK_DEPTH = 320
+MAX_REPAIRS = 8
+KEPT = 512
+"""How many fragments are kept: texts of models and of growths are read again and again."""
 
 
 def describe(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
@@ -128,10 +132,6 @@ def _tables_file(grammar: str, options: dict[str, Any]) -> Path:
     return cache_folder() / f"grammar-{sha256(told.encode()).hexdigest()[:16]}.lark"
 
 
-MAX_BLOCK_DEPTH = 320
-MAX_REPAIRS = 8
-KEPT = 512
-"""How many fragments are kept: texts of models and of growths are read again and again."""
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
 
 

@@ -32,6 +32,13 @@ MAX_MODULUS = 24
 MAX_SPLITS = 5
 MAX_CHECKS = 400
 MAX_FIRST = 64
+MAX_STEPS = 60
+MAX_POWER_POINTS = 300
+LARGEST = 2
+SHIFTS = (0, 1, 2)
+ALONE = 3
+"""How many exponents are taken one by one."""
+MAX_POINTS = 5_000
 
 
 @record
@@ -215,14 +222,6 @@ def _outweighed(lead: tuple[fmpq, int], weight: fmpq, others: dict[tuple[fmpq, i
     return falling and total <= weight * fmpq(k) ** power * base**k
 
 
-MAX_STEPS = 60
-MAX_POWER_POINTS = 300
-LARGEST = 2
-SHIFTS = (0, 1, 2)
-ALONE = 3
-"""How many exponents are taken one by one."""
-
-
 def holds_beside_power(value: Poly, facts: Facts) -> bool:
     """Whether value >= 0 is proved for an expression of a power of 2 and of sizes bounded by expressions of it."""
     exponents = [power.exponent for power in facts.powers if power.exponent in value.names]
@@ -342,9 +341,6 @@ class _Proof:
         for factor in range(1, LARGEST + 1):
             for shift in SHIFTS:
                 yield exponent.scaled(factor) + shift
-
-
-MAX_POINTS = 5_000
 
 
 def holds_everywhere(value: Poly, facts: Facts) -> bool:

@@ -16,6 +16,8 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.numbers import fmpq
 from archline.records import record
 
+MAX_DEGREE = 48
+
 
 @record(slots=True)
 class Pair:
@@ -117,9 +119,6 @@ def _modulus(atom: Atom) -> Poly | None:
 
 def _is_narrow(pair: Pair, facts: Facts) -> bool:
     return facts.nonnegative(pair.width) and (pair.modulus is None or facts.nonnegative(pair.modulus - pair.width))
-
-
-MAX_DEGREE = 48
 
 
 @cache

@@ -31,6 +31,8 @@ from archline.records import field, record, replace
 
 Told = tuple[s.Fact, Scope]
 """A condition, and what names mean in it."""
+MAX_PRODUCTS = 4_000
+"""How much is spent on whether a condition holds on no processor."""
 
 
 @record(eq=False)
@@ -120,10 +122,6 @@ def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None
     except UnresolvedError:
         found = bounded_sum(value, name, ZERO, extent, facts, False)
         return None if found is None or name in found.names else found
-
-
-MAX_PRODUCTS = 4_000
-"""How much is spent on whether a condition holds on no processor."""
 
 
 @record(slots=True)

@@ -47,6 +47,7 @@ WORST = 4
 UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
 RAISED_UNITS = (fmpq(1), fmpq(4))
 ENOUGH = 2
+MAX_EFFORT = 3_000_000
 
 
 class Sampling:
@@ -266,9 +267,6 @@ def bound(
             # It is near, or grows as the function does, or nothing tells.
             break
     return best
-
-
-MAX_EFFORT = 3_000_000
 
 
 @record

@@ -39,6 +39,9 @@ from archline.recurrences.exact.at_call import NotComparableError
 
 CALLS = "calls"
 BY_DATA = a.Data | a.Offset | a.Gap
+MAX_RANGE = 512
+"""How many values of a size of calls are looked at."""
+MAX_TERM_PRODUCTS = 2_000_000
 
 
 @record(eq=False)
@@ -157,8 +160,6 @@ def _most(amounts: Mapping[str, Amount], kind: str) -> Poly:
     return amount.upper
 
 
-MAX_RANGE = 512
-"""How many values of a size of calls are looked at."""
 Sizes = Mapping[str, int]
 
 
@@ -338,9 +339,6 @@ class _Site:
         if not 0 < len(found) <= MAX_RANGE:
             raise UndividedError
         return found
-
-
-MAX_TERM_PRODUCTS = 2_000_000
 
 
 class _Way(NamedTuple):

@@ -23,6 +23,7 @@ Caps = tuple[tuple[str, fmpq], ...]
 """What sizes that the data decides are at most, in a call and in all that it makes of itself."""
 MAX_COUNT = 100
 """How often a case may make the same call of a volume that the data decides."""
+MAX_STATES = 5_000
 
 
 class State(NamedTuple):
@@ -282,9 +283,6 @@ def _whole(value: Poly) -> int:
     if number.q != 1:
         raise UndividedError
     return int(number.p)
-
-
-MAX_STATES = 5_000
 
 
 @dataclass(eq=False)

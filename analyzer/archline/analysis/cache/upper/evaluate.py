@@ -33,6 +33,8 @@ DENSEST = 4
 """The rows that gain most gain at most about so many times as much for each line as all do together."""
 Taken = tuple[tuple[Number, tuple[int, ...]], ...]
 """Lines, each with the regions in which they are held."""
+NEAREST = 8
+"""So many plans are tried with some rows held by other units."""
 
 
 @record(eq=False)
@@ -283,10 +285,6 @@ def best(ranked: Sequence[Ranked], point: Point, spare: Sequence[Number]) -> tup
         return None
     saving = found.saving(point, spare)
     return (found, saving) if saving.saved > 0 else None
-
-
-NEAREST = 8
-"""So many plans are tried with some rows held by other units."""
 
 
 @record(eq=False)

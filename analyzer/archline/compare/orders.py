@@ -21,9 +21,10 @@ from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
+from archline.analysis.checks.sizes import point_text
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import Outcome, facts_of_case
-from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes, point_text
+from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
 from archline.energy.formulas import fold, names_in, value_of
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten, substituted_fact

@@ -147,11 +147,6 @@ class Sizes:
         )
 
 
-def point_text(point: Mapping[str, object]) -> str:
-    """Sizes with their values."""
-    return ", ".join(f"{name} = {value}" for name, value in point.items())
-
-
 def fact(text: str) -> s.Expr:
     """A comparison that archline itself writes."""
     return parse_expression(text, "claim")

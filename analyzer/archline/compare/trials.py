@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.checks.sizes import at
 from archline.analysis.checks.sizes import extents as extents_of
+from archline.analysis.checks.sizes import point_text
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import Allowed
 from archline.execution import run_rules as rules
@@ -111,7 +111,7 @@ class Messages:
         """The line of a report."""
         if not self.processors:
             return f"not checked: {self.reason}"
-        where = f"; replicated input at {at(self.replicated)}" if self.replicated else ""
+        where = f"; replicated input at {point_text(self.replicated)}" if self.replicated else ""
         return f"checked up to P = {self.processors}{where}"
 
 
@@ -259,10 +259,11 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
     run = tried(module, algorithm, point, max(most // point["P"], 1))
     if isinstance(run, Diagnostic):
         if run.rule is rules.WHERE:
-            said = f"{run.message}{_bound(module, algorithm, run.span)}, at {at(point)} and all other sizes tried"
+            bound = _bound(module, algorithm, run.span)
+            said = f"{run.message}{bound}, at {point_text(point)} and all other sizes tried"
             return Refusal(replace(run, message=said))
         if run.rule in FAILURES:
-            return replace(run, message=f"{run.message}, at {at(point)}")
+            return replace(run, message=f"{run.message}, at {point_text(point)}")
         return Ran(point, most, False) if run.rule is rules.INTERRUPTED else None
     if run is None:
         return None

@@ -14,7 +14,7 @@ from itertools import islice, product
 from typing import Any
 
 from archline.analysis.checks.runs import Locals, Runs, StopError
-from archline.analysis.checks.sizes import Sizes, at, small
+from archline.analysis.checks.sizes import Sizes, point_text, small
 from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule
@@ -86,7 +86,7 @@ class _Race:
             what = f"{two} and {one} write it"
         else:
             what = f"{one} writes it, {two} {'writes' if other.writes else 'reads'} it on line {other.node.span.line}"
-        what += f", at {at(self.sizes)}" if self.sizes else ""
+        what += f", at {point_text(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
         hint = "make the update atomic, or let each iteration write an element of its own"
         if not other.writes:

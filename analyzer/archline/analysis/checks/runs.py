@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from archline.analysis.checks.follower import Environment, Follower, Told
-from archline.analysis.checks.sizes import at
+from archline.analysis.checks.sizes import point_text
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
 from archline.expr.values import evaluate, evaluate_static, holds
@@ -209,7 +209,7 @@ class Runs(Follower[Locals]):
             raise StopError(self._failure(rules.WHERE, call, f"{text} holds", f"{text} is false in this call", ""))
 
     def _failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
-        sizes = at(self.sizes)
+        sizes = point_text(self.sizes)
         own = self._active[-1][0] is self.outermost
         place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
         return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self.sizes, about, self._now)

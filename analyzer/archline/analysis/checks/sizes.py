@@ -79,7 +79,7 @@ def _ladder(count: int) -> Iterator[tuple[int, ...]]:
             yield tuple(one if each == place else others for each in range(count))
 
 
-def at(sizes: Sizes) -> str:
+def point_text(sizes: Mapping[str, object]) -> str:
     """`n = 1, m = 2`."""
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 

@@ -10,7 +10,7 @@ outermost call's sizes, and the inequality of Loomis and Whitney holds for them 
 follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
 
 Calls of other recursive algorithms count where their iterations see the same elements in the same way, as the products
-and the solves that a factorisation by halves calls do (`sights`). An algorithm that does not call itself has the
+and the solves that a factorisation by halves calls do (`maps`). An algorithm that does not call itself has the
 iterations of any call that it makes for certain. Which arrays are touched whole follows from all calls (`filled`).
 
     product(A[h..n, 0..h], B[0..h, :], B[h..n, :])    in C[i, j] -= A[i, k]*B[k, j]: those at (h + i, j, k)
@@ -56,32 +56,32 @@ Place = tuple[Array, int]
 
 
 @record(eq=False)
-class Sight:
+class AccessMap:
     """An element that each iteration sees: in which dimensions a coordinate stands, and how much is added to it."""
 
     array: Array
-    told: Mapping[int, tuple[int, Poly]]
+    coordinates: Mapping[int, tuple[int, Poly]]
 
-    def same(self, other: Sight) -> bool:
+    def same(self, other: AccessMap) -> bool:
         """Whether both see the same element."""
-        return self.array is other.array and self.told == other.told
+        return self.array is other.array and self.coordinates == other.coordinates
 
 
 @record(eq=False)
 class Family:
     """Iterations that each call of an algorithm runs, no two of them with the same coordinates: how many, in its sizes.
 
-    Its exponents are those of its sights.
+    Its exponents are those of its access maps.
     """
 
     body: IterationSpace
-    sights: tuple[Sight, ...]
+    maps: tuple[AccessMap, ...]
     coordinates: int
 
     def alike(self, other: Family) -> bool:
         """Whether iterations of both see the same elements by the same coordinates."""
-        pairs = zip(self.sights, other.sights, strict=False)
-        return len(self.sights) == len(other.sights) and all(one.same(two) for one, two in pairs)
+        pairs = zip(self.maps, other.maps, strict=False)
+        return len(self.maps) == len(other.maps) and all(one.same(two) for one, two in pairs)
 
     def with_(self, other: Family) -> Family:
         """These iterations and others that see the same, none of which have the same coordinates."""
@@ -89,8 +89,9 @@ class Family:
 
     def telling(self, coordinate: int) -> Iterator[Place]:
         """The dimensions of arrays in which a coordinate stands."""
-        for sight in self.sights:
-            yield from ((sight.array, place) for place, (each, _) in sight.told.items() if each == coordinate)
+        for access_map in self.maps:
+            found = access_map.coordinates.items()
+            yield from ((access_map.array, place) for place, (each, _) in found if each == coordinate)
 
 
 @record(eq=False)
@@ -111,8 +112,8 @@ class Placed:
         )
 
 
-def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> Sight:
-    """What an access tells: `coordinates` gives that of a loop, by its place in the chain."""
+def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> AccessMap:
+    """The access map of an access: `coordinates` gives the coordinate of a loop, by its place in the chain."""
     told = {}
     for dimension, subscript in enumerate(access.place):
         if subscript is None:
@@ -122,7 +123,7 @@ def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> Sig
             rest = subscript - Poly.symbol(chain[inside[0]].variable)
             if rest.is_constant:
                 told[dimension] = coordinates[inside[0]], rest
-    return Sight(access.array, told)
+    return AccessMap(access.array, told)
 
 
 @record(eq=False)
@@ -138,7 +139,7 @@ def placed(own: Family, call: Recursion, other: Family, facts: Facts) -> Placed 
     if own.coordinates != other.coordinates:
         return None
     for order in permutations(range(own.coordinates)):
-        found = _shifted(own.sights, call, other, order, facts)
+        found = _shifted(own.maps, call, other, order, facts)
         if found is not None:
             ends = tuple(tuple(each.ends for each in found[coordinate]) for coordinate in range(own.coordinates))
             values = {name: facts.restore(size) for name, size in call.sizes.items()}
@@ -147,16 +148,16 @@ def placed(own: Family, call: Recursion, other: Family, facts: Facts) -> Placed 
 
 
 def _shifted(
-    sights: Sequence[Sight], call: Recursion, other: Family, order: Sequence[int], facts: Facts
+    maps: Sequence[AccessMap], call: Recursion, other: Family, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """How each coordinate is moved, one shift for each time that it stands somewhere; all are by as much."""
-    if not sights:
+    if not maps:
         return {}
-    found = _shifted(sights[1:], call, other, order, facts)
+    found = _shifted(maps[1:], call, other, order, facts)
     if found is None:
         return None
-    for seen in other.sights:
-        own = _shifts(sights[0], call, seen, order, facts)
+    for seen in other.maps:
+        own = _shifts(maps[0], call, seen, order, facts)
         if own is not None:
             joint = {key: [*own.get(key, ()), *found.get(key, ())] for key in (*own, *found)}
             if all(each.by == shifts[0].by for shifts in joint.values() for each in shifts):
@@ -165,15 +166,15 @@ def _shifted(
 
 
 def _shifts(
-    sight: Sight, call: Recursion, seen: Sight, order: Sequence[int], facts: Facts
+    access_map: AccessMap, call: Recursion, seen: AccessMap, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """How the coordinates of an element are moved, if it is that element which the call sees."""
     view = call.views.get(seen.array.name)
-    if view is None or not in_its_place(view, sight.array):
+    if view is None or not in_its_place(view, access_map.array):
         return None
     found: dict[int, list[_Shift]] = {}
-    for dimension, (coordinate, off) in sight.told.items():
-        start, told = view.starts[dimension], seen.told.get(dimension)
+    for dimension, (coordinate, off) in access_map.coordinates.items():
+        start, told = view.starts[dimension], seen.coordinates.get(dimension)
         if start is None or told is None or order[told[0]] != coordinate:
             return None
         ends = start - off, start - off + view.extents[dimension]
@@ -410,14 +411,14 @@ def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     seen = {
         (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
     }
-    told = {key: frozenset(each for each, _ in sight.told.values()) for key, sight in seen.items()}
+    told = {key: frozenset(each for each, _ in access_map.coordinates.values()) for key, access_map in seen.items()}
     body = covered(told, range(len(free)), iterations_of(chain), facts)
     if body is None:
         return None
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
     exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
-    sights = tuple(sight for number, sight in enumerate(seen.values()) if number in used)
-    return _Leaf((chain,), Family(IterationSpace(body.iterations, exponents, times), sights, len(free)))
+    maps = tuple(each for number, each in enumerate(seen.values()) if number in used)
+    return _Leaf((chain,), Family(IterationSpace(body.iterations, exponents, times), maps, len(free)))
 
 
 def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
@@ -441,9 +442,9 @@ def _apart(one: Chain, other: Chain) -> bool:
 def _given(call: Recursion, family: Family, facts: Facts) -> IterationSpace | None:
     """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
     told: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
-    for number, sight in enumerate(family.sights):
-        view = call.views.get(sight.array.name)
+    for number, access_map in enumerate(family.maps):
+        view = call.views.get(access_map.array.name)
         if view is not None and view.exact and not view.array.local:
-            told[view.array, (Poly.constant(number),)] = frozenset(each for each, _ in sight.told.values())
+            told[view.array, (Poly.constant(number),)] = frozenset(each for each, _ in access_map.coordinates.values())
     iterations = family.body.iterations.substitute({name: facts.restore(size) for name, size in call.sizes.items()})
     return covered(told, range(family.coordinates), iterations, facts)

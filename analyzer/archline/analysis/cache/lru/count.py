@@ -19,7 +19,7 @@ import islpy as isl
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, product
 from archline.analysis.cache.lru.schedule import NotAffineError, scaled_text
-from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise, Reference
+from archline.analysis.cache.lru.wire import THRESHOLD, Condition, Piece, Piecewise, Reference
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -167,7 +167,6 @@ def _interval(last: isl.Map) -> isl.Map:
     return last.apply_range(isl.Map.lex_lt(space)).intersect(isl.Map.lex_ge(space))
 
 
-THRESHOLD = "T"
 Key = TypeVar("Key")
 
 

@@ -24,10 +24,8 @@ from math import ceil
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.wire import Piecewise, value_at
+from archline.analysis.cache.lru.wire import THRESHOLD, Piecewise, value_at
 from archline.records import record
-
-THRESHOLD = "T"
 
 
 @record

@@ -11,6 +11,9 @@ from archline.algebra.polynomial import ONE, Atom, Poly, Symbol, product, total
 from archline.numbers import fmpq
 from archline.records import record
 
+THRESHOLD = "T"
+"""The symbol of the distance that an access has at least."""
+
 
 @record
 class Column:

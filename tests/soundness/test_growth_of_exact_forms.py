@@ -118,7 +118,7 @@ def test_leaning_tiles():
             assert al.loads(text)["main"].cost().flops.growth == growth
 
 
-# Random questions: proofs and counterexamples are held against values far out, computed independently
+# Random questions: proofs and counterexamples are compared with values far out, computed independently
 
 
 DIRECTIONS = 6

@@ -125,7 +125,7 @@ def test_a_recursion_without_a_form_has_values_at_sizes(one: int, other: int) ->
     assert [each.outcome for each in costs.ensures] == ["holds", "fails"]
 
 
-# Claims on the growth of io: where small caches leave one open, it is told in which it holds
+# Claims on the growth of io: where small caches leave one undecided, the caches in which it holds are named
 
 
 ROWS = """

@@ -147,7 +147,7 @@ def facts(name: str, least: int) -> Facts:
         (floor(N, 5) + floor(N, 7) - N.scaled(2), "n", 2),
         (floor(N, 25) - N.scaled(2), "n", 2),
         (floor(N + floor(N, 2), 2).scaled(6) - floor(N, 2).scaled(6) + N / 3 - Poly.constant(7) / 6, "n", 2),
-        # A power beside the logarithm of another expression.
+        # A power and the logarithm of another expression.
         (67 - a.ceil_log2(a.exponential(2, E) + 1).scaled(3) + E / 3, "e", 1),
     ],
 )

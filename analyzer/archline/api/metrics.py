@@ -296,7 +296,7 @@ def lru_view(module: model.Module, node: s.Algorithm, line: int, at: Point | Non
 
 
 def _at(view: LruView, found: LruCounts, point: Mapping[str, int]) -> LruView:
-    """The misses of 1, 2, 4 lines and so on, up to where all fit, and what they tell of the cache that is given."""
+    """LRU misses of caches of 1, 2, 4, ... lines, up to where all data fits, and the bounds at the given cache."""
     distinct = value_at(found.first, point)
     lines = {1 << step for step in range(distinct.bit_length())} | {max(1, distinct)}
     capacity = point["Z"] // point["L"] if "Z" in point and "L" in point else None

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 MAX_PROCESSORS = 65536
 USUAL = Settings(chosen_cache=True)
-"""The default settings of a run: compiled where that pays, on simulated processors."""
+"""The default settings of a run: compiled where that is faster, on simulated processors."""
 
 
 @record

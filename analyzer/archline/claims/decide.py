@@ -303,7 +303,7 @@ class _Confirmation:
         return len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
 
     def _ratio(self, side: str, at: Mapping[str, str]) -> float | None:
-        """Of the cost to the claim (O) or the other way round; None where it cannot be told."""
+        """Of the cost to the claim (O) or the other way round; None where it cannot be decided."""
         try:
             point = {name: evaluate_static(parse_expression(value), {}) for name, value in at.items()}
             if self.index_range is not None:

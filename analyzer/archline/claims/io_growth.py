@@ -40,7 +40,7 @@ NOT_FROM_ABOVE = "no bound is known to hold under these facts"
 
 
 def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
-    """An expression that io in any order is Omega of; only what is `touched` where that is wanted.
+    """A lower bound on the growth of io over all schedules; with `touched`, of the compulsory misses alone.
 
     None where there is none.
     """

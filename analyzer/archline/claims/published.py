@@ -116,7 +116,7 @@ class _Ours:
     def relation(self, theirs: s.Expr) -> str:
         """How theirs grows beside ours.
 
-        Theirs leaves lower-order terms out: ours is held against theirs and what is touched.
+        Theirs leaves lower-order terms out: ours is compared with theirs and the compulsory misses.
         """
         if self.growth is None:
             return "larger"

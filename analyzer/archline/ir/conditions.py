@@ -47,7 +47,7 @@ def difference(comparison: s.Binary, scope: Scope) -> Poly | None:
 
 
 def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
-    """What is at least 0 where a difference compares with 0 as said; nothing tells where it is not 0."""
+    """What is at least 0 where a difference compares with 0 as said; no fact follows where it is not 0."""
     match op:
         case ">=":
             return (difference,)

@@ -279,7 +279,7 @@ def ways(nodes: Sequence[Node]) -> list[Way]:
 
 
 def _through(choice: Choice) -> list[Way]:
-    """The ways through each branch, and that on which none is taken, of which nothing is told."""
+    """The ways through each branch, and that on which none is taken, about which no fact is known."""
     found = [(_both(each.known, known), way) for each in choice.branches for known, way in ways(each.body)]
     return found if choice.branches[-1].condition is None else [*found, ((), ())]
 

@@ -119,7 +119,7 @@ def optimum(row: PrintedRow) -> RowVerdict:
     sided = isinstance(asked, s.Binary) and asked.op != "=="
     found = compared(row, chosen, steps, sided=sided)
     if found.verdict == UNDECIDED and forms.vanishes(equation.subs(symbol, forms.form(row.expr))):
-        # Roots are apart from each other, so that one point tells which of them it is.
+        # Roots are isolated, so that one point identifies the root.
         found = replace(found, verdict=EQUAL, reason="", steps=(*steps, "the printed form solves the equation"))
     return _sided(row, found, asked, chosen, point) if sided and isinstance(asked, s.Binary) else found
 

@@ -83,7 +83,7 @@ def about(found: RowVerdict) -> str:
 
 
 def entry(found: RowVerdict) -> Iterator[str]:
-    """What a reader wants beside a form that does not hold: the print, what follows, why, and numbers that show it."""
+    """What explains a form that does not hold: the printed form, the derived one, the reason, and a numeric witness."""
     row = found.row
     facts = ", ".join(map(code, row.listed("where")))
     sentence = row.kind in ("claim", "run")

@@ -236,7 +236,7 @@ class MatrixView:
 
 @record
 class RunView:
-    """A run. `unchecked` says by metric why a count has no derived value to be held against.
+    """A run. `unchecked` says by metric why a count has no derived value to compare it with.
 
     `communication` has lower bounds for the memory that the run had, `replicated` tells whether several processors read
     one element of the input. `timed` is the time on a machine, along the path that takes longest, and with each metric

@@ -346,7 +346,7 @@ class Witness:
 
 
 def _number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
-    """A number for a symbol beside others; None where none is found."""
+    """A value of a symbol, given those of the symbols before it; None if none is found."""
     try:
         low = max((int(place.number(each).ceil()) for each in lower), default=None)
         high = min((int(place.number(each).floor()) for each in upper), default=None)

@@ -215,7 +215,7 @@ def _sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool:
 
 
 def _outweighed(lead: tuple[fmpq, int], weight: fmpq, others: dict[tuple[fmpq, int], fmpq], k: int) -> bool:
-    """Whether the leading term is at least the negative ones at k, and each of those falls beside it from there on."""
+    """Whether the leading term dominates the negative ones at k, and from there on the ratio of each to it falls."""
     base, power = lead
     falling = all(b * fmpq(k + 1, k) ** (j - power) <= base if j > power else b <= base for b, j in others)
     total = sum((-c * fmpq(k) ** j * b**k for (b, j), c in others.items()), fmpq(0))

@@ -135,7 +135,7 @@ Rows = Mapping[s.Algorithm, frozenset[str]]
 
 
 APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
-"""Calls and whole arrays, beside which loops keep no lines."""
+"""Calls and accesses to whole arrays: loops that contain them retain no lines."""
 
 
 class Sharing(Enum):
@@ -148,7 +148,7 @@ class Sharing(Enum):
 
 @record
 class _Walk:
-    """How many words a loop walks along in each iteration, and how many it may begin with beside those."""
+    """Words that a loop traverses in each iteration, and how many more its first iteration may touch."""
 
     words: int
     first: int
@@ -291,7 +291,7 @@ class Streamed(WordModel):
                 return False
 
     def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
-        """The elements of rows that each stand beside the one before, or are the same, in all of the loop around."""
+        """Elements with spatial locality throughout the outer loop: next to that of the iteration before, or it."""
         changing = s.set_names(around or loop)
         inner = (each for each in loop.body if isinstance(each, s.Loop))
         parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))

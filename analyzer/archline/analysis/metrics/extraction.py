@@ -162,7 +162,7 @@ class Bodies(Statements):
 
     @contextmanager
     def _repeated(self) -> Iterator[None]:
-        """Inside a loop, or an algorithm that calls back, where cases are not told apart."""
+        """Inside a loop or a mutually recursive algorithm, where no case split is made."""
         self._loops += 1
         try:
             yield

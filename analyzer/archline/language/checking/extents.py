@@ -94,7 +94,7 @@ Bindings = Mapping[str, s.Expr | None]
 
 
 def agree(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
-    """Report two extents in the names in sight that differ at every sample point.
+    """Report two extents, in names of this scope, that differ at every sample point.
 
     `message` says what they are, with the places {0} and {1} for them.
     """
@@ -126,7 +126,7 @@ def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: 
     told = [difference(point) for point in body.points()]
     if not told or None in told:
         return None
-    # One processor, and large sizes, tell less.
+    # An example with several processors and small sizes is the clearest.
     small = sorted(body.sampler.small(body.path), key=lambda each: (each.get("P") == 1, sum(each.values())))
     return next(filter(None, map(difference, small)), told[0])
 

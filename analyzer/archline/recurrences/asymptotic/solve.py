@@ -198,7 +198,7 @@ def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
 def solve(problem: RealRecurrence) -> Answer:
     """The growth of the asked function, in closed form where there is one; or the reason why there is none.
 
-    An answer has been held against the recurrence itself at many sizes.
+    An answer has been compared with the recurrence itself at many sizes.
     """
     if any(not _is_plain(each) for each in problem.definitions):
         return solve_multi(problem)

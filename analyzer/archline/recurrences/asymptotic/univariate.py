@@ -39,7 +39,7 @@ class Spectrum:
         self.exponent = log_of_greatest_root(self._polynomial, self._factor)
 
     def excess(self, at: Constant) -> int:
-        """The sign of the exponent minus another. Raises OutOfReachError where it cannot be told."""
+        """The sign of the exponent minus another. Raises OutOfReachError where it cannot be decided."""
         value = power_of(self._factor, at)
         if value is None:
             sign = sign_of((self.exponent - at).enclosure)

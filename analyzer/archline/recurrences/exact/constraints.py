@@ -180,7 +180,7 @@ class Context:
         if everywhere:
             self.regions = (Region({}),)
         self.steps = [each for step in steps for each in reached(step, self.regions)]
-        # Logarithms that others add are paid for by other terms; where nothing tells how near, the plain are taken.
+        # Logarithms that others add are paid for by other terms; where no values are known, the plain ones are taken.
         self.writer = StepWriter(function, upper and values is not None, places)
         self.points: list[tuple[Transition, Point]] = []
         self.weighed: list[Seen] = []
@@ -350,7 +350,7 @@ def _steady(far: Ratio, farther: Ratio) -> bool:
 
 
 def _largest(ratios: Sequence[Ratio]) -> Fraction:
-    """The largest of the factors, 1 at least; floating point tells which of them may be that."""
+    """The largest of the factors, 1 at least; candidates are chosen in floating point."""
     try:
         rough = [above / below for above, below in ratios]
     except OverflowError:

@@ -104,7 +104,7 @@ class Sampling:
             if not broken:
                 near = list(self._near(coefficients))
                 if best is not None and context.values is None:
-                    # Where values tell, whether a bound is the better one is seen when it is proved.
+                    # Where values are known, bounds are compared when they are proved.
                     near = [each for each in near if context.bound(program.value(each[0])).better(best)]
                 if not near:
                     return None
@@ -264,7 +264,7 @@ def bound(
             best = found
         known = context.values is not None and len(function.parameters) == 1
         if best is not None and (not known or (best.steady and best.factor <= FAIR)):
-            # It is near, or grows as the function does, or nothing tells.
+            # It is close, or of the same growth as the function, or no values are known to compare with.
             break
     return best
 
@@ -296,7 +296,7 @@ class Layered:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Where the bounds of each layer hold, as regimes tell it; empty for the last."""
+        """The condition under which the bounds of each layer hold; empty for the last."""
         cases = self.most.equations
         *inner, last = self.layers
         rest = [cases[place].decisions for place in last.places]

@@ -216,7 +216,7 @@ class Synthesis:
         context = self._context
         yield from shrinking(context.function, context.steps, context.upper)
         if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
-            # Of what nothing tells the growth, the first bound is taken.
+            # Where the growth is not known, the first bound is taken.
             yield from logarithmic(context.function)
 
     def _capped(self) -> Iterator[tuple[BasisTerm, ...]]:

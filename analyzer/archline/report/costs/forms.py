@@ -280,7 +280,7 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
     """The rows of a metric, with its growth, and why it has no Theta."""
     label = IO if row.metric == "io" else row.metric
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
-        # No growth is shown beside values, so none is searched for.
+        # Values are shown without growth, so none is derived.
         yield PageRow(label, (_values(row),), (_tightness(row),))
         return
     if row.lower is None or row.upper is None:

@@ -168,7 +168,7 @@ class _Writer:
         n, line = b.name(self.sizes[0]), b.name("L")
         lines, large = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
         given, made = (self._grown(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
-        if not all(_is_below(each, lines, large) for each in (*self._beside(parts, b.ONE), to_tree(made + ONE))):
+        if not all(_is_below(each, lines, large) for each in (*self._outside_calls(parts, b.ONE), to_tree(made + ONE))):
             return None
         if not _is_below(to_tree(given), b.binary("+", b.ONE, lines), known):
             return None
@@ -201,8 +201,8 @@ class _Writer:
         root = real(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
         return root and call.base is not None and restore(times * size) == n
 
-    def _beside(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
-        """What is fetched beside the calls of the algorithm itself."""
+    def _outside_calls(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
+        """Cache misses outside the recursive calls of the algorithm."""
         for part in parts:
             match part:
                 case StraightLinePart():
@@ -210,7 +210,9 @@ class _Writer:
                 case Called(call=call) if call.target is not self.algorithm:
                     yield b.binary("*", times, self._other(part))
                 case Repeated(loop=loop, parts=inner):
-                    yield from self._beside(inner, b.binary("*", times, to_tree(real(self.facts.restore(loop.trips)))))
+                    yield from self._outside_calls(
+                        inner, b.binary("*", times, to_tree(real(self.facts.restore(loop.trips))))
+                    )
                 case _:
                     pass
 

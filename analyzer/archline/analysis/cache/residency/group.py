@@ -1,6 +1,6 @@
-"""Units of several references to one array: windows kept as one, a row and what follows it, lines that are pinned.
+"""Resident sets of several references to one array: group reuse in a window, within a row, and pinned lines.
 
-Places in one row that take turns, such as a[2*i*s] and a[(2*i + 1)*s], keep their lines, or the last one's.
+Interleaved references to one row, such as a[2*i*s] and a[(2*i + 1)*s], keep their lines, or that of the last access.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from archline.records import record
 
 
 def interleaved(references: Sequence[Reference]) -> Resident | None:
-    """Places in one row that take turns, no farther apart than one iteration is from the next: their own lines do.
+    """Resident set of interleaved references to one row, no farther apart than one iteration moves: their own lines.
 
-    Of the lines that an iteration needs the one before has touched one at most, as all its places lie on one side.
+    The iteration before has touched at most one line that the next one needs, as all its elements lie on one side.
     """
     if _direction(references) is None:
         return None

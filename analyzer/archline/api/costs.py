@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.polynomial import Poly
@@ -355,8 +355,7 @@ class CostReport(WithPage):
             return self.with_longest.view(at, processors, without_io)
         more = () if processors is None else (self._time(processors), self._io_on(processors))
         costs = self._derived if without_io else self._costs
-        grows = partial(printed_growth, self._module, self._node, costs)
-        view = cost_view(self._node, costs, self.ensures, at, grows, self._near, more)
+        view = cost_view(self._node, costs, self.ensures, at, self.growth, self._near, more)
         view = replace(view, serial=not has_parallelism(self._module, self._node))
         if self.on_grid and at is None:
             view = replace(view, case=lambda: self._case_view)

@@ -29,7 +29,7 @@ from common import ROOT, parsed
 import archline as al
 from archline.api.caches import Settings
 from archline.api.running import run_at
-from archline.api.settings import read_settings
+from archline.costs.sizes import read_settings
 from archline.energy.machine_files import machine
 from archline.energy.machines import Machine, read_parameters
 from archline.execution import simulated

@@ -1,13 +1,89 @@
-"""Exact integers, rationals, their matrices and polynomials, and balls of real numbers: the one use of python-flint."""
+"""Exact integers, rationals, their matrices and polynomials, and balls of real numbers: the one use of python-flint.
+
+Exact numbers as text, however long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil
 
 from flint import arb, arb_poly, ctx, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly, fmpz, fmpz_poly
 
 __all__ = [
-    "arb", "arb_poly", "ctx", "fmpq", "fmpq_mat", "fmpq_mpoly", "fmpq_mpoly_ctx", "fmpq_poly", "fmpz", "fmpz_poly",
+    "arb",
+    "arb_poly",
+    "ctx",
+    "exact",
+    "fmpq",
+    "fmpq_mat",
+    "fmpq_mpoly",
+    "fmpq_mpoly_ctx",
+    "fmpq_poly",
+    "fmpz",
+    "fmpz_poly",
+    "percent",
+    "point_text",
     "primes",
+    "ratio",
+    "readable",
+    "short",
 ]  # fmt: skip
+SHOWN_DIGITS = 60
 
 
 def primes(number: fmpz | int) -> list[tuple[int, int]]:
     """The primes of a positive integer with their multiplicities, smallest first."""
     return [(int(prime), int(count)) for prime, count in fmpz(number).factor()]
+
+
+def exact(value: int | Fraction) -> str:
+    """All digits: `1024`, `7/2`."""
+    # flint writes numbers of any length in good time; Python's own conversion is quadratic, and limited.
+    number = Fraction(value)
+    top = fmpz(number.numerator).str(condense=0)
+    return top if number.denominator == 1 else f"{top}/{fmpz(number.denominator).str(condense=0)}"
+
+
+def readable(value: int | Fraction) -> str:
+    """All digits where they fit a line; else the leading ones and how many there are."""
+    text = exact(value)
+    if len(text) <= SHOWN_DIGITS:
+        return text
+    top, _, bottom = text.partition("/")
+    return _short(top) + (f"/{_short(bottom)}" if bottom else "")
+
+
+def ratio(value: Fraction | float) -> str:
+    """A ratio rounded up to two digits behind the point, or to as many as tell it from 1."""
+    if not value < 10**6:
+        return f"{float(value):.3g}"
+    digits = next((each for each in range(2, 15) if value <= 1 or value - 1 >= Fraction(1, 10**each)), 15)
+    return f"{float(Fraction(ceil(Fraction(value) * 10**digits), 10**digits)):.{digits}f}"
+
+
+def short(value: Fraction) -> str:
+    """Four digits, however large the number is: `0.3333`, `2.5`, `1.234e+9000`."""
+    try:
+        return f"{float(value):.4g}"
+    except OverflowError:
+        return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
+
+
+def _short(digits: str) -> str:
+    if len(digits) <= SHOWN_DIGITS:
+        return digits
+    sign = "-" if digits.startswith("-") else ""
+    digits = digits.removeprefix("-")
+    return f"{sign}{digits[:20]}... ({len(digits)} digits)"
+
+
+def point_text(point: Mapping[str, int | Fraction] | None) -> str:
+    """`n = 64, m = 2`."""
+    return ", ".join(f"{name} = {readable(value)}" for name, value in (point or {}).items())
+
+
+def percent(value: Fraction) -> str:
+    """A share as a percentage: `2%`, `0.5%`."""
+    return f"{float(value * 100):g}%"

@@ -54,7 +54,7 @@ def test_costs_under_facts_are_those_of_a_run(target: str, fact: str) -> None:
 
 def test_a_fact_of_the_outermost_call_is_checked_there_alone() -> None:
     from archline.api.running import run_at
-    from archline.api.settings import unplaced
+    from archline.costs.sizes import unplaced
 
     narrowed = al.algorithm("sort.mergesort::mergesort").assuming("n >= 20")
     assert run_at(narrowed, unplaced({"n": 20}), al.Cache(Z=64, L=4)).counts.io

@@ -16,9 +16,9 @@ import scipy.sparse
 import archline as al
 from archline.api.caches import Settings
 from archline.api.energies import numeric
-from archline.api.settings import unplaced
 from archline.api.subjects import AlgorithmSubject
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge
+from archline.costs.sizes import unplaced
 from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machine_files import machine, machine_names
 from archline.energy.machines import Machine, parameter

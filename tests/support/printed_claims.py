@@ -79,6 +79,6 @@ def verdicts(target: str) -> list[Verdict]:
     node = module.algorithms[algorithm.node.name]
     own = len(node.ensures) - len(claims)
     # The costs are those of the program without them: no cost depends on what is claimed of it.
-    found = decide(module, node, report._costs)
+    found = decide(module, node, report.costs)
     assert len(found) == own + len(claims)
     return list(found[: len(claims)])

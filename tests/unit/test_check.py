@@ -12,7 +12,7 @@ import junitparser
 import pytest
 
 import archline as al
-from archline.compare.trials import stop
+from archline.costs.trials import stop
 from archline.report import formats
 from cli_support import ROOT, Result, cli, process
 from effort import some

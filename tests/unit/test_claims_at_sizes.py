@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.report.numbers import ratio
+from archline.numbers import ratio
 from cli_support import cli
 from effort import drawn, some
 from nest_programs import WHOLE, product_by_whole_tiles

@@ -16,7 +16,7 @@ from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.modules import loads
 from archline.api.running import run_at
-from archline.api.settings import unplaced
+from archline.costs.sizes import unplaced
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.ir.amounts import UNIT, Unknown

@@ -17,8 +17,8 @@ from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.api.caches import Settings
 from archline.api.energies import energies
-from archline.api.settings import unplaced
 from archline.api.subjects import AlgorithmSubject, subject
+from archline.costs.sizes import unplaced
 from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machine_files import machine
 from archline.energy.machines import parameter

@@ -18,7 +18,7 @@ import archline as al
 from archline.algebra.atoms import floor_div
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
-from archline.api.settings import broken_facts
+from archline.costs.sizes import broken_facts
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate, evaluate_static

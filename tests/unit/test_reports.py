@@ -15,9 +15,9 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
+from archline.numbers import exact, point_text, readable
 from archline.report import latex, layout
 from archline.report.costs import full
-from archline.report.numbers import exact, point_text, readable
 from archline.report.view import CheckedCounts, ValueRange
 from effort import drawn, some
 from stdlib_targets import TRIED, report

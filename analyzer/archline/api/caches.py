@@ -6,8 +6,8 @@ from collections.abc import Collection, Container
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.api import rules
-from archline.api.settings import Point
+from archline.costs import rules
+from archline.costs.sizes import Point
 from archline.energy.machines import Machine
 from archline.energy.quantities import LEVELS
 from archline.execution.results import TIMEOUT, Cache

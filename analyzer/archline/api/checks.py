@@ -112,7 +112,7 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
 
     Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
     """
-    from archline.compare.trials import LARGEST, stop
+    from archline.costs.trials import LARGEST, stop
 
     allow(task.seconds)
     messages = subject.messages(LARGEST)

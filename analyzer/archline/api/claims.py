@@ -144,8 +144,7 @@ class _Setting:
         if metric in ("P", "nodes"):
             return self.subject.cost(metric)
         with suppress(KeyError):
-            report = (self.subject.report.with_longest if self.limited else self.subject.report).including(metric)
-            return (report.costs if metric == "io" else report.without_io)[metric]
+            return (self.subject.report.with_longest if self.limited else self.subject.report).cost(metric)
         return Cost(metric, "unknown", None, None, f"it is not derived of `{self.subject.name}`")
 
     def facts(self) -> Iterator[s.Fact]:

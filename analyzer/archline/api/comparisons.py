@@ -9,12 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, Settings
 from archline.api.energies import applied, numeric
 from archline.api.in_sizes import InSizes
-from archline.api.settings import Given, Number, check_known, together, unplaced
 from archline.api.subjects import (
     AlgorithmSubject,
     FormulaSubject,
@@ -43,6 +41,8 @@ from archline.compare.verdicts import (
     quotient,
     with_executions,
 )
+from archline.costs import rules
+from archline.costs.sizes import Given, Number, check_known, together, unplaced
 from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_terms

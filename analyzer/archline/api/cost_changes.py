@@ -32,8 +32,8 @@ from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.parser import parse_facts, parse_program
+from archline.numbers import percent
 from archline.records import record, replace
-from archline.report.numbers import percent
 
 Move = tuple[str, str | None, Point | None]
 """A verdict, at which sizes it holds, and sizes that show it."""

@@ -8,11 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.polynomial import ZERO
-from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, OF_CACHES, Settings, of_levels
 from archline.api.in_sizes import InSizes
-from archline.api.settings import Given, Number, check_known, together
 from archline.api.subjects import (
     NOT_RUN,
     AlgorithmSubject,
@@ -26,6 +24,9 @@ from archline.api.subjects import (
     own,
     subject,
 )
+from archline.costs import rules
+from archline.costs.communication import replicated
+from archline.costs.sizes import Given, Number, check_known, together
 from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
@@ -49,7 +50,6 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.parser import parse_expression
 from archline.records import record, replace
-from archline.report.communication import replicated
 from archline.report.costs.forms import short_growth
 from archline.report.documents import Document, WithPage
 from archline.report.energies.shown import document

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.analysis.cost import Cost, whole_ends_at
-from archline.api import rules
 from archline.api.caches import DEFAULT_CACHE, cache_of
 from archline.api.metrics import Metric
-from archline.api.settings import Number, check_known, unplaced
 from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
+from archline.costs import rules
+from archline.costs.sizes import Number, check_known, unplaced
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.machines import Machine, parameter

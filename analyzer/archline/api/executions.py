@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from archline.analysis.cost import ends_at
-from archline.api import rules
 from archline.api.caches import Settings, cache_at
 from archline.api.running import Run, run, split
-from archline.api.settings import Given, Point
 from archline.api.subjects import AlgorithmSubject
+from archline.costs import rules
+from archline.costs.sizes import Given, Point
 from archline.execution.data import generate
 from archline.execution.jit import compiled_available
 from archline.expr.intervals import EvaluationError

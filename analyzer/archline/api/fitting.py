@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from archline.api import rules
+from archline.costs import rules
 from archline.energy.fitting import COLUMNS, Fit, fitted
 from archline.energy.measurements import measurements, read_measurements
 from archline.energy.rules import UNKNOWN_MODEL

@@ -16,17 +16,17 @@ from archline.analysis.cache.lru.distribution import LruCounts, bound
 from archline.analysis.cache.lru.wire import value_at
 from archline.analysis.cost import Cost
 from archline.analysis.vectorised import NoBoundError, broken, upper_at
-from archline.api import rules
-from archline.api.settings import Number, Point, SizeNames, checked_point, unplaced
+from archline.costs import rules
+from archline.costs.sizes import Number, Point, SizeNames, checked_point, unplaced
 from archline.expr.intervals import EvaluationError
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE
 from archline.language.printer import format_fact
+from archline.numbers import point_text
 from archline.records import record, replace
 from archline.report.cost_view import CostView, LruView, values_at
-from archline.report.numbers import point_text
 
 if TYPE_CHECKING:
     import sympy
@@ -129,7 +129,7 @@ class Metric:
         cost = self._cost
         point = self._report.point_of_run(unplaced({**(sizes or {}), **named}), self._needed)
         if "K" in point:
-            cost = self._report.with_longest._costs.metrics.get(self.name, cost)
+            cost = self._report.with_longest.costs.metrics.get(self.name, cost)
             self._bounds(cost)
         try:
             values = values_at(cost, point)

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from archline.algebra.evaluate.boxes import Boxes, OverBoxes
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.api import energy_arrays as arrays
-from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, Settings
 from archline.api.energies import applied, numeric
-from archline.api.settings import Given, Number, check_known, read_settings, together, unplaced, wrong_value
 from archline.api.subjects import (
     AlgorithmSubject,
     FormulaSubject,
@@ -28,6 +26,8 @@ from archline.api.subjects import (
     subject,
 )
 from archline.api.sweeps import constraints_of, known_number, names_of, processors_in_sizes, variables
+from archline.costs import rules
+from archline.costs.sizes import Given, Number, check_known, read_settings, together, unplaced, wrong_value
 from archline.energy import rules as energy_rules
 from archline.energy.estimates import ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import names_in, value_of

@@ -7,14 +7,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import Settings
 from archline.api.energies import Energy, energies
 from archline.api.plots import Drawn
-from archline.api.settings import Given, Number, unplaced
 from archline.api.subjects import Subject, subject
 from archline.compare.results import CostComparison
+from archline.costs import rules
+from archline.costs.sizes import Given, Number, unplaced
 from archline.energy.estimates import has_levels
 from archline.energy.levels import MEMORY
 from archline.energy.machine_files import machine_with

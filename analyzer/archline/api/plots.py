@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import ConditionalBound, Cost, ends_at
-from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE
 from archline.api.costs import CostReport
 from archline.api.running import split
-from archline.api.settings import Given, Number, Point, unplaced
+from archline.costs import rules
+from archline.costs.sizes import Given, Number, Point, unplaced
 from archline.execution.cache import optimal
 from archline.execution.data import generate
 from archline.execution.jit import compiled_available
@@ -24,8 +24,8 @@ from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.language.diagnostics import error
+from archline.numbers import point_text, readable
 from archline.records import record
-from archline.report.numbers import point_text, readable
 from archline.report.pictures import PictureView
 from archline.report.pictures.io import COLUMNS, IoCurves, IoPoint, IoRegime
 

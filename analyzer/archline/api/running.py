@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from archline.analysis.cache.parallel import io_on
 from archline.analysis.cost import Cost
-from archline.api import rules
 from archline.api.caches import Settings, cache_at, cache_of
 from archline.api.costs import CostReport
-from archline.api.settings import Given, broken_facts
+from archline.costs import rules
+from archline.costs.sizes import Given, broken_facts
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import parsed, value_of
 from archline.energy.machines import Machine
@@ -40,7 +40,7 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import EXECUTED, OF_CACHE
 from archline.records import field, record, replace
 from archline.report import runs
-from archline.report.communication import CommunicationView
+from archline.report.communication import CommunicationView, counted_view
 from archline.report.cost_view import values_at
 from archline.report.documents import Document, WithPage
 from archline.report.paths import ExecutedPath
@@ -131,7 +131,7 @@ class Run(WithPage):
     @property
     def lower_bounds(self) -> CommunicationView | None:
         """The lower bounds on communication for the memory that the run had; None where the problem is not known."""
-        return self.costs.counted_against(self.at, self.counts, self.execution.replicated)
+        return counted_view(self.costs, self.at, self.counts, self.execution.replicated)
 
     @property
     def replicated(self) -> bool:

@@ -9,14 +9,14 @@ from json import loads
 from typing import Any
 
 from archline.analysis.analyse import derive
-from archline.api import rules
 from archline.api.algorithms import Algorithm
 from archline.api.caches import Settings
 from archline.api.energies import energies, stated
-from archline.api.settings import Given, Number, read_settings, together
 from archline.api.subjects import AlgorithmSubject, Subject, model_for, subject
 from archline.api.sweeps import SizeSweep
 from archline.claims.growth import pieces
+from archline.costs import rules
+from archline.costs.sizes import Given, Number, read_settings, together
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
 from archline.energy.fixed_memory import Subject as Formulas

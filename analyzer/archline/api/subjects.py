@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from archline.algebra.polynomial import ZERO as NOTHING
 from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
-from archline.api import rules
 from archline.api.algorithms import Algorithm, algorithm
 from archline.api.caches import Settings, cache_at
 from archline.api.costs import CostReport
 from archline.api.in_sizes import InSizes
-from archline.api.settings import Given, Number, Point, SizeNames, checked_point
+from archline.costs import rules
+from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.model import Model
 from archline.energy.models import model
@@ -130,11 +130,10 @@ class AlgorithmSubject:
         if self.on_grid:
             return self._on_grid[metric]
         if procs is not None and metric == "span":
-            return self.report._time(procs)
+            return self.report.time_on(procs)
         if procs is not None and metric == "io":
-            return self.report._io_on(procs)
-        report = self.report.including(metric)
-        return (report.costs if metric == "io" else report.without_io)[metric]
+            return self.report.misses_on(procs)
+        return self.report.cost(metric)
 
     @property
     def _needed(self) -> tuple[str, ...]:

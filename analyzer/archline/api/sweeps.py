@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from archline.api import rules
-from archline.api.settings import Given, Number
 from archline.api.subjects import AlgorithmSubject, FormulaSubject, Subject
+from archline.costs import rules
+from archline.costs.sizes import Given, Number
 from archline.energy.optimise.constraints import Reading
 from archline.energy.optimise.problem import Constraint, Variable
 from archline.energy.quantities import QUANTITIES

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from archline.api import rules
+from archline.costs import rules
 from archline.expr.tree import Source, structure
 from archline.language import name_rules, syntax_rules
 from archline.language.diagnostics import Rule, did_you_mean, error, known_rules

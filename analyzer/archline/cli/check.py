@@ -17,8 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.api import rules
 from archline.cli import options as shared
+from archline.costs import rules
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.records import replace
 from archline.report import formats
@@ -149,7 +149,7 @@ def _compared(options: argparse.Namespace, report: CheckReport, targets: list[st
     """The report with what the baseline says."""
     from archline.api.baselines import compared_with
     from archline.api.changes import Terms
-    from archline.api.settings import share
+    from archline.costs.sizes import share
 
     cached = not options.no_cache
     where = options.configuration.facts if options.where is None else options.where

@@ -6,15 +6,15 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from archline.api import rules
 from archline.cli import options as shared
+from archline.costs import rules
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import DERIVABLE, ON_GRID
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from archline.api.costs import CostReport
-    from archline.api.settings import Given, Point
+    from archline.costs.sizes import Given, Point
     from archline.expr.tree import Span
 
 FORMATS = ("text", "json", "latex", "markdown")
@@ -115,7 +115,7 @@ def _including(report: CostReport, metric: str) -> CostReport:
 
 def _given(options: argparse.Namespace) -> Given | None:
     """The values of `--at` and `--cache` together; None without `--at`."""
-    from archline.api.settings import read_settings
+    from archline.costs.sizes import read_settings
 
     if options.at is None:
         if options.cache is not None:
@@ -140,7 +140,7 @@ def _without_cache(given: Given) -> bool:
 
 def _points(options: argparse.Namespace, reports: list[CostReport], given: Given | None) -> list[Point] | list[None]:
     """The point of each algorithm; with several, a name need only belong to one of them."""
-    from archline.api.settings import check_known
+    from archline.costs.sizes import check_known
 
     if given is None:
         return [None for _ in reports]

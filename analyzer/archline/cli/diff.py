@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.changes import diff
-    from archline.api.settings import read_sizes
+    from archline.costs.sizes import read_sizes
     from archline.report import changes
 
     project = options.configuration

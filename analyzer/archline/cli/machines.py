@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from archline.api import rules
 from archline.cli import options as shared
+from archline.costs import rules
 from archline.language.diagnostics import error
 from archline.report.layout import terminal_width
 

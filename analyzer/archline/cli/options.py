@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archline.api import rules
+from archline.costs import rules
 from archline.language import syntax_rules
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.syntax_rules import UNEXPECTED
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from archline.api.caches import Settings
-    from archline.api.settings import Given
+    from archline.costs.sizes import Given
     from archline.energy.machines import Machine
     from archline.energy.model import Model
     from archline.execution.results import Cache
@@ -253,7 +253,7 @@ def seconds(text: str) -> float:
 
 def read_at(options: argparse.Namespace) -> Given:
     """The values of `--at`, read but not yet held against an algorithm. Raises ArchlineError."""
-    from archline.api.settings import read_settings
+    from archline.costs.sizes import read_settings
 
     if options.at is None:
         return {}
@@ -275,7 +275,7 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 
 def read_words(text: str) -> dict[str, int]:
     """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
-    from archline.api.settings import NO_ROOM, read_settings
+    from archline.costs.sizes import NO_ROOM, read_settings
 
     try:
         given = read_settings(text, "--cache")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from archline.api import rules
 from archline.cli import options as shared
+from archline.costs import rules
 from archline.language.diagnostics import error
 
 

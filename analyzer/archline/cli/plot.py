@@ -15,8 +15,8 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from archline.api import rules
 from archline.cli import options as shared
+from archline.costs import rules
 from archline.language.diagnostics import error
 from archline.report.layout import terminal_width
 
@@ -133,7 +133,7 @@ def _years(text: str) -> tuple[int, int]:
 def _line(options: argparse.Namespace) -> int:
     """The L of `--cache`. Raises ArchlineError (AL408)."""
     from archline.api.caches import DEFAULT_CACHE
-    from archline.api.settings import read_settings
+    from archline.costs.sizes import read_settings
 
     if options.cache is None:
         return DEFAULT_CACHE.L

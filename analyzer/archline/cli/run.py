@@ -10,8 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from archline.api import rules
 from archline.cli import options as shared
+from archline.costs import rules
 from archline.language.diagnostics import error
 from archline.records import replace
 from archline.report.layout import terminal_width

@@ -315,7 +315,7 @@ def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]
     import archline
     from archline.api.caches import Settings
     from archline.api.running import read_schedule, run_at
-    from archline.api.settings import unplaced
+    from archline.costs.sizes import unplaced
 
     asked, at = json.loads(written), dict(case)
     name, seed = asked["algorithm"], asked.get("seed", 0)

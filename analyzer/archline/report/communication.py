@@ -4,38 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from archline.analysis.cost import Cost, Costs, ends_at
-from archline.claims.communication_bounds import (
-    PROBLEM,
-    CommunicationBounds,
-    Ends,
-    LowerBound,
-    SolvedProblem,
-    communication_bounds,
-    named_problem,
-    problem_of,
-)
+from archline.analysis.cost import Cost, ends_at
+from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
 from archline.claims.communication_nearness import Nearness, nearness
-from archline.compare.trials import COST_GRID, replicated_input
+from archline.costs.communication import replicated
+from archline.costs.derived import DerivedCosts
 from archline.execution.results import RunCounts
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.growth.normal_form import multiplied_out, sum_text
-from archline.language import syntax as s
-from archline.language.checking.contracts import cost_symbols
-from archline.language.diagnostics import error
-from archline.language.model import Module
 from archline.language.substitution import processors_of
+from archline.numbers import exact, short
 from archline.records import field, record
-from archline.report.cost_view import CostView
 from archline.report.documents import FormulaText, Phrase
 from archline.report.layout import Inside, Part, block_lines
-from archline.report.numbers import exact, point_text, short
 from archline.report.view import Number
+
+if TYPE_CHECKING:
+    from archline.report.cost_view import CostView
 
 
 @record
@@ -95,16 +84,6 @@ class CommunicationView:
             return None
         low, high = (max(Fraction(0), Fraction(ceil(each / self.memory))) for each in self.best)
         return low, high
-
-
-REPLICATED = "replicated input"
-
-
-def replicated(point: Mapping[str, Number], problem: bool) -> str:
-    """What a run showed, and that there are no lower bounds for it."""
-    at = f"in a run at {point_text(point)} " if point else ""
-    shown = f"{REPLICATED}: {at}several processors read one element of the input"
-    return f"{shown}; lower bounds on communication assume one copy, so none is given" if problem else shown
 
 
 def on_processors(count: Number) -> str:
@@ -284,69 +263,33 @@ def bound_sentences(view: CostView) -> Iterator[Phrase]:
         yield (*parts[1:], f" ({bound.kind}; {bound.source})")
 
 
-@record(eq=False)
-class ProblemBounds:
-    """Lower bounds for the communication of an algorithm on a grid, and whether runs replicate its input."""
-
-    module: Module
-    algorithm: s.Algorithm
-    solved: SolvedProblem | None
-
-    @staticmethod
-    def of(module: Module, algorithm: s.Algorithm, problem: str | None) -> ProblemBounds | None:
-        """None for algorithms that are not on a grid. Raises ArchlineError (AL419) for a problem that is unknown."""
-        if not algorithm.grid:
-            if problem is not None:
-                raise error(PROBLEM, f"`{algorithm.name}` is not on a grid", hint="`--problem` is for those that are")
-            return None
-        names = module.signatures[algorithm]
-        solved = (
-            problem_of(algorithm)
-            if problem is None
-            else named_problem(problem, [*names.size_names, "P", *cost_symbols(module.externs.values())])
-        )
-        return ProblemBounds(module, algorithm, solved)
-
-    @cached_property
-    def replicated(self) -> Mapping[str, int] | None:
-        """The sizes of a small run in which several processors read one element of the input; None without one."""
-        return replicated_input(self.module, self.algorithm, COST_GRID)
-
-    @cached_property
-    def bounds(self) -> CommunicationBounds | None:
-        """The lower bounds of the problem that it solves; None where that is not known."""
-        return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
-
-    def view(self, costs: Costs, at: Mapping[str, Number] | None) -> CommunicationView | None:
-        """The lower bounds, compared with derived costs; None where the problem is not known."""
-        return None if self.bounds is None else communication_view(self.module, costs, self.bounds, self.replicated, at)
-
-    def counted(self, at: Mapping[str, Number], counts: RunCounts, replicated: bool) -> CommunicationView | None:
-        """The lower bounds for the memory of a run, compared with its counts."""
-        if self.bounds is None:
-            return None
-        if replicated:
-            return _without(self.bounds, at)
-        words, messages = ((Fraction(each or 0),) * 2 for each in (counts.words, counts.messages))
-        # Nothing is compared in symbols here: that takes time, and a run is of numbers.
-        return _view(self.bounds, at, Fraction(counts.memory), words, messages, lambda _: Nearness())
-
-
-def communication_view(
-    module: Module,
-    costs: Costs,
-    bounds: CommunicationBounds,
-    replicated: Mapping[str, int] | None,
-    at: Mapping[str, Number] | None,
-) -> CommunicationView:
-    """The lower bounds, compared with derived costs, with values at a point."""
-    if replicated is not None:
-        return _without(bounds, replicated)
+def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
+    """The lower bounds, compared with derived costs, with values at a point; None where the problem is not known."""
+    known, costs = derived.communication, derived.without_io
+    bounds = None if known is None else known.bounds
+    if known is None or bounds is None:
+        return None
+    if known.replicated is not None:
+        return _without(bounds, known.replicated)
     memory = None if at is None else _at(costs["memory"], at)
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
     held = None if memory is None else Fraction(floor(memory[1]))
-    return _view(bounds, at, held, words, messages, lambda each: nearness(module, costs, bounds, each))
+    return _view(bounds, at, held, words, messages, lambda each: nearness(known.module, costs, bounds, each))
+
+
+def counted_view(
+    derived: DerivedCosts, at: Mapping[str, Number], counts: RunCounts, replicated: bool
+) -> CommunicationView | None:
+    """The lower bounds for the memory of a run, compared with its counts; None where there are none."""
+    bounds = None if derived.communication is None else derived.communication.bounds
+    if bounds is None or counts.words is None:
+        return None
+    if replicated:
+        return _without(bounds, at)
+    words, messages = ((Fraction(each or 0),) * 2 for each in (counts.words, counts.messages))
+    # Nothing is compared in symbols here: that takes time, and a run is of numbers.
+    return _view(bounds, at, Fraction(counts.memory), words, messages, lambda _: Nearness())
 
 
 def _without(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> CommunicationView:

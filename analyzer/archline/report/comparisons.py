@@ -9,6 +9,7 @@ from typing import Any
 from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
+from archline.numbers import exact, readable
 from archline.report import json
 from archline.report.costs.forms import CUT, short_growth
 from archline.report.documents import Document, Phrase, Table, cells, latex, markdown, with_growths
@@ -16,7 +17,6 @@ from archline.report.energies import shown
 from archline.report.energies.formats import cache, decimal, decimal_ends
 from archline.report.growth import proof_text
 from archline.report.layout import Columns, Inside, Part, page
-from archline.report.numbers import exact, readable
 
 
 def as_text(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:

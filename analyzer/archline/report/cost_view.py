@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
-from archline.claims.growth import Verdict
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
+from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
-from archline.records import record
+from archline.language.call_graph import has_parallelism
+from archline.records import record, replace
+from archline.report.communication import CommunicationView, communication_view
 from archline.report.view import Contract, Number, Point, ValueRange, contract
 
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import FromLru, LruCounts
     from archline.analysis.cache.parallel import Schedule
     from archline.analysis.metrics.tally import DerivationStep
-    from archline.report.communication import CommunicationView
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
-Near = tuple[Attained | None, Published | None]
-"""How close a cost is to the lower bound over all schedules, and bounds from the literature."""
 Case = tuple[str, Poly | None, Poly | None]
 """A lower and an upper bound, and where these hold."""
 
@@ -34,26 +33,21 @@ Case = tuple[str, Poly | None, Poly | None]
 class CostRow(Cost):
     """One metric as a page shows it, with the alternatives to show and its values `at` a point.
 
-    These are at least `least`, where more is known than its form says. `order` and `nearness` find the properties
-    below, which a page that does not show them need not wait for.
+    These are at least `least`, where more is known than its form says. With `derived`, those that have the `cost`, its
+    growth and its distance to a lower bound are found when a page shows them.
     """
 
     at: Point | None = None
-    order: Callable[[], str | None] = lambda: None
-    nearness: Callable[[], Near] = lambda: (None, None)
+    cost: Cost | None = None
+    derived: DerivedCosts | None = None
     least: Number = 0
 
     @staticmethod
-    def of(
-        cost: Cost,
-        at: Point | None,
-        order: Callable[[], str | None] = lambda: None,
-        nearness: Callable[[], Near] = lambda: (None, None),
-    ) -> CostRow:
+    def of(cost: Cost, at: Point | None, derived: DerivedCosts | None = None) -> CostRow:
         """The row of a cost."""
         shown = tuple(each for each in cost.alternatives if each.shown)
         own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": shown}
-        return CostRow(**own, at=at, order=order, nearness=nearness)
+        return CostRow(**own, at=at, cost=cost, derived=derived)
 
     @property
     def place(self) -> str | None:
@@ -103,26 +97,22 @@ class CostRow(Cost):
     @cached_property
     def growth(self) -> str | None:
         """Its order; None where that is not known."""
-        return self.order()
+        return None if self.derived is None or self.cost is None else self.derived.growth(self.cost)
 
     @property
     def open(self) -> str | None:
         """Why an exact cost has no Theta; None where it has one in each of its cases, or is 0."""
         return NO_THETA if self.exact and self.lower and "Theta" not in (self.growth or "") else None
 
-    @cached_property
-    def _near(self) -> Near:
-        return self.nearness()
-
     @property
     def attained(self) -> Attained | None:
         """How close io is to the lower bound over all schedules."""
-        return self._near[0]
+        return None if self.derived is None or self.metric != "io" else self.derived.attained
 
     @property
     def published(self) -> Published | None:
         """Bounds on io of the literature."""
-        return self._near[1]
+        return None if self.derived is None or self.metric != "io" else self.derived.published
 
 
 def relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
@@ -200,39 +190,51 @@ class CostView:
         return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
 
 
-def cost_view(
-    algorithm: s.Algorithm,
-    costs: Costs,
-    verdicts: tuple[Verdict, ...] = (),
-    at: Point | None = None,
-    growth: Callable[[Cost], str | None] = lambda _: None,
-    near: Callable[[Cost], Near] = lambda _: (None, None),
-    more: Sequence[Cost] = (),
-) -> CostView:
-    """The view of derived costs, evaluated at `at` where one is given; `growth` tells the order of each.
-
-    `near` tells how near each is to the least of any order, and what is published of it. `more` are shown beside them,
-    without growth.
-    """
+def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more: Sequence[Cost] = ()) -> CostView:
+    """The view of some derived costs, evaluated at `at` where one is given; `more` are shown without growth."""
+    node = derived.node
     return CostView(
         algorithm=costs.algorithm,
-        place=f"{algorithm.name_span.source.path}:{algorithm.name_span.line}",
-        doc=algorithm.doc,
+        place=f"{node.name_span.source.path}:{node.name_span.line}",
+        doc=node.doc,
         parameters=costs.parameters,
         text=costs.text,
         tree=costs.tree,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
-        rows=(
-            *(CostRow.of(cost, at, partial(growth, cost), partial(near, cost)) for cost in costs),
-            *(CostRow.of(cost, at) for cost in more),
-        ),
-        kinds=tuple(CostRow.of(cost, at, partial(growth, cost)) for cost in costs.flops_by_kind.values()),
-        contracts=tuple(map(contract, verdicts)),
+        rows=(*(CostRow.of(cost, at, derived) for cost in costs), *(CostRow.of(cost, at) for cost in more)),
+        kinds=tuple(CostRow.of(cost, at, derived) for cost in costs.flops_by_kind.values()),
+        contracts=(),
         at=at,
         derivation=costs.derivation,
-        on_grid=bool(algorithm.grid),
+        on_grid=bool(node.grid),
     )
+
+
+def page_view(
+    derived: DerivedCosts, at: Point | None = None, processors: int | str | None = None, without_io: bool = False
+) -> CostView:
+    """What pages show of derived costs, at a point; the time and io on so many processors too, where some are given."""
+    if at is not None and "K" in at and derived.longest is None:
+        derived = derived.with_longest
+    more = () if processors is None else (derived.time_on(processors), derived.misses_on(processors))
+    view = cost_view(derived, derived.without_io if without_io else derived.costs, at, more)
+    known = derived.communication
+    return replace(
+        view,
+        contracts=tuple(map(contract, derived.ensures)),
+        serial=not has_parallelism(derived.module, derived.node),
+        case=partial(_case, derived) if derived.on_grid and at is None else view.case,
+        replicated=None if known is None else known.replicated,
+        communication=None if known is None else communication_view(derived, at),
+        schedules=() if processors is None else derived.schedules(processors),
+    )
+
+
+def _case(derived: DerivedCosts) -> CostView | None:
+    """The costs where every axis of a grid has several processors, if these have shorter forms."""
+    general = derived.general
+    return None if general is None else replace(cost_view(general, general.costs), case_when=derived.case.when)
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:

@@ -16,10 +16,10 @@ from archline.claims.published import Published
 from archline.expr.text import format_expression
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
+from archline.numbers import ratio, readable
 from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
 from archline.report.cost_view import CostRow, CostView
 from archline.report.layout import Columns, Inside, Part, block_lines, wrap
-from archline.report.numbers import ratio, readable
 
 
 def text(view: CostView, metric: str, width: int) -> str:

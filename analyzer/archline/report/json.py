@@ -11,7 +11,7 @@ from io import StringIO
 from typing import Any
 
 from archline.algebra.polynomial import Poly
-from archline.report.numbers import exact
+from archline.numbers import exact
 from archline.report.view import Contract, Number, ValueRange
 
 VERSION = 1

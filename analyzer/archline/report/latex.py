@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
+from archline.numbers import exact
 from archline.report.layout import split_outside
-from archline.report.numbers import exact
 
 _ESCAPES = {
     **{character: f"\\{character}" for character in "#$%&_{}"},

@@ -9,10 +9,10 @@ from typing import Any
 from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, EnergyOptimum, Number, Optimisation, Span
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
+from archline.numbers import readable
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.layout import Columns, Inside, page
-from archline.report.numbers import readable
 
 EXACT = 1e-9
 """Gaps below this are those of rounding."""

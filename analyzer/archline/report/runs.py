@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from archline.costs.communication import replicated
 from archline.energy.units import format_si
+from archline.numbers import exact, point_text, readable
 from archline.report import paths
 from archline.report.communication import document as bounds_document
-from archline.report.communication import of_run, replicated
+from archline.report.communication import of_run
 from archline.report.documents import Document, Table, cells
 from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, page, wrap
-from archline.report.numbers import exact, point_text, readable
 from archline.report.view import CacheView, MatrixView, Number, RunView, ValueRange
 
 

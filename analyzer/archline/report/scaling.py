@@ -8,11 +8,11 @@ from typing import Any
 from archline.energy.fixed_memory import FixedMemory
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.expr.intervals import Interval
+from archline.numbers import exact
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.formats import ends, floor_document
 from archline.report.layout import Columns, Inside, Part, page
-from archline.report.numbers import exact
 
 QUANTITIES = {"time*P": "in time", "energy": "in energy"}
 

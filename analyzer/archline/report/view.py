@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from archline.language import syntax as s
 from archline.language.printer import format_expression, format_fact
+from archline.numbers import point_text
 from archline.records import field, record
-from archline.report.numbers import point_text
 from archline.resources import resource
 
 if TYPE_CHECKING:

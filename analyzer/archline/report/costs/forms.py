@@ -15,11 +15,11 @@ from archline.claims.optimality import Attained
 from archline.expr.intervals import EvaluationError
 from archline.growth.leading_terms import CACHE, grown, leading
 from archline.language.metrics import OF_CACHE
+from archline.numbers import readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
 from archline.report.derivation import COMPULSORY, factors
 from archline.report.documents import FormulaText, Phrase, conditions, with_growths
-from archline.report.numbers import readable
 
 IO = "io (cache misses)"
 FULL = 44

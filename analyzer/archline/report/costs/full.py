@@ -10,8 +10,10 @@ from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
+from archline.costs.communication import replicated
+from archline.numbers import exact, point_text, readable
 from archline.report import derivation, lru
-from archline.report.communication import block, bound_sentences, replicated
+from archline.report.communication import block, bound_sentences
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostRow, CostView, relations
 from archline.report.documents import Document, FormulaText, Phrase, Table, markdown
@@ -20,7 +22,6 @@ from archline.report.json import VERSION, contract, ends, plain, point
 from archline.report.latex import RELATIONS, condition, escaped, expression
 from archline.report.layout import Columns, Inside, Part, page
 from archline.report.lru import document as lru_document
-from archline.report.numbers import exact, point_text, readable
 from archline.report.view import Number, ValueRange
 
 

@@ -11,27 +11,20 @@ from fractions import Fraction
 from math import inf
 
 from archline.claims.communication_bounds import Ends
+from archline.costs.communication import replicated
 from archline.growth.growths import quotient
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
+from archline.numbers import point_text, readable, short
 from archline.records import record, replace
 from archline.report import lru
-from archline.report.communication import (
-    BoundView,
-    CommunicationView,
-    amount,
-    factor,
-    nearness_text,
-    on_processors,
-    replicated,
-)
+from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness_text, on_processors
 from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import IO, LEADING, PageRow, bound_sentences, divisors_of, metric_rows, regime_rows
 from archline.report.documents import Document, FormulaText, Phrase, Table, conditions, with_growths
 from archline.report.findings import tally
 from archline.report.layout import GAP, Columns, Inside, wrap
 from archline.report.layout import page as blocks_page
-from archline.report.numbers import point_text, readable, short
 from archline.report.view import Contract, shown_place
 
 NARROW = 90

@@ -10,12 +10,12 @@ from archline.energy.levels import Level, by_level
 from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
+from archline.numbers import exact
 from archline.report import json
 from archline.report.documents import markdown
 from archline.report.energies import shown
 from archline.report.energies.text import as_text
 from archline.report.latex import condition, escaped, expression
-from archline.report.numbers import exact
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text"]
 VERSION = 2

@@ -11,10 +11,10 @@ from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
+from archline.numbers import readable
 from archline.report.communication import factor
 from archline.report.costs.forms import CUT, LEADING
 from archline.report.documents import Document, FormulaText, Phrase, Table, with_growths
-from archline.report.numbers import readable
 from archline.report.view import Number
 
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from archline.numbers import exact, readable
 from archline.records import record
 from archline.report.json import VERSION, csv_text, render
 from archline.report.layout import Columns, page
-from archline.report.numbers import exact, readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from itertools import pairwise
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from archline.numbers import exact, readable
 from archline.records import record
 from archline.report.json import VERSION
 from archline.report.layout import Columns
-from archline.report.numbers import exact, readable
 from archline.report.pictures import PictureView
 from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER, panels
 from archline.report.view import Number, Point

@@ -8,7 +8,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
 
-from archline.api import rules
+from archline.costs import rules
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import Span, defined_sizes
@@ -20,8 +20,8 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_y
 from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
+from archline.numbers import readable
 from archline.records import record
-from archline.report.numbers import readable
 
 Number = int | Fraction
 NO_ROOM = "the cache has no room for a line: Z is below L"

@@ -1,0 +1,227 @@
+"""Algorithms under further facts, with what is derived of them and what certainly fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache, partial
+from itertools import chain, islice
+from typing import Self
+
+from archline.analysis.analyse import derive
+from archline.analysis.cache.analyse import io_cost
+from archline.analysis.checks.failures import (
+    endless_recursion,
+    misplaced_accesses,
+    passed_bounds,
+    refusal,
+    reported,
+    side_conditions,
+)
+from archline.analysis.checks.races import certain_races
+from archline.analysis.checks.runs import Failure
+from archline.analysis.communication.derive import LONGEST
+from archline.analysis.cost import Cost, Costs
+from archline.costs.communication import ProblemBounds
+from archline.costs.derived import DerivedCosts
+from archline.costs.trials import COST_GRID, Messages, checked
+from archline.execution.run import tried
+from archline.growth import rules as growth_rules
+from archline.ir.declarations import declared
+from archline.ir.recursive import inherited
+from archline.language import model
+from archline.language import syntax as s
+from archline.language.checking.scopes import machine_symbols
+from archline.language.conditions import BAD_SIZE
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
+from archline.language.extra_facts import with_where
+from archline.language.parser import parse_facts
+from archline.records import record, replace
+
+MAX_KNOWN = 256
+MAX_CONFIRMED = 3
+"""So many of the smallest sizes of a certain failure are executed to confirm it."""
+
+
+@record(eq=False)
+class Added:
+    """Facts that are added to an algorithm as it stands in its file: they are about the outermost call."""
+
+    module: model.Module
+    node: s.Algorithm
+    facts: tuple[s.Fact, ...] = ()
+
+    @cached_property
+    def inherited(self) -> tuple[s.Fact, ...]:
+        """Those that hold in all calls that it makes of itself."""
+        return inherited(self.module, self.node, self.facts) if self.facts else ()
+
+    @cached_property
+    def derived(self) -> tuple[model.Module, s.Algorithm]:
+        """What costs are derived from: the algorithm under those facts."""
+        return with_where(self.module, self.node, self.inherited)
+
+    @cached_property
+    def of_sizes(self) -> tuple[model.Module, s.Algorithm]:
+        """The same for flops, work and span, of which facts of the machine alone say nothing; P is a size of a grid."""
+        symbols = set(machine_symbols(self.module.signatures[self.node])) - ({"P"} if self.node.grid else set())
+        own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
+        return self.derived if own == self.inherited else with_where(self.module, self.node, own)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """Flops, work and span under those facts; what is not found then is that without them."""
+        found = derive(*self.of_sizes)
+        if not self.inherited or all(cost.upper is not None for cost in found):
+            return found
+        plain = derive(self.module, self.node)
+        metrics = {**found.metrics, **_known(found.metrics, plain.metrics)}
+        kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, plain.flops_by_kind)}
+        return replace(found, metrics=metrics, flops_by_kind=kinds)
+
+    @cached_property
+    def io(self) -> Cost:
+        """Io under those facts, or without them likewise."""
+        found = io_cost(*self.derived)
+        return io_cost(self.module, self.node) if self.inherited and found.upper is None else found
+
+
+def _known(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
+    """Of the costs that are unknown the others."""
+    return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
+
+
+class AlgorithmUnderFacts:
+    """One algorithm of a checked module, under the facts of its `where` and further ones."""
+
+    costs_class: type[DerivedCosts] = DerivedCosts
+
+    def __init__(self, module: model.Module, node: s.Algorithm, added: Added | None = None) -> None:
+        self.module = module
+        self.node = node
+        self._added = added or Added(module, node)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.node.name
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, in order."""
+        return tuple(parameter.name for parameter in self.node.parameters)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of its sizes, in order."""
+        return self.signature.size_names
+
+    @property
+    def signature(self) -> model.Signature:
+        """How sizes are bound, and their least values."""
+        return self.module.signatures[self.node]
+
+    def assuming(self, where: str | None, *, fitting: bool = False) -> Self:
+        """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError.
+
+        With `fitting`, those about other sizes than the algorithm's are left out.
+        """
+        if not where:
+            return self
+        before, facts = self._added, parse_facts(where, "where")
+        if fitting:
+            # On a grid P is the number of processors.
+            own = {*self.sizes, *(["P"] if self.node.grid else [])}
+            facts = tuple(fact for fact in facts if s.names(fact) <= own)
+        added = Added(before.module, before.node, (*before.facts, *facts))
+        narrowed = type(self)(*with_where(self.module, self.node, facts), added)
+        _require_sizes(narrowed, facts)
+        return narrowed
+
+    @property
+    def executed(self) -> tuple[model.Module, s.Algorithm]:
+        """What is run: under the facts that hold in all of its calls."""
+        return self._added.derived
+
+    @property
+    def further_facts(self) -> tuple[s.Fact, ...]:
+        """The facts that it was given besides those of its own."""
+        return self._added.facts
+
+    @property
+    def of_first_call(self) -> tuple[s.Fact, ...]:
+        """The facts that are known of the outermost call only."""
+        return tuple(fact for fact in self._added.facts if fact not in self._added.inherited)
+
+    def cost(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
+        """Its derived flops, work and span; on a grid words, messages and memory too.
+
+        `problem` names the problem that an algorithm on a grid solves, such as `"matmul(n, n, n)"`, for lower bounds on
+        its communication; that of algorithms of the library is known.
+
+        Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
+        (AL301), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
+        shape (AL232), a message that is lost or waited for in vain on up to COST_GRID processors (AL531 to AL535).
+        A program with one has no cost.
+        """
+        subject = self.assuming(where)
+        found = subject.messages(COST_GRID)
+        if found is not None and found.failure is not None:
+            raise ArchlineError([found.failure])
+        return subject.report(problem=problem)
+
+    def messages(self, most: int) -> Messages | None:
+        """What runs on grids of up to so many processors show of its messages; None where it sends none."""
+        return checked(*self.executed, most) if self.node.grid else None
+
+    def report(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
+        """Its `cost`, without the runs that look for lost messages."""
+        subject = self.assuming(where)
+        subject.refuse_certain_failures()
+        added, about = subject._added, subject.executed
+        found = self.costs_class(
+            subject.module,
+            subject.node,
+            added.costs,
+            lambda: added.io,
+            subject.of_first_call,
+            ProblemBounds.of(*about, problem) if subject.node.grid or problem is not None else None,
+            side_conditions(*about),
+            partial(refusal, *about),
+            about,
+        )
+        limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
+        return found.with_longest if limited else found
+
+    def refuse_certain_failures(self) -> None:
+        """Raise ArchlineError for what is wrong with it whatever the data."""
+        failures = _certain_failures(*self._added.derived)
+        if failures:
+            raise ArchlineError(failures)
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
+    """What is wrong with an algorithm whatever the data."""
+    endless = endless_recursion(module, algorithm)
+    if endless is not None:
+        return (endless,)
+    kinds = misplaced_accesses(module, algorithm), passed_bounds(module, algorithm)
+    failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
+    failure = next((each for each in failures if _confirmed(module, algorithm, each)), None)
+    return certain_races(module, algorithm) if failure is None else (reported(failure),)
+
+
+def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
+    """Whether an execution at the sizes of a failure stops there."""
+    found = tried(module, algorithm, failure.sizes)
+    # There is no data of some sizes.
+    return failure.rule is BAD_SIZE if found is None else isinstance(found, Diagnostic) and found.rule is failure.rule
+
+
+def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
+    """Raise ArchlineError (AL483) where one size is bounded by numbers that leave none."""
+    for name, bounds in declared(algorithm.module, algorithm.node).facts.bounds.items():
+        if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:
+            span = next((fact.span for fact in reversed(facts) if name in s.names(fact)), None)
+            message = f"no `{name}` is at least {bounds.least} and at most {bounds.most}"
+            raise error(growth_rules.NO_SIZES, message, span=span)

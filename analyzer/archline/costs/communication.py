@@ -1,0 +1,66 @@
+"""The problem that an algorithm on a grid solves, lower bounds on its communication, whether its input is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+
+from archline.claims.communication_bounds import (
+    PROBLEM,
+    CommunicationBounds,
+    SolvedProblem,
+    communication_bounds,
+    named_problem,
+    problem_of,
+)
+from archline.costs.trials import COST_GRID, replicated_input
+from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
+from archline.language.diagnostics import error
+from archline.language.model import Module
+from archline.numbers import point_text
+from archline.records import record
+
+REPLICATED = "replicated input"
+
+
+@record(eq=False)
+class ProblemBounds:
+    """Lower bounds for the communication of an algorithm on a grid, and whether runs replicate its input."""
+
+    module: Module
+    algorithm: s.Algorithm
+    solved: SolvedProblem | None
+
+    @staticmethod
+    def of(module: Module, algorithm: s.Algorithm, problem: str | None) -> ProblemBounds | None:
+        """None for algorithms that are not on a grid. Raises ArchlineError (AL419) for a problem that is unknown."""
+        if not algorithm.grid:
+            if problem is not None:
+                raise error(PROBLEM, f"`{algorithm.name}` is not on a grid", hint="`--problem` is for those that are")
+            return None
+        names = module.signatures[algorithm]
+        solved = (
+            problem_of(algorithm)
+            if problem is None
+            else named_problem(problem, [*names.size_names, "P", *cost_symbols(module.externs.values())])
+        )
+        return ProblemBounds(module, algorithm, solved)
+
+    @cached_property
+    def replicated(self) -> Mapping[str, int] | None:
+        """The sizes of a small run in which several processors read one element of the input; None without one."""
+        return replicated_input(self.module, self.algorithm, COST_GRID)
+
+    @cached_property
+    def bounds(self) -> CommunicationBounds | None:
+        """The lower bounds of the problem that it solves; None where that is not known."""
+        return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
+
+
+def replicated(point: Mapping[str, int | Fraction], problem: bool) -> str:
+    """What a run showed, and that there are no lower bounds for it."""
+    at = f"in a run at {point_text(point)} " if point else ""
+    shown = f"{REPLICATED}: {at}several processors read one element of the input"
+    return f"{shown}; lower bounds on communication assume one copy, so none is given" if problem else shown

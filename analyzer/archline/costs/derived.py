@@ -1,0 +1,283 @@
+"""What is derived of an algorithm: bounds on each metric, their growth, values at sizes, verdicts on its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.analyse import derive_metric, derive_with_longest
+from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.cache.traffic import traffic_cost
+from archline.analysis.checks.failures import assumed_facts
+from archline.analysis.checks.runs import Failure
+from archline.analysis.communication.derive import LONGEST
+from archline.analysis.cost import Cost, Costs
+from archline.analysis.metrics.relations import time_on
+from archline.analysis.sampling import offsets_rules
+from archline.claims.by_cases import GeneralCase, general_case, is_shorter
+from archline.claims.decide import decide
+from archline.claims.growth import Verdict
+from archline.claims.growth_of_cost import growth
+from archline.claims.optimality import Attained, attained
+from archline.claims.published import Published, published
+from archline.claims.small_sizes import printed_growth
+from archline.costs import rules
+from archline.costs.communication import ProblemBounds
+from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
+from archline.execution.run_rules import IMPOSSIBLE_DATA
+from archline.expr.text import format_expression
+from archline.ir.declarations import declared
+from archline.language import model
+from archline.language import syntax as s
+from archline.language.call_graph import recurses
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import DERIVABLE, OF_CACHE
+from archline.language.printer import format_fact
+from archline.records import replace
+
+
+class DerivedCosts:
+    """The costs of an algorithm under facts, each derived when it is first asked for."""
+
+    def __init__(
+        self,
+        module: model.Module,
+        node: s.Algorithm,
+        costs: Costs,
+        io: Callable[[], Cost],
+        of_first_call: tuple[s.Fact, ...] = (),
+        communication: ProblemBounds | None = None,
+        needed: tuple[str, ...] = (),
+        stopped: Callable[[Mapping[str, int]], Failure | None] = lambda _: None,
+        executed: tuple[model.Module, s.Algorithm] | None = None,
+    ) -> None:
+        """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion.
+
+        `needed` is what runs need and is not proved; `stopped` tells what stops all runs at sizes; `executed` is the
+        algorithm under the facts of all calls, the same as `module` and `node` where there are no others.
+        """
+        self.module = module
+        self.node = node
+        self.executed = executed or (module, node)
+        self._stopped = stopped
+        texts = (*map(format_fact, of_first_call), *needed)
+        self.without_io = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
+        self._io = io
+        self.communication = communication
+        self.longest: Poly | None = None
+        self._of_any_length: Self | None = None
+        self._growths: dict[str, str | None] = {}
+        self._failures: dict[tuple[tuple[str, int], ...], Failure | None] = {}
+        self._requested: dict[str, Self] = {}
+
+    @cached_property
+    def costs(self) -> Costs:
+        """All costs, io among them, which takes longest."""
+        return replace(self.without_io, metrics={**self.without_io.metrics, "io": self._io()})
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name."""
+        return self.node.name
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether the algorithm runs on the processors of a grid."""
+        return bool(self.node.grid)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is derived: flops, work, span, io, and words, messages and memory on a grid."""
+        return (*self.without_io.metrics, "io")
+
+    def including(self, metric: str) -> Self:
+        """The same with a metric that is derived on request, and its derivation. KeyError for what is not derived."""
+        if metric in self.without_io.metrics or metric == "io":
+            return self
+        if metric not in DERIVABLE:
+            raise KeyError(metric)
+        if metric not in self._requested:
+            if metric in OF_CACHE:
+                found = {metric: traffic_cost(self.module, self.node, metric)}
+                self._requested[metric] = self._with(found, self.communication, derivation=())
+            else:
+                costs = derive_metric(*self.executed, metric)
+                self._requested[metric] = self._with(costs.metrics, self.communication, derivation=costs.derivation)
+        return self._requested[metric]
+
+    def _with(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
+        """The same with other costs."""
+        costs = replace(self.without_io, metrics={**self.without_io.metrics, **metrics}, **others)
+        about = (self.module, self.node, costs, lambda: self.costs["io"])
+        return type(self)(*about, communication=communication, stopped=self._stopped, executed=self.executed)
+
+    @cached_property
+    def case(self) -> GeneralCase:
+        """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms.
+
+        It takes as long as the derivation for all sizes, and is left out where that leaves costs unknown.
+        """
+        plain = self.everywhere
+        if not self.on_grid or any(each.upper is None for each in self.without_io):
+            return plain
+        found = general_case(self.module, self.node, self.without_io, self.longest)
+        return found if is_shorter(found, self.without_io) else plain
+
+    @cached_property
+    def general(self) -> Self | None:
+        """The costs in that case; None where it is that of all sizes."""
+        case = self.case
+        return type(self)(case.module, case.node, case.costs, lambda: self.costs["io"]) if case.when else None
+
+    @property
+    def everywhere(self) -> GeneralCase:
+        return GeneralCase(self.module, self.node, (), self.without_io, self.longest)
+
+    @cached_property
+    def with_longest(self) -> Self:
+        """Of an algorithm on a grid: the costs where a message has K words at most; w words are ceil(w/K) messages."""
+        if not self.on_grid or self.longest is not None:
+            return self
+        found = derive_with_longest(*self.executed)
+        messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
+        report = self._with(messages, None, parameters=found.parameters)
+        report.longest = LONGEST
+        report._of_any_length = self
+        return report
+
+    def write(self, value: Poly) -> str:
+        """An expression in the language's syntax."""
+        return self.costs.text(value)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The sizes and indices that costs may hold, in the order of the algorithm."""
+        return self.costs.parameters
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the costs rest on, as text: facts, and what runs need that is not proved."""
+        return self.without_io.assumptions
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Those that are no facts of the algorithm's `where`."""
+        stated = set(map(format_fact, self.where))
+        return tuple(each for each in self.assumptions if each not in stated)
+
+    @property
+    def where(self) -> tuple[s.Fact, ...]:
+        """The facts of the algorithm's `where`."""
+        return self.node.where
+
+    def _check_processors(self, processors: int | str) -> None:
+        if isinstance(processors, str) and processors != "P" and processors not in self.names.sizes:
+            raise error(rules.UNKNOWN_SIZE, f"there is no size `{processors}`, nor is that P")
+        if isinstance(processors, int) and processors < 1:
+            raise error(rules.TOO_SMALL, f"P is {processors}; it is at least 1")
+
+    @cached_property
+    def recursive(self) -> bool:
+        """Whether the algorithm is recursive, or calls one that is."""
+        return recurses(self.module, self.node)
+
+    @cached_property
+    def names(self) -> SizeNames:
+        """What values are given for."""
+        free: set[str] = set()
+        for cost in (*self.costs, *self.costs.flops_by_kind.values()):
+            free |= {name for value in (cost.lower, cost.upper) if value is not None for name in value.names}
+        return SizeNames.of(self.module, self.node, free)
+
+    @cached_property
+    def ensures(self) -> tuple[Verdict, ...]:
+        """Whether each `ensures` of the algorithm holds; those about messages are about messages of any length."""
+        if self._of_any_length is not None:
+            return self._of_any_length.ensures
+        # io takes longest, and most algorithms ensure nothing of it.
+        named = {each.metric for each in self.node.ensures if each.metric in DERIVABLE}
+        costs = self.costs if "io" in named else self.without_io
+        more = {metric: self.including(metric).without_io[metric] for metric in sorted(named.difference(costs.metrics))}
+        costs = replace(costs, metrics={**costs.metrics, **more}) if more else costs
+        return decide(self.module, self.node, costs, facts=assumed_facts(*self.executed))
+
+    def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
+        """The values checked, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
+        point = checked_point(given, self.names, self.where, option=option, needed=needed)
+        rules_of = offsets_rules(declared(self.module, self.node))
+        broken = next((rule for rule in rules_of if not rule(point)), None)
+        if broken is not None:
+            span = next(each.span for each in self.node.parameters if each.name == broken.array)
+            facts = {rule: f"{self.write(rule.low)} <= {self.write(rule.high)}" for rule in rules_of}
+            message = f"there is no `{broken.array}` of these sizes: `{facts[broken]}` does not hold"
+            hint = "its sizes have " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)
+            raise error(IMPOSSIBLE_DATA, message, span=span, hint=hint)
+        return point
+
+    def point_of_run(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
+        """The values checked, at which some run may end: others have no cost. Raises ArchlineError, as that does."""
+        point = self.point(given, needed, option)
+        self.require_runs(point)
+        return point
+
+    def require_runs(self, point: Mapping[str, Number]) -> None:
+        """Raises ArchlineError where no run at a point ends."""
+        whole = {name: int(value) for name, value in point.items() if value == int(value)}
+        # Each metric of an energy asks at the same points.
+        key = tuple(sorted(whole.items()))
+        if key not in self._failures:
+            self._failures[key] = self._stopped(whole)
+        failure = self._failures[key]
+        if failure is not None:
+            raise ArchlineError([failure.diagnostic])
+
+    def growth(self, cost: Cost) -> str | None:
+        """How a cost grows, as its metric's `growth` has it."""
+        if cost.metric not in self._growths:
+            costs = self.costs if cost.metric == "io" else self.without_io
+            self._growths[cost.metric] = printed_growth(self.module, self.node, costs, cost)
+        return self._growths[cost.metric]
+
+    @cached_property
+    def attained(self) -> Attained | None:
+        """How near io is to the least that any order of the same iterations fetches; None where it is unknown."""
+        return attained(self.module, self.node, self.costs, self.costs["io"])
+
+    @cached_property
+    def published(self) -> Published | None:
+        """Published lower bounds on io beside ours, for algorithms of the library that are kernels of PolyBench."""
+        return published(self.module, self.node, self.costs, self.costs["io"])
+
+    @property
+    def replicated(self) -> Mapping[str, int] | None:
+        """The sizes of a small run in which several processors of a grid read one element of the input.
+
+        None where no run of up to COST_GRID processors shows that; then lower bounds on communication take one copy of
+        the input for granted.
+        """
+        return None if self.communication is None else self.communication.replicated
+
+    def cost(self, metric: str) -> Cost:
+        """A derived cost, one that is derived on request too. KeyError for what is not derived."""
+        report = self.including(metric)
+        return (report.costs if metric == "io" else report.without_io)[metric]
+
+    def time_on(self, processors: int | str) -> Cost:
+        """The time on P processors, between max(span, work/P) and span + work/P (Brent's theorem)."""
+        self._check_processors(processors)
+        if isinstance(processors, str):
+            return time_on(self.costs, Poly.symbol(processors), processors)
+        return time_on(self.costs, Poly.constant(processors), str(processors))
+
+    def misses_on(self, processors: int | str) -> Cost:
+        """Lines fetched into the caches of P processors together."""
+        self._check_processors(processors)
+        return io_on(self.module, self.node, self.costs["io"], processors)
+
+    def schedules(self, processors: int | str) -> tuple[Schedule, ...]:
+        """What io is on so many processors under schedules out of serial order."""
+        span = growth(self.module, self.node, self.costs, self.costs["span"]).upper
+        text = "span" if span is None else format_expression(span)
+        return schedules(self.module, self.node, self.costs["io"], processors, text)

@@ -135,7 +135,8 @@ def behind(statement: s.Stmt, scope: Names) -> Names:
     if isinstance(statement, s.Let) and not scope.module.is_view(statement.value):
         name, found = statement.name, known_value(statement.value, scope)
         return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
-    return knowing(scope, *statement.facts) if isinstance(statement, s.Assume) else scope
+    facts = getattr(statement, "facts", ())
+    return knowing(scope, *facts) if facts else scope
 
 
 # What is 1 where they hold, and 0 elsewhere

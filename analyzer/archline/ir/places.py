@@ -67,9 +67,9 @@ def stream(
     Where a loop makes the view or the array anew, it may begin elsewhere. `fixed` are the names that no loop changes,
     `values` those of names that are no integers of the data.
     """
-    terms = list(_terms(subscript, True))
-    names = tuple(sorted(each for each in terms if isinstance(each, tuple)))
-    if None in terms:
+    parts = list(terms(subscript))
+    names = tuple(sorted(each for each in parts if isinstance(each, tuple)))
+    if any(isinstance(each, s.Node) for each in parts):
         return None
     found: tuple[EnclosingLoop, set[str]] | None = None
     for each in reversed(around):
@@ -87,7 +87,7 @@ def stream(
         return None
     outermost, ways = found
     (way,) = ways - {"stays"} or {"stays"}
-    shift = sum(each for each in terms if isinstance(each, int))
+    shift = sum(each for each in parts if isinstance(each, int))
     return Stream(outermost, names, shift, way, _first(names, shift, outermost, values))
 
 
@@ -105,45 +105,41 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
 
 def assigned(node: s.Node) -> Iterator[str]:
     """The names that a statement gives other values."""
-    for each in s.nodes(node):
+    for each in s.find(node, s.Simple):
         # What a `let` or a loop names is no integer of the data.
-        if isinstance(each, s.Simple) and not isinstance(each, s.Let):
+        if not isinstance(each, s.Let):
             yield from each.sets
 
 
-def _terms(expr: s.Expr, added: bool) -> Iterator[tuple[str, bool] | int | None]:
-    """The names that the expression adds, those that it subtracts, and its numbers; None for anything else."""
+def terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
+    """The names that a sum adds and those that it subtracts, its numbers, and what else it is of."""
     match expr:
         case s.Integer(value=value):
             yield value if added else -value
         case s.Name(id=name):
             yield name, added
         case s.Binary(op="+" | "-" as op, left=left, right=right):
-            yield from _terms(left, added)
-            yield from _terms(right, added == (op == "+"))
+            yield from terms(left, added)
+            yield from terms(right, added == (op == "+"))
         case _:
-            yield None
+            yield expr
 
 
 def _way(name: str, loop: s.Loop | s.While) -> str:
     """What a loop does to an integer: it rises, falls, stays, or is set."""
-    ways = set()
-    if isinstance(loop, s.Loop) and loop.variable == name:
-        ways.add("falls" if loop.down else "rises")
-    for node in s.nodes(loop.body):
-        if isinstance(node, s.Simple) and name in node.sets:
-            ways.add(_step(name, node.op, node.value) if isinstance(node, s.Assign) else "set")
-        elif isinstance(node, s.Loop) and node.variable == name:
-            ways.add("set")
+    ways = {_step(name, each) for each in s.find(loop.body, s.Simple) if name in each.sets}
+    for each in s.find(loop, s.Loop):
+        if each.variable == name:
+            ways.add("set" if each is not loop else "falls" if each.down else "rises")
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 
 
-def _step(name: str, op: str, value: s.Expr) -> str:
-    match op, value:
-        case ("+=" | "-=") as sign, s.Integer():
-            return "rises" if sign == "+=" else "falls"
-        case "=", s.Binary(op="+" | "-" as sign, left=s.Name(id=own), right=s.Integer()) if own == name:
-            return "rises" if sign == "+" else "falls"
+def _step(name: str, statement: s.Simple) -> str:
+    match statement:
+        case s.Assign(op="+=" | "-=" as op, value=s.Integer()):
+            return "rises" if op == "+=" else "falls"
+        case s.Assign(op="=", value=s.Binary(op="+" | "-" as op, left=s.Name(id=of), right=s.Integer())) if of == name:
+            return "rises" if op == "+" else "falls"
         case _:
             return "set"
 

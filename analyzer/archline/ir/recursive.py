@@ -334,7 +334,7 @@ def inherited(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -
     if not circle:
         return tuple(facts)
     symbols = set(machine_symbols(module.signatures[algorithm]))
-    if any(isinstance(node, s.Split) for node in s.nodes(algorithm.body)):
+    if any(s.find(algorithm.body, s.Split)):
         # The loop tree has no calls of a part of the processors, which are P there: of them nothing is proved.
         return tuple(fact for fact in facts if s.names(fact) <= symbols - {"P"})
     machine = [fact for fact in facts if s.names(fact) <= symbols]

@@ -54,16 +54,16 @@ def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
 
 def forks(algorithms: Iterable[s.Algorithm]) -> bool:
     """Whether some of the algorithms have parallel loops or spawns of their own."""
-    return any(
-        each.spawned if isinstance(each, s.Invoke) else isinstance(each, s.Loop) and each.parallel
-        for each in s.nodes(tuple(each.body for each in algorithms))
+    bodies = tuple(each.body for each in algorithms)
+    return any(each.parallel for each in s.find(bodies, s.Loop)) or any(
+        each.spawned for each in s.find(bodies, s.Invoke)
     )
 
 
 def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
     """The arrays that an algorithm makes itself, or lets what it calls make."""
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
-        yield from (node for node in s.nodes(each.body) if isinstance(node, s.Local) and node.is_array)
+        yield from (made for made in s.find(each.body, s.Local) if made.is_array)
 
 
 def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
@@ -172,7 +172,8 @@ def called(known: CallTargets, part: object) -> Iterator[s.Algorithm]:
 
 def declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
     """Each amount that a part of a program declares, itself or by an extern that it calls: where, how much, of what."""
-    for node in s.nodes(part):
-        target = known.targets.get(node) if isinstance(node, s.Call) else None
-        costs = node.amounts if isinstance(node, s.Costs) else target.costs if isinstance(target, s.Extern) else ()
-        yield from ((node, amount, metric) for amount, metric in costs)
+    for costs in s.find(part, s.Costs):
+        yield from ((costs, amount, metric) for amount, metric in costs.amounts)
+    for call in s.find(part, s.Call):
+        if isinstance(target := known.targets.get(call), s.Extern):
+            yield from ((call, amount, metric) for amount, metric in target.costs)

@@ -34,7 +34,7 @@ def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]
 
 def _collectives(module: Module) -> dict[str, s.Algorithm]:
     """The algorithms of the library that the file's collective operations stand for."""
-    nodes = [node for node in s.nodes(module.program.items) if isinstance(node, s.Communicate)]
+    nodes = s.find(module.program.items, s.Communicate)
     own = [module.collectives[node] for node in nodes if node in module.collectives]
     called = [module.targets[each.invoke.call] for each in own]
     return {each.name: each for each in called if isinstance(each, s.Algorithm) and each.name not in module.visible}

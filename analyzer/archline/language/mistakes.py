@@ -132,6 +132,11 @@ def code_of(line: str) -> str:
     return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
 
 
+def brackets(code: str) -> int:
+    """How many more brackets are opened than closed in a line of code."""
+    return sum((character in "([") - (character in ")]") for character in code)
+
+
 def unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
     """The innermost bracket that is open before a place: its line and column (all from 1) and itself, or None."""
     stack: list[tuple[int, int, str]] = []

@@ -20,7 +20,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
-from archline.language.mistakes import code_of, line_hint, place_hint, unclosed
+from archline.language.mistakes import brackets, code_of, line_hint, place_hint, unclosed
 from archline.records import record
 from archline.resources import cache_folder, resource
 
@@ -301,7 +301,7 @@ def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
     depth = 0
     lines = source.lines
     for number, line in enumerate(lines):
-        code = without_comment(line)
+        code = code_of(line)
         if depth == 0 and code and not code[0].isspace() and code[0] not in ")]":
             if start is not None:
                 yield start + 1, lines[start:number]
@@ -309,18 +309,13 @@ def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
         elif start is None and code.strip():
             start = number
         if start is not None:
-            depth = max(0, depth + sum(code.count(c) for c in "([") - sum(code.count(c) for c in ")]"))
+            depth = max(0, depth + brackets(code))
             # An unclosed bracket must not swallow the rest of the file.
             if depth and code and code.split(" ")[0] in ("algorithm", "use", "extern", "claim") and number != start:
                 yield start + 1, lines[start:number]
                 start, depth = number, 0
     if start is not None:
         yield start + 1, lines[start:]
-
-
-def without_comment(line: str) -> str:
-    """The line with its strings emptied: a string may hold brackets, and one that stands alone is still code."""
-    return _COMMENT.sub(lambda found: "" if found[1] else '""', line)
 
 
 def _comments(source: Source) -> Iterator[s.Comment]:
@@ -456,7 +451,7 @@ def _without_body(lines: Sequence[str]) -> list[str]:
     """The lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
     opened, found = False, list(lines)
     for number, line in enumerate(lines):
-        code = without_comment(line).strip()
+        code = code_of(line).strip()
         if opened and code and not code.startswith('"'):
             return [*found[:number], "    pass", *[""] * (len(lines) - number - 1)]
         opened = opened or code.endswith(":")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.format_statements import Bracketed, LogicalLine, units
+from archline.language.mistakes import brackets, code_of
 from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]
 
 WIDTH = 100
 INDENT = 4
-_NOISE = re.compile(r'"[^"\n]*"|#.*')
 
 
 @record
@@ -41,12 +40,12 @@ def _logical_lines(source: Source) -> Iterator[_Line]:
     depth = 0
     first = 0
     for number, line in enumerate(source.lines, 1):
-        code = _NOISE.sub(lambda found: '""' if found[0].startswith('"') else "", line)
+        code = code_of(line)
         if depth == 0:
             if not code.strip():
                 continue
             first = number
-        depth += sum(code.count(c) for c in "([") - sum(code.count(c) for c in ")]")
+        depth += brackets(code)
         if depth == 0:
             start = source.lines[first - 1]
             yield _Line(first, number, len(start) - len(start.lstrip()))

@@ -5,8 +5,9 @@ docs/reference/language.md says what they mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from archline.expr.tree import (
     Binary,
@@ -36,6 +37,9 @@ __all__ = [
     "Binary", "Call", "Divides", "Element", "Expr", "Fact", "Integer", "IsPower", "IsSquare", "Name",
     "Node", "Real", "Reshape", "Slice", "Source", "Span", "Unary", "names", "nodes", "tree",
 ]  # fmt: skip
+
+
+K = TypeVar("K", bound=Node)
 
 
 # Types and parameters.
@@ -126,9 +130,14 @@ class Simple(Node):
         return ()
 
     @property
+    def defines(self) -> tuple[str, ...]:
+        """The names that it introduces."""
+        return ()
+
+    @property
     def sets(self) -> tuple[str, ...]:
         """The names that it gives values; not those of arrays whose elements it writes to."""
-        return tuple(each.id for each in self.writes if isinstance(each, Name))
+        return self.defines or tuple(each.id for each in self.writes if isinstance(each, Name))
 
     @property
     def updates(self) -> tuple[Name | Element, ...]:
@@ -159,7 +168,7 @@ class Let(Simple):
     value: Expr
 
     @property
-    def sets(self) -> tuple[str, ...]:
+    def defines(self) -> tuple[str, ...]:
         return (self.name,)
 
 
@@ -173,7 +182,7 @@ class Local(Simple):
     when: Expr | None
 
     @property
-    def sets(self) -> tuple[str, ...]:
+    def defines(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -480,6 +489,11 @@ def evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return tuple(each.condition for each in branches if each.condition is not None)
         case Split(parts=parts):
             return (parts,)
+
+
+def find(part: object, *kinds: type[K]) -> Iterator[K]:
+    """The nodes of some kinds in a part of a program."""
+    return (node for node in nodes(part) if isinstance(node, kinds))
 
 
 @lru_cache(maxsize=2048)

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from archline.language import syntax as s
 
 P = TypeVar("P")
 R = TypeVar("R")
+METHODS = {
+    s.Let: "let",
+    s.Local: "local",
+    s.Assign: "assign",
+    s.Invoke: "invoke",
+    s.Sync: "sync",
+    s.Costs: "costs",
+    s.Assume: "assume",
+    s.Transfer: "transfer",
+    s.Communicate: "communicate",
+    s.Loop: "loop",
+    s.While: "while_loop",
+    s.Split: "split",
+}
+"""The method for each kind of statement that a walk may treat in particular."""
 
 
 class StatementVisitor(ABC, Generic[P, R]):
@@ -19,35 +35,10 @@ class StatementVisitor(ABC, Generic[P, R]):
 
     def statement(self, statement: s.Stmt, place: P) -> R:
         """What one statement comes to."""
-        match statement:
-            case s.Let():
-                return self.let(statement, place)
-            case s.Local():
-                return self.local(statement, place)
-            case s.Assign():
-                return self.assign(statement, place)
-            case s.Invoke():
-                return self.invoke(statement, place)
-            case s.Sync():
-                return self.sync(statement, place)
-            case s.Costs():
-                return self.costs(statement, place)
-            case s.Assume():
-                return self.assume(statement, place)
-            case s.Transfer():
-                return self.transfer(statement, place)
-            case s.Communicate():
-                return self.communicate(statement, place)
-            case s.Simple():
-                return self.simple(statement, place)
-            case s.Loop():
-                return self.loop(statement, place)
-            case s.While():
-                return self.while_loop(statement, place)
-            case s.If():
-                return self.branches(statement.branches, place)
-            case s.Split():
-                return self.split(statement, place)
+        if isinstance(statement, s.If):
+            return self.branches(statement.branches, place)
+        method: Callable[[Any, P], R] = getattr(self, METHODS.get(type(statement), ""), self.simple)
+        return method(statement, place)
 
     @abstractmethod
     def simple(self, statement: s.SimpleStmt, place: P) -> R:
@@ -68,39 +59,3 @@ class StatementVisitor(ABC, Generic[P, R]):
     @abstractmethod
     def split(self, split: s.Split, place: P) -> R:
         """A block that groups of processors run."""
-
-    def let(self, let: s.Let, place: P) -> R:
-        """A name for a size or a view."""
-        return self.simple(let, place)
-
-    def local(self, local: s.Local, place: P) -> R:
-        """A register or a local array."""
-        return self.simple(local, place)
-
-    def assign(self, assign: s.Assign, place: P) -> R:
-        """An assignment or an update."""
-        return self.simple(assign, place)
-
-    def invoke(self, invoke: s.Invoke, place: P) -> R:
-        """A call as a statement."""
-        return self.simple(invoke, place)
-
-    def sync(self, sync: s.Sync, place: P) -> R:
-        """The end of all spawned calls."""
-        return self.simple(sync, place)
-
-    def costs(self, costs: s.Costs, place: P) -> R:
-        """Declared costs."""
-        return self.simple(costs, place)
-
-    def assume(self, assume: s.Assume, place: P) -> R:
-        """Facts that hold from here on."""
-        return self.simple(assume, place)
-
-    def transfer(self, transfer: s.Transfer, place: P) -> R:
-        """The start or the end of data on a grid."""
-        return self.simple(transfer, place)
-
-    def communicate(self, statement: s.Communicate, place: P) -> R:
-        """Messages, or a collective operation."""
-        return self.simple(statement, place)

@@ -391,7 +391,6 @@ class _Conditions(Follower[_Place]):
         super().split(split, inner)
 
     def assume(self, assume: s.Assume, block: _Place) -> None:
-        super().assume(assume, block)
         for fact in assume.facts:
             block.learn(fact)
 

@@ -105,7 +105,7 @@ def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure,
 def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
     """Bounds of a `while` that runs of small sizes pass whatever the data, and whatever an `index` is."""
     every = (algorithm, *reachable(module, algorithm))
-    if any(isinstance(node, s.While) for each in every for node in s.nodes(each.body)):
+    if any(s.find(tuple(each.body for each in every), s.While)):
         found = (run_at(module, algorithm, point).failure for point in small(module, algorithm))
         yield from (each for each in found if each is not None and each.rule is TOO_MANY_ITERATIONS)
 
@@ -220,9 +220,7 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption])
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether there is anything that has no value at first."""
     return any(each.mode == "out" and not each.local for each in algorithm.parameters) or any(
-        isinstance(node, s.Local) and node.value is None
-        for each in (algorithm, *reachable(module, algorithm))
-        for node in s.nodes(each.body)
+        made.value is None for each in (algorithm, *reachable(module, algorithm)) for made in s.find(each.body, s.Local)
     )
 
 
@@ -250,7 +248,7 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
 
 def _is_misfit(failure: Failure) -> bool:
     # Buffers of collectives have as many words, whatever their shapes.
-    return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communicate)
+    return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communication)
 
 
 def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:

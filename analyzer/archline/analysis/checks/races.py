@@ -114,7 +114,7 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
 
 
 def _parallel(part: object) -> tuple[s.Loop, ...]:
-    return tuple(each for each in s.nodes(part) if isinstance(each, s.Loop) and each.parallel)
+    return tuple(each for each in s.find(part, s.Loop) if each.parallel)
 
 
 class _Racing(Runs):
@@ -124,9 +124,10 @@ class _Racing(Runs):
         super().__init__(module, algorithm, every=True)
         self.left = MAX_STATEMENTS
         loops = _parallel(algorithm.body)
-        inside = [each for each in s.nodes(tuple(loop.body for loop in loops)) if isinstance(each, s.Simple)]
+        inside = s.find(tuple(loop.body for loop in loops), s.Simple)
         self._written = {_name(target) for each in inside for target in each.writes}
         self._around = {each for each in s.nodes(algorithm.body) if not isinstance(each, s.Simple) and _parallel(each)}
+        self._around.update(s.find(algorithm.body, s.Split))
         self._races: Races = {}
         self._running: list[_Running] = []
         self._depth: dict[str, int] = {}
@@ -157,9 +158,9 @@ class _Racing(Runs):
         """What it accesses is not followed."""
 
     def statement(self, statement: s.Stmt, block: Locals) -> None:
-        if isinstance(statement, s.Let | s.Local):
-            self._depth[statement.name] = len(self._running)
-        if isinstance(statement, s.Simple | s.Split) or self._running or statement in self._around:
+        if isinstance(statement, s.Simple):
+            self._depth |= dict.fromkeys(statement.defines, len(self._running))
+        if isinstance(statement, s.Simple) or self._running or statement in self._around:
             super().statement(statement, block)
         else:
             super().perhaps(((statement,),), block)
@@ -209,7 +210,7 @@ class _Racing(Runs):
 
     def read(self, expr: s.Expr, block: Locals) -> None:
         # The write of an update follows at once.
-        if not (isinstance(self._now, s.Assign) and expr is self._now.target):
+        if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
             self._access(expr, False, block)
         super().read(expr, block)
 

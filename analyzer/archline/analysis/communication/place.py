@@ -427,9 +427,9 @@ def _around(value: Poly, name: str, extent: Poly) -> Poly:
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
     """The global arrays of an algorithm on a grid, and the views of them that have names."""
     found = {each.name for each in algorithm.parameters if not each.local}
-    for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Let) and module.is_view(node.value) and _base(node.value) in found:
-            found.add(node.name)
+    for let in s.find(algorithm.body, s.Let):
+        if module.is_view(let.value) and _base(let.value) in found:
+            found.add(let.name)
     return frozenset(found)
 
 
@@ -446,20 +446,13 @@ def _base(expr: s.Expr) -> str:
 def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
     """The statements that only say where data starts and ends, which are free, and the loops that hold nothing else."""
     shared = shared_names(module, algorithm)
-    for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Local) and node.value is not None:
-            if module.is_view(node.value) and _base(node.value) in shared:
-                yield node
-        elif isinstance(node, s.Loop) and _only_transfers(node.body):
-            yield node
-
-
-def _only_transfers(body: tuple[s.Stmt, ...]) -> bool:
-    plain = all(
-        isinstance(each, s.Transfer | s.Let | s.Pass) or (isinstance(each, s.Loop) and _only_transfers(each.body))
-        for each in body
-    )
-    return plain and any(isinstance(each, s.Transfer | s.Loop) for each in body)
+    for made in s.find(algorithm.body, s.Local):
+        if made.value is not None and module.is_view(made.value) and _base(made.value) in shared:
+            yield made
+    for loop in s.find(algorithm.body, s.Loop):
+        kinds = {type(each) for each in s.find(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
+        if s.Transfer in kinds and kinds <= {s.Transfer, s.Let, s.Pass, s.Loop}:
+            yield loop
 
 
 def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:

@@ -13,7 +13,7 @@ costs all processors the same, so does every path through all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from itertools import groupby
 
@@ -29,7 +29,7 @@ from archline.analysis.metrics.operations import evaluation, evaluations
 from archline.analysis.metrics.tally import Tally
 from archline.expr import build as b
 from archline.expr.text import format_expression
-from archline.expr.tree import same
+from archline.expr.tree import same, substituted
 from archline.ir.amounts import (
     MAX_TERMS,
     NOTHING,
@@ -55,72 +55,65 @@ from archline.language.visitor import StatementVisitor
 from archline.records import field, record, replace
 
 PROCESSORS = b.name("P")
-LEVELS = "ceil(log2(P))"
-WHOLE, BUT_LAST, LAST = {("0", LEVELS)}, {("0", f"{LEVELS} - 1")}, f"2^({LEVELS} - 1)"
-WHOLE_DOWN, BUT_LAST_DOWN = {(f"{LEVELS} - 1", "0")}, {(f"{LEVELS} - 2", "0")}
+LEVELS, LAST = "ceil(log2(P))", "2^(ceil(log2(P)) - 1)"
+RANGES = {
+    ("0", LEVELS, False): "whole",
+    ("0", f"{LEVELS} - 1", False): "but last",
+    (f"{LEVELS} - 1", "0", True): "whole",
+    (f"{LEVELS} - 2", "0", True): "but last",
+}
+"""Which distances 1, 2, 4, ... a loop over their logarithms goes through, by its ends and whether it descends."""
 
 
 def disseminates(algorithm: s.Algorithm) -> bool:
     """Whether the steps of an algorithm on a line of P processors are those of a dissemination, and no others."""
+    body = algorithm.body
     if len(algorithm.grid) != 1 or not same(algorithm.grid[0].extent, PROCESSORS):
         return False
-    steps = list(_steps(tuple(_opened(algorithm.body)), algorithm.grid[0].name))
-    directions = {direction for _, direction in steps}
-    found = sorted(part for part, _ in steps)
-    every = [node for node in s.nodes(algorithm.body) if isinstance(node, s.Communicate | s.Split | s.While | s.Invoke)]
-    complete = found in (["whole"], ["but last", "last"])
-    return complete and len(directions) == 1 and "" not in directions and len(every) == len(steps)
+    guards = (each for each in s.find(body, s.If) if any(s.find(each, s.Communicate)))
+    if any(s.find(body, s.Split, s.While, s.Invoke)) or not all(map(_is_vacuous, guards)):
+        return False
+    steps = [_step(each, body, algorithm.grid[0].name) for each in s.find(body, s.Communicate)]
+    distances = sorted(distance for distance, _ in steps)
+    return distances in (["whole"], ["but last", "last"]) and len({direction for _, direction in steps}) == 1
 
 
-def _opened(body: tuple[s.Stmt, ...]) -> Iterator[s.Stmt]:
-    """The statements, those under `if P > 1` as they stand: one processor has nobody to send to."""
-    for statement in body:
-        first = statement.branches[0] if isinstance(statement, s.If) and len(statement.branches) == 1 else None
-        if first is not None and first.condition is not None and format_expression(first.condition) == "P > 1":
-            yield from _opened(first.body)
-        else:
-            yield statement
+def _is_vacuous(guard: s.If) -> bool:
+    """Whether an `if` keeps one processor alone, which has nobody to send to, from its body."""
+    conditions = [each.condition for each in guard.branches]
+    return [None if each is None else format_expression(each) for each in conditions] == ["P > 1"]
 
 
-def _steps(body: tuple[s.Stmt, ...], coordinate: str, loop: s.Loop | None = None) -> Iterator[tuple[str, str]]:
-    """The distances that each step, or loop of steps, covers, and the direction: "" where they are no such steps."""
-    part, wanted = ("last", LAST) if loop is None else (_levels(loop), f"2^{loop.variable}")
-    distances = {each.name: format_expression(each.value) for each in body if isinstance(each, s.Let)}
-    for statement in body:
-        if isinstance(statement, s.Communicate):
-            distance, direction = _moved(statement, coordinate)
-            yield part, direction if distances.get(distance) == wanted else ""
-        elif isinstance(statement, s.Loop) and loop is None and statement.step is None and not statement.parallel:
-            # What else communicates is counted by the caller.
-            yield from _steps(statement.body, coordinate, statement)
-
-
-def _levels(loop: s.Loop) -> str:
-    """Which distances a loop goes through."""
-    ends = (format_expression(loop.lo), format_expression(loop.hi))
-    whole, but_last = (WHOLE_DOWN, BUT_LAST_DOWN) if loop.down else (WHOLE, BUT_LAST)
-    return "whole" if ends in whole else "but last" if ends in but_last else ""
-
-
-def _moved(exchange: s.Communicate, coordinate: str) -> tuple[str, str]:
-    """The name of the distance around the line by which all send, and the direction; "" for other exchanges."""
-    clauses = {clause.keyword: clause for clause in exchange.clauses}
+def _step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
+    """The distances around the line by which all send in the iterations of a step, and the direction, or else ""."""
+    clauses = {each.keyword: each for each in exchange.clauses}
     to, origin = clauses.get("to"), clauses.get("from")
     if exchange.operation != "exchange" or to is None or origin is None or to.when or origin.when:
         return "", ""
-    ends = [_around(each.values[0], coordinate) for each in (to, origin)]
+    blocks = (body, *(each.body for each in s.find(body, s.Loop)), *(each.body for each in s.find(body, s.Branch)))
+    own = next(block for block in blocks if exchange in block)
+    lets = {each.name: each.value for each in s.find(own, s.Let)}
+    ends = [_around(each.values[0], coordinate, lets) for each in (to, origin)]
     (distance, direction), (back, opposite) = ends
-    return (distance, direction) if distance == back and {direction, opposite} == {"+", "-"} else ("", "")
+    if distance != back or {direction, opposite} != {"+", "-"}:
+        return "", ""
+    match [each for each in s.find(body, s.Loop) if exchange in s.find(each, s.Communicate)]:
+        case [] if distance == LAST:
+            return "last", direction
+        case [loop] if loop.step is None and not loop.parallel and distance == f"2^{loop.variable}":
+            return RANGES.get((format_expression(loop.lo), format_expression(loop.hi), loop.down), ""), direction
+        case _:
+            return "", ""
 
 
-def _around(value: s.Expr, coordinate: str) -> tuple[str, str]:
+def _around(value: s.Expr, coordinate: str, lets: Mapping[str, s.Expr]) -> tuple[str, str]:
     match value:
         case s.Binary(
             op="%",
-            left=s.Binary(op="+" | "-" as direction, left=s.Name(id=start), right=s.Name(id=distance)),
+            left=s.Binary(op="+" | "-" as direction, left=s.Name(id=start), right=distance),
             right=s.Name(id="P"),
         ) if start == coordinate:
-            return distance, direction
+            return format_expression(substituted(distance, lets)), direction
         case _:
             return "", ""
 
@@ -281,11 +274,8 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
     def _communicates(self, statement: s.Stmt) -> bool:
         """Whether a step may happen in a statement."""
-        return any(
-            isinstance(node, s.Communicate | s.Split)
-            or (isinstance(node, s.Invoke) and self._callee(node.call) is not None)
-            for node in s.nodes(statement)
-        )
+        invoked = (self._callee(each.call) for each in s.find(statement, s.Invoke))
+        return any(s.find(statement, s.Communicate, s.Split)) or any(each is not None for each in invoked)
 
     def _callee(self, call: s.Call) -> s.Algorithm | None:
         target = self._module.targets.get(call)

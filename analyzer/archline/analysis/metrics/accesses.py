@@ -25,7 +25,7 @@ from archline.analysis.regimes import with_regimes
 from archline.expr.text import format_expression
 from archline.ir.amounts import Amount, Known, Unknown, exactly
 from archline.ir.declarations import declared
-from archline.ir.places import shape_of
+from archline.ir.places import shape_of, terms
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
@@ -87,7 +87,7 @@ class WordModel(CostModel):
 
     def elements(self, part: object) -> list[s.Element]:
         """The elements that are named in an expression, or in several, each of which is accessed once."""
-        return [each for each in s.nodes(part) if isinstance(each, s.Element) and not self._module.is_view(each)]
+        return [each for each in s.find(part, s.Element) if not self._module.is_view(each)]
 
 
 class Accesses(WordModel):
@@ -112,7 +112,7 @@ class Accesses(WordModel):
     def _named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """The elements that are named; those that `maybe` are, or by the right side of `and` or `or`, at most."""
         most = len(self.elements(evaluated)) + again
-        right = tuple(each.right for each in s.nodes(evaluated) if isinstance(each, s.Binary) and each.op in LOGICAL)
+        right = tuple(each.right for each in s.find(evaluated, s.Binary) if each.op in LOGICAL)
         least = max(0, most - len(self.elements((maybe, right))))
         if least == most:
             return self.words(most)
@@ -224,7 +224,7 @@ class Streamed(WordModel):
 
     def _shares(self, loop: s.Loop) -> bool:
         """Whether a loop keeps the lines that it walks along."""
-        nested = self._nesting and loop.step is None and not _holds(loop.body, APART)
+        nested = self._nesting and loop.step is None and not any(s.find(loop.body, *APART))
         return nested or (self._sharing and _is_innermost(loop))
 
     def _words(self, part: object) -> int:
@@ -308,8 +308,8 @@ class Streamed(WordModel):
 
     def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
         """The elements of rows that one integer moves along."""
-        for each in s.nodes(loop.body):
-            if isinstance(each, s.Element) and each.array in self._own - changing:
+        for each in s.find(loop.body, s.Element):
+            if each.array in self._own - changing:
                 counter = _moved_by(each, changing)
                 if counter is not None:
                     yield each, counter
@@ -337,7 +337,7 @@ class Made(WordModel):
                     self._at[statement] = [type_]
                 case s.Loop() | s.While():
                     changing = s.set_names(statement)
-                    made = [each for each in s.nodes(statement.body) if isinstance(each, s.Local)]
+                    made = s.find(statement.body, s.Local)
                     arrays = {each: each.type for each in made if isinstance(each.type, s.ArrayType)}
                     still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
                     self._at[statement] = [of for each, of in still.items() if each not in before]
@@ -369,8 +369,8 @@ def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
         apart = {
             (target, parameter.name)
             for each in reached
-            for call in s.nodes(each.body)
-            if isinstance(call, s.Call) and isinstance(target := module.targets.get(call), s.Algorithm)
+            for call in s.find(each.body, s.Call)
+            if isinstance(target := module.targets.get(call), s.Algorithm)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if parameter.name in known[target] and not in_rows(argument, known[each])
         }
@@ -406,11 +406,7 @@ def _is_by_rows(type_: s.Type) -> bool:
 
 def _is_innermost(loop: s.Loop) -> bool:
     """Whether a loop steps by 1, and holds no others, nor calls, nor whole arrays."""
-    return loop.step is None and not _holds(loop.body, (s.Loop, s.While, *APART))
-
-
-def _holds(parts: tuple[s.Node, ...], kinds: tuple[type[s.Node], ...]) -> bool:
-    return any(isinstance(each, kinds) for each in s.nodes(parts))
+    return loop.step is None and not any(s.find(loop.body, s.Loop, s.While, *APART))
 
 
 def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
@@ -437,48 +433,22 @@ def _first(condition: s.Node) -> s.Node:
 def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
     moves: dict[str, list[str | None]] = {}
-    for each in s.nodes(body):
-        # No other node sets a scalar, counters of loops apart.
-        for name in each.sets if isinstance(each, s.Simple) else ():
-            moves.setdefault(name, []).append(_by_one(each))
-    return {name: len(found) for name, found in moves.items() if found[0] and len(set(found)) == 1}
-
-
-def _by_one(statement: s.Node) -> str | None:
-    """How a statement moves an integer by 1; None if it sets it otherwise."""
-    match statement:
-        case s.Assign(op="+=" | "-=" as op, value=s.Integer(value=1)):
-            return op
-        case _:  # No other statement moves an integer by a step that is known.
-            return None
+    for each in s.find(body, s.Simple):
+        by_one = isinstance(each, s.Assign) and isinstance(each.value, s.Integer) and each.value.value == 1
+        for name in each.sets:
+            moves.setdefault(name, []).append(each.op if isinstance(each, s.Assign) and by_one else None)
+    return {name: len(found) for name, found in moves.items() if set(found) in ({"+="}, {"-="})}
 
 
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
     """The integer that with something that stays is the last subscript, where all else stays."""
     *others, last = element.subscripts
-    if (
-        isinstance(last, s.Slice)
-        or _holds(element.subscripts, (s.Element,))
-        or not changing.isdisjoint(s.names(tuple(others)))
-    ):
+    if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(others)):
         return None
-    moved = [each for each in _terms(last) if not changing.isdisjoint(s.names(each))]
+    parts = terms(last)
+    moved = [each for each in parts if changing & ({each[0]} if isinstance(each, tuple) else s.names(each))]
     match moved:
-        case [s.Name(id=name)]:
+        case [(str(name), True)]:
             return name
         case _:
             return None
-
-
-def _terms(value: s.Expr) -> Iterator[s.Expr]:
-    """What a sum is of, where each term is added, or takes away something that does not matter."""
-    match value:
-        case s.Binary(op="+", left=left, right=right):
-            yield from _terms(left)
-            yield from _terms(right)
-        case s.Binary(op="-", left=left, right=right):
-            yield from _terms(left)
-            # As a whole: a name that is taken away moves the other way.
-            yield s.Unary("-", right, span=right.span)
-        case _:
-            yield value

@@ -324,11 +324,9 @@ class Bodies(Statements):
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
     """Where each scalar is assigned to for the last time."""
     found: dict[str, tuple[int, int]] = {}
-    for node in s.nodes(algorithm.body):
-        for target in node.writes if isinstance(node, s.Simple) else ():
-            if isinstance(target, s.Name):
-                place = node.span.line, node.span.column
-                found[target.id] = max(place, found.get(target.id, place))
+    for node in s.find(algorithm.body, s.Simple):
+        place = node.span.line, node.span.column
+        found |= {each.id: max(place, found.get(each.id, place)) for each in node.writes if isinstance(each, s.Name)}
     return found
 
 

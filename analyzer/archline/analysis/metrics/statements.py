@@ -329,16 +329,14 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body = loop.body
         while len(body) == 1 and isinstance(nested := body[0], s.Loop) and not nested.parallel:
             ends = nested.lo, nested.hi, nested.step
-            calls = (each for each in s.nodes(ends) if isinstance(each, s.Call))
-            if loop.variable in s.names(ends) or any(each in self.module.targets for each in calls):
+            if loop.variable in s.names(ends) or any(each in self.module.targets for each in s.find(ends, s.Call)):
                 break
             passed.append(nested)
             body = nested.body
-        within = (each for statement in body for each in s.nodes(statement) if isinstance(each, s.Loop))
         if (
             not 0 < len(passed) <= MAX_PASSED
             or loop.span in self._sunk
-            or not any(loop.variable in s.names((each.lo, each.hi)) for each in within)
+            or not any(loop.variable in s.names((each.lo, each.hi)) for each in s.find(body, s.Loop))
             or any(self.model.iteration(each).names for each in (loop, *passed))
         ):
             return None

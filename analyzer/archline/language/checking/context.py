@@ -218,7 +218,7 @@ def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
 def _spoken_of(algorithm: s.Algorithm) -> frozenset[str]:
     """The names in an algorithm's contract and declared costs that are no sizes of its own."""
     own = s.names(algorithm.parameters) | {each.name for each in algorithm.parameters}
-    costs = tuple(each for each in s.nodes(algorithm.body) if isinstance(each, s.Costs))
+    costs = tuple(s.find(algorithm.body, s.Costs))
     return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own)
 
 
@@ -265,30 +265,19 @@ def buffers_of(statement: s.Communicate) -> Iterator[s.Expr]:
 
 def changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
     """The registers that are set again, or may be by what they are given to."""
-    found: set[str] = set()
-    for node in s.nodes(algorithm.body):
-        match node:
-            case s.Assign(target=s.Name(id=name)):
-                found.add(name)
-            case s.Communicate() | s.Call():
-                # Perhaps as buffers.
-                found |= {each.id for each in s.nodes(node) if isinstance(each, s.Name)}
-            case _:
-                # What else there is sets no register.
-                continue
-    return frozenset(found)
+    body = algorithm.body
+    written = (name for each in s.find(body, s.Assign) for name in each.sets)
+    # Perhaps as buffers.
+    given = (each.id for each in s.find(tuple(s.find(body, s.Communicate, s.Call)), s.Name))
+    return frozenset((*written, *given))
 
 
 def data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
     """The registers, and `int` parameters, whose values data may decide."""
     found = {each.name for each in algorithm.parameters if isinstance(each.type, s.ScalarType)}
-    for node in s.nodes(algorithm.body):
-        buffers: Iterable[s.Expr] = ()
-        if isinstance(node, s.Communicate):
-            buffers = buffers_of(node)
-        elif isinstance(node, s.Call) and node in facts.targets:
-            buffers = node.arguments
-        found |= {each.id for each in buffers if isinstance(each, s.Name)}
+    received = [each for statement in s.find(algorithm.body, s.Communicate) for each in buffers_of(statement)]
+    passed = [each for call in s.find(algorithm.body, s.Call) if call in facts.targets for each in call.arguments]
+    found |= {each.id for each in (*received, *passed) if isinstance(each, s.Name)}
 
     def follow(body: tuple[s.Stmt, ...], data: bool) -> None:
         for statement in body:

@@ -78,7 +78,7 @@ def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
 
 def _communicates(program: WholeFile, algorithm: s.Algorithm) -> bool:
     every = (algorithm, *reached(partial(called, program.facts), algorithm))
-    return any(isinstance(node, s.Communicate) for each in every for node in s.nodes(each.body))
+    return any(s.find(tuple(each.body for each in every), s.Communicate))
 
 
 @record(eq=False)

@@ -248,12 +248,10 @@ def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
         place = "" if each is algorithm else f" of `{each.name}`"
         for statement in s.nodes(each.body):
-            if isinstance(statement, s.Assume):
-                line = f"(assumed at line {statement.span.line}{place})"
-                facts.extend(f"{format_fact(fact)} {line}" for fact in statement.facts)
-            elif isinstance(statement, s.While):
-                limit = format_expression(statement.limit)
-                facts.append(f"line {statement.span.line}{place}: at most {limit} times")
+            line = f"line {statement.span.line}{place}"
+            facts += [f"{format_fact(fact)} (assumed at {line})" for fact in getattr(statement, "facts", ())]
+            if isinstance(statement, s.While):
+                facts.append(f"{line}: at most {format_expression(statement.limit)} times")
     return tuple(facts)
 
 
@@ -279,10 +277,8 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
 
 def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
     """Whether a callee, a declared cost, an `assume` or an exact division may stop runs that the `where` allows."""
-    return any(
-        isinstance(node, s.Assume | s.Costs)
-        or (isinstance(node, s.Binary) and node.op == "/")
-        or (isinstance(node, s.Call) and node in module.targets)
+    return any(s.find(algorithm.body, s.Assume, s.Costs)) or any(
+        (isinstance(node, s.Binary) and node.op == "/") or (isinstance(node, s.Call) and node in module.targets)
         for node in s.nodes(algorithm.body)
     )
 

@@ -210,13 +210,10 @@ Chain = tuple[Loop, ...]
 def accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
     """Every access with the loops around it."""
     for node in nodes:
-        match node:
-            case Access():
-                yield node, chain
-            case Loop(body=body):
-                yield from accesses(body, (*chain, node))
-            case Recursion() | Choice():
-                pass
+        if isinstance(node, Access):
+            yield node, chain
+        elif not isinstance(node, Recursion | Choice):
+            yield from accesses(node.body, (*chain, node))
 
 
 def changing(nodes: tuple[Node, ...]) -> Iterator[Node]:

@@ -10,14 +10,12 @@ from archline.language.diagnostics import Rule
 from archline.language.syntax import (
     Algorithm,
     ArrayType,
-    Assign,
     Call,
     Communicate,
     Expr,
     Extern,
     Invoke,
     Local,
-    Node,
     Parameter,
     Program,
     Stmt,
@@ -154,14 +152,10 @@ class Module:
 
     def filled(self, statement: Stmt) -> tuple[Expr, ...] | None:
         """The extents of the array, or view, that a statement fills, or copies to, as a whole; None for others."""
-        match statement:
-            case Local(type=ArrayType(shape=shape), value=Node()):
-                return shape
-            case Assign(target=target) if self.is_view(target):
-                return self.shapes[target]
-            case _:
-                # Other statements write single elements, or nothing.
-                return None
+        if isinstance(statement, Local):
+            return statement.type.shape if isinstance(statement.type, ArrayType) and statement.value else None
+        views = (target for target in getattr(statement, "writes", ()) if self.is_view(target))
+        return next((self.shapes[target] for target in views), None)
 
 
 def is_buffer(parameter: Parameter) -> bool:

@@ -30,15 +30,10 @@ def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
     own.update(each.name for each in algorithm.parameters if isinstance(each.type, s.SizeType))
     own -= {axis.name for axis in algorithm.grid} | s.set_names(algorithm.body)
     made = [axis.extent for axis in algorithm.grid]
-    for statement in algorithm.body:
-        match statement:
-            case s.Local(type=s.ArrayType(shape=shape)):
-                made += shape
-            case s.Let(value=value):
-                made.append(value)
-            case _:
-                # What others divide is data, or is left to the checks.
-                pass
+    # What others divide is data, or is left to the checks.
+    plain = tuple(each for each in algorithm.body if isinstance(each, s.Simple))
+    made += [extent for each in s.find(plain, s.ArrayType) for extent in each.shape]
+    made += [each.value for each in s.find(plain, s.Let)]
     # That c*d divides P says more than that c does.
     parts = (each for expr in made for each in reversed(tuple(divisions(expr))))
     quotients = (each for each in parts if isinstance(each, s.Binary) and each.op == "/" and s.names(each) <= own)

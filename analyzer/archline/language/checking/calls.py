@@ -316,11 +316,8 @@ def _other_extent(body: BodyContext, match: _Match, name: str) -> s.Expr | None:
 
 
 def _expected_extents(parameter: s.Parameter) -> Extents:
-    match parameter.type:
-        case s.IndexArrayType(shape=shape) | s.ArrayType(shape=shape):
-            return shape
-        case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType() | s.OperatorType():
-            return ()
+    type_ = parameter.type
+    return type_.shape if isinstance(type_, s.IndexArrayType | s.ArrayType) else ()
 
 
 def _check_shapes(body: BodyContext, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:

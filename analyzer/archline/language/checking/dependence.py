@@ -348,7 +348,9 @@ class _Pass(StatementVisitor[None, None]):
             if where is not None:
                 self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
         elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
-            loops = {each.reached.variable for each in self.guards if isinstance(each.reached, s.Loop)}
+            loops = {
+                loop.variable for loop in (each.reached for each in self.guards) if loop and not isinstance(loop, tuple)
+            }
             apart = {name: s.Name(f"{name}'", span=span) for name in loops}
             self.needs.append(Need(substituted(need.value, apart), need.axes, need.rule, need.what))
 

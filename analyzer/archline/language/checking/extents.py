@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.tree import Span
+from archline.expr.tree import Span, same, substituted
 from archline.expr.values import evaluate_static
 from archline.language import syntax as s
 from archline.language import type_rules as rules
@@ -59,28 +59,6 @@ def combine(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Spa
     return node
 
 
-def same(expected: s.Expr, actual: s.Expr, names: Mapping[str, s.Expr | None]) -> bool:
-    """Whether two expressions are equal as written, the names of the first replaced as told."""
-    if expected is actual and not names:
-        return True
-    match expected, actual:
-        case s.Name(id=name), _ if name in names:
-            value = names[name]
-            return value is not None and same(value, actual, {})
-        case s.Name(id=a), s.Name(id=b):
-            return a == b
-        case s.Integer(value=a), s.Integer(value=b):
-            return a == b
-        case s.Unary(op=a, operand=x), s.Unary(op=b, operand=y):
-            return a == b and same(x, y, names)
-        case s.Binary(op=a, left=x, right=u), s.Binary(op=b, left=y, right=v):
-            return a == b and same(x, y, names) and same(u, v, names)
-        case s.Call(function=a, arguments=xs), s.Call(function=b, arguments=ys):
-            return a == b and len(xs) == len(ys) and all(same(x, y, names) for x, y in zip(xs, ys, strict=True))
-        case _:
-            return False
-
-
 _LONGEST_SHOWN = 72
 
 
@@ -110,7 +88,8 @@ def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: 
 
     `bindings` gives the names of the first extent where it stands in a callee's names.
     """
-    if same(expected, actual, bindings) or body.facts.types.get(actual) is not Kind.STATIC:
+    known = {name: value for name, value in bindings.items() if value is not None}
+    if same(substituted(expected, known), actual) or body.facts.types.get(actual) is not Kind.STATIC:
         return None
     if any(isinstance(leaf, s.Name) and bindings.get(leaf.id, leaf) is None for leaf in leaves(expected)):
         return None

@@ -17,8 +17,7 @@ from derivation import library
 
 import archline as al
 from archline.analysis.cache.lru.client import Uncounted, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts
-from archline.analysis.cache.lru.wire import value_at
+from archline.analysis.cache.lru.distribution import LruCounts, value_at
 
 
 def gemm() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.analysis.cache.lru import client as solve
-from archline.analysis.cache.lru.client import Uncounted, lru_counts, read_answer, request
-from archline.analysis.cache.lru.distribution import LruCounts, at_least, bound
+from archline.analysis.cache.lru.client import Uncounted, lru_counts
+from archline.analysis.cache.lru.distribution import LruCounts, at_least, bound, value_at
 from archline.analysis.cache.lru.schedule import problem
-from archline.analysis.cache.lru.wire import value_at
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
 from archline.execution.cache.streamed import SPARE
 from archline.execution.codegen.writer import AT_ONCE
@@ -65,10 +65,9 @@ BY_LINES = ("dense.gemv::gemv", "dense.matmul::matmul_ikj", "dense.trisolv::tris
 
 def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> LruCounts:
     """The counts, without a process of their own."""
-    from archline.analysis.cache.lru.worker import answer_to
+    from archline.analysis.cache.lru.count import counted
 
-    asked = problem(module, algorithm, point)
-    return read_answer(asked, json.loads(json.dumps(answer_to(request(asked)))), point["L"])
+    return pickle.loads(pickle.dumps(counted(problem(module, algorithm, point))))
 
 
 def of(text: str) -> tuple[Module, s.Algorithm]:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, bound
-from archline.analysis.cache.lru.wire import value_at
+from archline.analysis.cache.lru.distribution import LruCounts, bound, value_at
 from archline.analysis.cost import Cost
 from archline.analysis.vectorised import NoBoundError, broken, upper_at
 from archline.costs import rules

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.distribution import LruCounts
-from archline.analysis.cache.lru.wire import Condition, Piece, Piecewise
+from archline.analysis.cache.lru.distribution import Condition, LruCounts, Piece, Piecewise
 from archline.report.cost_view import CostView, LruView
 from archline.report.layout import table, wrap
 

@@ -142,7 +142,7 @@ class Cutter:
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._loop(loop, rule, first) for loop in reference.chain)
         facts = self.facts(reference.facts, rule, first)
-        return replace(reference, chain=chain, facts=facts, _lines={}, _hulls={})
+        return replace(reference, chain=chain, facts=facts)
 
     def facts(self, facts: Facts, rule: Rule | None, first: str | None) -> Facts:
         """Facts with what is known of the symbol, which is older than the `first` counter, and of the rule's loop."""
@@ -210,7 +210,7 @@ def _reference(reference: Reference, chain: Chain) -> Reference:
     if interval is not None:
         place[along] = _bound(interval[0], around, False), _bound(interval[1], around, True)
     accesses = tuple(replace(each, certain=False, shared=None) for each in reference.accesses)
-    return replace(reference, place=tuple(place), chain=chain, accesses=accesses, _lines={}, _hulls={})
+    return replace(reference, place=tuple(place), chain=chain, accesses=accesses)
 
 
 def _counters(chain: Chain) -> Counters:

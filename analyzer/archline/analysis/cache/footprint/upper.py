@@ -12,20 +12,15 @@ from contextlib import suppress
 from functools import cached_property
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.algebra.sums.summation import UnresolvedError
-from archline.analysis.cache.footprint.windows import slope_of
+from archline.analysis.cache.footprint.windows import ROW, Ranges, Rows, added, monotone, slope_of, spread, summed
 from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in
 from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
 from archline.ir.shape import Shape, named, of_access, of_chain
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
 from archline.records import field, record
 
-ROW = "row "
-"""How symbols of rows begin; no program has such a name."""
 NARROW = 4
 """Steps through a row that are shorter than most lines."""
 
@@ -48,8 +43,9 @@ class Reference:
     order: tuple[int, ...] = (0,)
     whole_lines: bool = True
     moves: int = 1
-    _lines: dict[int, Lines] = field(default_factory=dict, repr=False)
-    _hulls: dict[int, tuple[ClosedInterval, ...]] = field(default_factory=dict, repr=False)
+    _lines: dict[int, Lines] = field(default_factory=dict, repr=False, init=False)
+    found: dict[tuple[object, ...], object] = field(default_factory=dict, repr=False, init=False)
+    _hulls: dict[int, tuple[ClosedInterval, ...]] = field(default_factory=dict, repr=False, init=False)
 
     @property
     def name(self) -> str:
@@ -120,19 +116,21 @@ class Reference:
 
 
 @record(eq=False)
-class Rows:
-    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
-
-    rows: ClosedInterval
-    entries: ClosedInterval
-
-
-@record(eq=False)
 class Lines:
-    """The lines of a window."""
+    """The lines of a window of one reference."""
 
     reference: Reference
     depth: int
+
+    @property
+    def chain(self) -> Chain:
+        """The fixed loops."""
+        return self.reference.chain[: self.depth]
+
+    @property
+    def hull(self) -> tuple[ClosedInterval, ...]:
+        """The smallest box around what is touched, as far as it is found."""
+        return self.reference.hull(self.depth)
 
     @property
     def _inner(self) -> Chain:
@@ -167,13 +165,13 @@ class Lines:
         return tuple(loop for loop in self._inner if id(loop) in rows)
 
     @cached_property
-    def ranges(self) -> list[tuple[Loop, Poly, Poly, Facts]]:
-        """For each loop that decides rows, from the outermost in: the range of its counter whatever the rest do."""
+    def ranges(self) -> Ranges:
+        """For the counter of each loop that decides rows, from the outermost in: its range whatever the rest do."""
         facts = self.reference.around(self.depth)
         found = []
         for loop in self._rows:
             lo, hi = self._ends((loop.lo, loop.hi), facts)
-            found.append((loop, lo, facts.maximum(lo, hi), facts))
+            found.append((loop.variable, lo, facts.maximum(lo, hi), facts))
             facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return found
 
@@ -181,8 +179,8 @@ class Lines:
     def facts(self) -> Facts:
         """What holds in the window, of the variables of rows too."""
         facts = self.reference.around(self.depth)
-        for loop, lo, hi, _ in self.ranges:
-            facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+        for name, lo, hi, _ in self.ranges:
+            facts = facts.with_symbol(name, (lo,), (hi - 1,))
         return facts
 
     def _ends(self, ends: ClosedInterval, facts: Facts) -> ClosedInterval:
@@ -239,13 +237,13 @@ class Lines:
             if self.apart or low != high:
                 return None
             return Rows((low, low), entries)
-        ((loop, lo, hi, _),) = self.ranges
-        slope = slope_of(place[0], loop.variable)
+        ((name, lo, hi, _),) = self.ranges
+        slope = slope_of(place[0], name)
         if slope not in (ONE, -ONE):
             return None
-        shift = place[0] - slope * Poly.symbol(loop.variable)
+        shift = place[0] - slope * Poly.symbol(name)
         first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
-        back = {loop.variable: slope * (Poly.symbol(ROW) - shift)}
+        back = {name: slope * (Poly.symbol(ROW) - shift)}
         rows = slope * first + shift, slope * last + shift
         return Rows(rows, (entries[0].substitute(back), entries[1].substitute(back)))
 
@@ -274,14 +272,14 @@ class Lines:
             return Product((self._anywhere_on_stack(),))
         if array.layout == "zmorton":
             return Product((self._in_square(),))
-        along = contiguous_dimension(array)
-        count = Product()
-        for dimension, interval in enumerate(self.box):
-            if dimension == along:
-                count = count.times(self._run(interval))
-            elif dimension not in self.apart:
-                count = count.times(self._values(dimension, interval))
-        return count
+        return self._others.times(self._run(self.box[contiguous_dimension(array)]))
+
+    @cached_property
+    def _others(self) -> Product:
+        """How many rows there are that no loop decides by itself."""
+        along = contiguous_dimension(self.reference.array)
+        inside = [place for place in range(len(self.box)) if place != along and place not in self.apart]
+        return Product(tuple(self._values(place, self.box[place]) for place in inside))
 
     def _run(self, interval: ClosedInterval) -> Poly:
         """The lines of an interval of a row."""
@@ -346,23 +344,12 @@ class Lines:
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
             return None
-        wide = Product((self._run(self.box[contiguous_dimension(array)]),))
-        rows = Product()
-        for dimension, interval in enumerate(self.box):
-            if dimension != contiguous_dimension(array) and dimension not in self.apart:
-                rows = rows.times(self._values(dimension, interval))
-        for loop, lo, hi, facts in reversed(self.ranges):
-            rows = rows.summed(loop.variable, lo, hi, facts)
-            wide = Product(tuple(most(each, loop.variable, lo, hi, facts) for each in wide.factors))
-        return rows, wide
+        return spread(self._others, self._run(self.box[contiguous_dimension(array)]), self.ranges)
 
     @cached_property
     def count(self) -> Product:
         """At most so many lines are touched in the window."""
-        total = self.per_row
-        for loop, lo, hi, facts in reversed(self.ranges):
-            total = total.summed(loop.variable, lo, hi, facts)
-        return total
+        return summed(self.per_row, self.ranges)
 
     @cached_property
     def _visited(self) -> Product | None:
@@ -370,11 +357,11 @@ class Lines:
         if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
             return None
         total = self.per_row
-        for loop, lo, hi, facts in reversed(self.ranges):
+        for loop, (name, lo, hi, facts) in zip(reversed(self._rows), reversed(self.ranges), strict=True):
             if loop.trips == loop.hi - loop.lo:
-                total = total.summed(loop.variable, lo, hi, facts)
+                total = total.summed(name, lo, hi, facts)
             else:
-                each = Product(tuple(most(each, loop.variable, lo, hi, facts) for each in total.factors))
+                each = Product(tuple(most(each, name, lo, hi, facts) for each in total.factors))
                 total = each.times(self._iterations(loop))
         return total
 
@@ -389,14 +376,16 @@ class Lines:
     @cached_property
     def largest(self) -> Product:
         """At most so many lines are touched in any window. Raises UnboundedError."""
-        exact, chain = self._placed if self.apart else None, self.reference.chain[: self.depth]
-        return self._or_visited(largest_in(exact, lambda: self.count, chain), lambda each: each.at_most(chain))
+        exact = self._placed if self.apart else None
+        return self._or_visited(
+            largest_in(exact, lambda: self.count, self.chain), lambda each: each.at_most(self.chain)
+        )
 
     @cached_property
     def total(self) -> Product:
         """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
-        chain = self.reference.chain[: self.depth]
-        return self._or_visited(total_in(self._placed, lambda: self.count, chain), lambda each: each.over(chain))
+        found = total_in(self._placed, lambda: self.count, self.chain)
+        return self._or_visited(found, lambda each: each.over(self.chain))
 
     def _or_visited(self, found: Product, way: Callable[[Product], Product]) -> Product:
         """The lesser of what is found and what the iterations say in the same way."""
@@ -409,20 +398,10 @@ class Lines:
     def _placed(self) -> Product | None:
         """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
         array = self.reference.array
-        along = contiguous_dimension(array)
         if array.moves or array.layout == "zmorton" or not self._dense or not self.reference.whole_lines:
             return None
-        lines = placed_run(self.box[along], self.facts, array)
-        if lines is None:
-            return None
-        others = [each for each in range(len(self.box)) if each != along and each not in self.apart]
-        total = Product((lines,)).times(*(self._values(each, self.box[each]) for each in others))
-        try:
-            for loop, lo, hi, facts in reversed(self.ranges):
-                total = total.added(loop.variable, lo, hi, facts)
-        except (UnresolvedError, TooComplexError):
-            return None
-        return total
+        lines = placed_run(self.box[contiguous_dimension(array)], self.facts, array)
+        return None if lines is None else added(self._others.times(lines), self.ranges)
 
     # Sliding
     @cached_property
@@ -453,8 +432,7 @@ class Lines:
                 sign = place.coefficients(Symbol(name))[1]
                 back[name] = sign * (Poly.symbol(f"{ROW}{name}") - (place - sign * row))
         ends = [end for dimension, interval in enumerate(self.box) if dimension not in self.apart for end in interval]
-        for row_loop, lo, hi, _ in self.ranges:
-            name = row_loop.variable
+        for name, lo, hi, _ in self.ranges:
             ends += [places[name].substitute({name: end}) if name in back else end for end in (lo, hi)]
         return [end.substitute(back) for end in ends]
 
@@ -480,11 +458,3 @@ def _known(facts: Facts, more: Facts) -> Facts:
         if name not in facts.bounds:
             facts = facts.with_symbol(name, bounds.lower, bounds.upper)
     return facts
-
-
-def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
-    """Whether a value never falls, or never rises, in a loop."""
-    if loop.variable not in value.names:
-        return True
-    inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
-    return direction(value, loop.variable, loop.hi, inside) is not None

@@ -1,4 +1,4 @@
-"""Windows of a program: stretches of the run one behind the other, and the places that are accessed in them."""
+"""Windows of a program: stretches of the run one behind the other, and the places and rows accessed in them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from functools import reduce
 from itertools import product
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
+from archline.algebra.maximise import direction
 from archline.algebra.polynomial import Poly, Symbol
-from archline.ir.tree import Access, Array, Chain
+from archline.algebra.sums.summation import UnresolvedError
+from archline.ir.factored import Product, most
+from archline.ir.layout import ClosedInterval
+from archline.ir.tree import Access, Array, Chain, Loop
 from archline.records import field, record
 
 MAX_SPOTS = 6
 OF_DATA = a.Offset, a.Gap, a.Data
 HalfOpenInterval = tuple[Poly, Poly]
 """The first subscript, and the one behind the last."""
+ROW = "row "
+"""How symbols of rows begin; no program has such a name."""
 
 
 @record(eq=False)
@@ -201,3 +208,47 @@ def ways_all_at_least_zero(values: Sequence[Poly], facts: Facts) -> Iterator[tup
 def is_known(value: Poly) -> bool:
     """Whether sizes give the value, and no entry of an array stands in it."""
     return all(not isinstance(atom, OF_DATA) and all(map(is_known, atom.parts)) for atom in value.atoms())
+
+
+@record(eq=False)
+class Rows:
+    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
+
+    rows: ClosedInterval
+    entries: ClosedInterval
+
+
+Ranges = Sequence[tuple[str, Poly, Poly, Facts]]
+"""For each symbol that decides rows, from the outermost in: its range, and what holds around it."""
+
+
+def summed(lines: Product, ranges: Ranges) -> Product:
+    """At least the lines of all rows."""
+    for name, lo, hi, facts in reversed(ranges):
+        lines = lines.summed(name, lo, hi, facts)
+    return lines
+
+
+def added(lines: Product, ranges: Ranges) -> Product | None:
+    """The lines of all rows themselves; None where they cannot be added up."""
+    try:
+        for name, lo, hi, facts in reversed(ranges):
+            lines = lines.added(name, lo, hi, facts)
+    except (UnresolvedError, TooComplexError):
+        return None
+    return lines
+
+
+def spread(others: Product, row: Poly, ranges: Ranges) -> tuple[Product, Product]:
+    """How many rows there are at most, with the `others` that no range decides, and how many lines a row has."""
+    for name, lo, hi, facts in reversed(ranges):
+        row = most(row, name, lo, hi, facts)
+    return summed(others, ranges), Product((row,))
+
+
+def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
+    """Whether a value never falls, or never rises, in a loop."""
+    if loop.variable not in value.names:
+        return True
+    inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
+    return direction(value, loop.variable, loop.hi, inside) is not None

@@ -4,13 +4,15 @@ A distance that is the same all through a set of times is a row of the distribut
 gives the number of times at which it reaches T, with T a symbol. Of any other, a column of the time takes its
 values one after the other, at given sizes, until the rest is affine (as in Gysi et al., section 3.3).
 
-Numbers of accesses are counted as the times at which a polynomial is large enough. Only the process that counts imports
-this module, and isl with it.
+Numbers of accesses are counted as the times at which a polynomial is large enough. This module is run by a process of
+its own, and imports isl: that is an extra, and a count may take any time and memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pickle
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,12 +20,19 @@ import islpy as isl
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, product
-from archline.analysis.cache.lru.schedule import NotAffineError, scaled_text
-from archline.analysis.cache.lru.wire import THRESHOLD, Condition, Piece, Piecewise, Reference
+from archline.analysis.cache.lru.distribution import (
+    THRESHOLD,
+    Condition,
+    DistanceRange,
+    LruCounts,
+    Piece,
+    Row,
+)
+from archline.analysis.cache.lru.schedule import NotAffineError, Problem, TimedReference, scaled_text
 from archline.numbers import fmpq
 from archline.records import record
 
-PARAMETER, COLUMN, FLOOR = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.div
+PARAMETER, COLUMN, SET, FLOOR = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.set, isl.dim_type.div
 
 
 def number(value: isl.Val) -> fmpq:
@@ -46,7 +55,7 @@ def symbols(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
 def polynomial(value: isl.QPolynomial) -> Poly:
     """A quasi-polynomial: floors are atoms."""
     space = value.get_domain_space()
-    names = {PARAMETER: symbols(space, PARAMETER), isl.dim_type.set: symbols(space, isl.dim_type.set)}
+    names = {PARAMETER: symbols(space, PARAMETER), SET: symbols(space, SET)}
     found = ZERO
     for term in value.get_terms():
         factors = [
@@ -70,7 +79,7 @@ def affine(value: isl.Aff) -> Poly:
     """An affine expression, perhaps of floors."""
     space = value.get_domain_space()
     found = Poly.constant(number(value.get_constant_val()))
-    for kind, all_ in ((PARAMETER, symbols(space, PARAMETER)), (COLUMN, symbols(space, isl.dim_type.set))):
+    for kind, all_ in ((PARAMETER, symbols(space, PARAMETER)), (COLUMN, symbols(space, SET))):
         for place, symbol in enumerate(all_):
             found = found + symbol * number(value.get_coefficient_val(kind, place))
     for place in range(value.dim(FLOOR)):
@@ -80,34 +89,18 @@ def affine(value: isl.Aff) -> Poly:
     return found
 
 
-def piecewise(value: isl.PwQPolynomial) -> Piecewise:
-    """A count by sizes; pieces that are 0 are left out."""
-    return tuple(_pieces(value))
-
-
-def _pieces(value: isl.PwQPolynomial) -> Iterator[Piece]:
-    for domain, each in value.get_pieces():
-        found = polynomial(each)
-        if found:
-            yield Piece(cases(domain), found)
-
-
-def cases(domain: isl.Set) -> tuple[tuple[Condition, ...], ...]:
-    """The parts of a set, as conditions."""
-    return tuple(tuple(_conditions(part.get_constraints())) for part in domain.compute_divs().get_basic_sets())
-
-
-def _conditions(constraints: Sequence[isl.Constraint]) -> Iterator[Condition]:
-    for each in constraints:
+def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condition]:
+    """What holds in a part of a set, in other names of sizes."""
+    for each in part.get_constraints():
         if not each.is_div_constraint():
-            yield Condition(affine(each.get_aff()), each.is_equality())
+            yield Condition(affine(each.get_aff()).substitute(sizes), each.is_equality())
 
 
 @record
 class Reused:
     """The accesses of a reference in part of its times, and how many lines lie between them and the last access."""
 
-    reference: Reference
+    reference: TimedReference
     times: isl.Set
     distance: isl.QPolynomial
 
@@ -116,12 +109,12 @@ class Reused:
 class Distances:
     """Of each reference its times and its first accesses; the others with their distances."""
 
-    all: tuple[tuple[Reference, isl.Set], ...]
-    first: tuple[tuple[Reference, isl.Set], ...]
+    all: tuple[tuple[TimedReference, isl.Set], ...]
+    first: tuple[tuple[TimedReference, isl.Set], ...]
     reused: tuple[Reused, ...]
 
 
-def distances(references: Sequence[Reference], context: isl.Set) -> Distances:
+def distances(references: Sequence[TimedReference], context: isl.Set) -> Distances:
     """The distances of all accesses; those that follow an access of the same reference at once are left out."""
     relations = [isl.Map(each.relation).intersect_params(context) for each in references]
     arrays: dict[str, isl.Map] = {}
@@ -183,7 +176,7 @@ class Tally:
     first: isl.PwQPolynomial = field(init=False)
     settled: dict[Poly, isl.PwQPolynomial] = field(default_factory=dict)
     ranged: dict[tuple[Poly, int], isl.PwQPolynomial] = field(default_factory=dict)
-    open: list[tuple[Poly, Reference, isl.PwQPolynomial]] = field(default_factory=list)
+    open: list[tuple[Poly, TimedReference, isl.PwQPolynomial]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.accesses = self.first = isl.PwQPolynomial(
@@ -227,13 +220,9 @@ class Tally:
         place = int(column[1:])
         least, most = (int(str(end)) for end in (times.dim_min_val(place), times.dim_max_val(place)))
         for value in range(least, most + 1):
-            part = times.fix_val(isl.dim_type.set, place, isl.Val(value))
+            part = times.fix_val(SET, place, isl.Val(value))
             if not part.is_empty():
                 yield from self._affine_parts(part, distance.substitute({column: Poly.constant(value)}))
-
-    def pieces(self, value: isl.PwQPolynomial) -> Piecewise:
-        """A count where sizes are what they may be, as short as isl can write it."""
-        return piecewise(value.coalesce().gist(self.context))
 
 
 def _without_fixed(value: Poly, times: isl.Set) -> Poly:
@@ -277,9 +266,71 @@ def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
     """The number of times at which b times an affine distance is T or more, and that b. Raises NotAffineError."""
     space = times.get_space()
     sizes = parameters(space)
-    columns = [f"x{place}" for place in range(space.dim(isl.dim_type.set))]
+    columns = [f"x{place}" for place in range(space.dim(SET))]
     names = {name: name for name in (*sizes, *columns)}
     text, scale = scaled_text(distance, names)
     axes = ", ".join(columns)
     held = isl.Set(f"[{', '.join([*sizes, THRESHOLD])}] -> {{ [{axes}] : {text} >= {THRESHOLD} }}")
     return scale, times.align_params(held.get_space()).intersect(held).card()
+
+
+def counted(asked: Problem) -> LruCounts:
+    """The numbers of accesses by stack distance, in sizes and loop variables."""
+    context = isl.Set(asked.context)
+    tally = Tally(context)
+    tally.add(distances(asked.references, context))
+    sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
+
+    def pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
+        """A count where sizes are what they may be, as short as isl can write it; pieces that are 0 are left out."""
+        for domain, value in count.coalesce().gist(context).get_pieces():
+            found, parts = polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
+            if found:
+                yield Piece(tuple(tuple(_conditions(each, sizes)) for each in parts), found)
+
+    def rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[Row, ...]:
+        return tuple(Row(distance.substitute(values), tuple(pieces(count))) for distance, values, count in found)
+
+    def values(reference: TimedReference) -> dict[str, Poly]:
+        return sizes | {f"x{place}": column.value(asked.line) for place, column in enumerate(reference.time)}
+
+    return LruCounts(
+        asked.line,
+        asked.sizes,
+        tuple(pieces(tally.accesses)),
+        tuple(pieces(tally.first)),
+        rows((distance, sizes, count) for distance, count in tally.settled.items()),
+        tuple(
+            DistanceRange(least.substitute(sizes), scale, tuple(pieces(count)))
+            for (least, scale), count in tally.ranged.items()
+        ),
+        rows((distance, values(reference), count) for distance, reference, count in tally.open),
+    )
+
+
+def _answer(asked: Problem, memory: int) -> LruCounts | str | None:
+    """The counts, or what isl says of its failure; None where it is there without barvinok."""
+    if not hasattr(isl.Set, "card"):
+        return None
+    _limit(memory)
+    try:
+        return counted(asked)
+    except isl.Error as problem:
+        # It may be for want of memory, which isl tells in many ways, not all of them plain.
+        return f"isl, which may use {memory >> 20} MB of memory, gave up: {problem}"
+    except MemoryError:
+        return f"the count takes more than {memory >> 20} MB of memory"
+
+
+def _limit(memory: int) -> None:
+    """Let this process have so many bytes, where the system can tell it so."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    pickle.dump(_answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)

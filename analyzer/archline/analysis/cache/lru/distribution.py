@@ -24,8 +24,49 @@ from math import ceil
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.wire import THRESHOLD, Piecewise, value_at
 from archline.records import record
+
+THRESHOLD = "T"
+"""The symbol of the distance that an access has at least."""
+
+
+@record
+class Condition:
+    """At least 0, or equal to 0."""
+
+    value: Poly
+    equal: bool
+
+    def holds(self, point: Mapping[str, int]) -> bool:
+        """Whether it holds at a point."""
+        found = evaluate(self.value, point)
+        return found == 0 if self.equal else found >= 0
+
+
+@record
+class Piece:
+    """A value where all conditions of one of the `cases` hold."""
+
+    cases: tuple[tuple[Condition, ...], ...]
+    value: Poly
+
+    def holds(self, point: Mapping[str, int]) -> bool:
+        """Whether the piece is the one that a point is in."""
+        return any(all(each.holds(point) for each in case) for case in self.cases)
+
+
+Piecewise = tuple[Piece, ...]
+"""0 where no piece holds."""
+
+
+def value_at(pieces: Piecewise, point: Mapping[str, int]) -> int:
+    """The value at a point: an integer."""
+    for piece in pieces:
+        if piece.holds(point):
+            found = evaluate(piece.value, point)
+            assert found.denominator == 1
+            return int(found)
+    return 0
 
 
 @record

@@ -15,7 +15,6 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
-from archline.analysis.cache.lru.wire import Column, Problem, Reference
 from archline.ir.conditions import required
 from archline.ir.lower import Lowering
 from archline.ir.scope import Scope
@@ -24,6 +23,55 @@ from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.checking.scopes import machine_symbols
 from archline.language.model import Module
+from archline.records import record
+
+
+@record
+class TimeColumn:
+    """A column of a time: a place in a block, a counter, or the quotient ("q") or rest ("r") of one by L."""
+
+    counter: str = ""
+    part: str = ""
+    place: int = 0
+
+    def text(self, names: Mapping[str, str]) -> str:
+        """As isl has it."""
+        return names[self.counter] + self.part if self.counter else str(self.place)
+
+    def value(self, line: int) -> Poly:
+        """In loop variables, with L = `line`."""
+        counter = Poly.symbol(self.counter) if self.counter else ONE * self.place
+        match self.part:
+            case "q":
+                return a.floor_div(counter, ONE * line)
+            case "r":
+                return a.modulo(counter, ONE * line)
+            case _:
+                return counter
+
+
+@record
+class TimedReference:
+    """An access of the program, `times` in a row: the `relation` of its times to lines of `array`, as isl has it."""
+
+    array: str
+    times: int
+    relation: str
+    time: tuple[TimeColumn, ...]
+
+
+@record
+class Problem:
+    """References in serial order, with lines of `line` words; `context` says what sizes may be.
+
+    Sizes are those that were left symbols: p0, p1 and so on for isl.
+    """
+
+    line: int
+    sizes: tuple[str, ...]
+    context: str
+    references: tuple[TimedReference, ...]
+
 
 Names = Mapping[str, str]
 """What isl calls a symbol."""
@@ -147,9 +195,9 @@ class _Builder:
         columns = _columns([time for _, _, time in found], self.cut)
         timed = zip(found, columns, strict=True)
         references = tuple(self._reference(access, chain, time, symbols) for (access, chain, _), time in timed)
-        return Problem(sizes, self._context(algorithm, symbols), references)
+        return Problem(self.point["L"], sizes, self._context(algorithm, symbols), references)
 
-    def _reference(self, access: Access, chain: Chain, time: tuple[Column, ...], symbols: Names) -> Reference:
+    def _reference(self, access: Access, chain: Chain, time: tuple[TimeColumn, ...], symbols: Names) -> TimedReference:
         if not access.certain:
             reason = "more than sizes and loop variables decide whether this is accessed"
             raise UntracedError(reason, access.span)
@@ -166,7 +214,7 @@ class _Builder:
         columns = ", ".join(each.text(counters) for each in time)
         line = ", ".join(f"l{place}" for place in range(len(lines)))
         text = f"[{', '.join(symbols.values())}] -> {{ [{columns}] -> {key}[{line}] : {' and '.join(needs)} }}"
-        return Reference(key, access.times, text, time)
+        return TimedReference(key, access.times, text, time)
 
     def _counter(self, name: str, symbol: str) -> str:
         """A counter as isl has it."""
@@ -240,11 +288,11 @@ class _Builder:
                 pass
 
 
-def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[Column, ...]]:
+def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[TimeColumn, ...]]:
     """Times of the same number of columns, without those that are the same for all."""
     length = max(map(len, times), default=0)
     full = [(*time, *(0 for _ in range(length - len(time)))) for time in times]
-    found: list[list[Column]] = [[] for _ in times]
+    found: list[list[TimeColumn]] = [[] for _ in times]
     for place in range(length):
         entries = [time[place] for time in full]
         if entries == entries[:1] * len(entries) and isinstance(entries[0], int):
@@ -252,9 +300,9 @@ def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[Column, .
         pairs = not cut.isdisjoint(map(str, entries))
         for columns, entry in zip(found, entries, strict=True):
             if isinstance(entry, int):
-                columns += [Column(place=entry), Column()][: 1 + pairs]
+                columns += [TimeColumn(place=entry), TimeColumn()][: 1 + pairs]
             elif entry in cut:
-                columns += [Column(entry, "q"), Column(entry, "r")]
+                columns += [TimeColumn(entry, "q"), TimeColumn(entry, "r")]
             else:
-                columns += [Column(entry), Column()][: 1 + pairs]
+                columns += [TimeColumn(entry), TimeColumn()][: 1 + pairs]
     return list(map(tuple, found))

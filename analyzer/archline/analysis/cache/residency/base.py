@@ -16,12 +16,12 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cache.footprint.union import Union
+from archline.analysis.cache.footprint.union import footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
 from archline.analysis.metrics.data import bound_without
 from archline.ir.factored import Product, UnboundedError
-from archline.ir.layout import ClosedInterval, box_lines
+from archline.ir.layout import LINE, ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 from archline.records import field, record, replace
 
@@ -110,7 +110,7 @@ class Resident:
     @cached_property
     def smooth(self) -> tuple[Product, Product]:
         """What it holds and fetches, or more, without rounding to whole lines."""
-        twins = tuple(replace(each, whole_lines=False, _lines={}) for each in self.references)
+        twins = tuple(replace(each, whole_lines=False) for each in self.references)
         space, misses = self._of_sizes(twins)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
 
@@ -176,22 +176,20 @@ def of_sizes(amount: Product, facts: Facts) -> Product:
     return Product((found,))
 
 
-def classes_of(
-    references: Sequence[Reference], spread: Callable[[], tuple[Product, Product] | None], chain: Chain
-) -> Classes:
+def classes_of(references: Sequence[Reference], depth: int) -> Classes:
     """The lines of windows by where in a row they are, and by row."""
-    array = references[0].array
+    array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
-        found = spread()
+        found = footprint(references, depth).spread()
         if found is None:
             return ()
-        rows, wide = (of_sizes(each.at_most(chain), references[0].facts).value for each in found)
-        everything = box_lines(array, Union(references, 0).box, references[0].facts).factors
+        rows, wide = (of_sizes(each.at_most(first.chain[:depth]), first.facts).value for each in found)
+        everything = box_lines(array, footprint(references, 0).hull, first.facts).factors
         if len(everything) < len(array.extents):
             return ()
-        of_rows = of_sizes(Product((everything[along],)), references[0].facts)
-        others = of_sizes(Product((*everything[:along], *everything[along + 1 :])), references[0].facts)
+        of_rows = of_sizes(Product((everything[along],)), first.facts)
+        others = of_sizes(Product((*everything[:along], *everything[along + 1 :])), first.facts)
     except UnboundedError:
         return ()
     return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
@@ -208,17 +206,9 @@ def shared(references: Sequence[Reference]) -> Chain:
     return chain
 
 
-def all_lines(references: Sequence[Reference], depth: int) -> Product:
-    """The lines of one array that references touch in a window. Raises UnboundedError."""
-    first = references[0]
-    if len(references) == 1:
-        return first.lines(depth).count
-    if first.array.layout == "zmorton" or first.array.moves:
-        total = ZERO
-        for each in references:
-            total = total + each.lines(depth).count.value
-        return Product((total,))
-    return Union(references, depth).lines
+def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The lines of so many words more than one are held; each line of a window at a depth is fetched once in it."""
+    return Product((a.ceil_div(Poly.constant(words), LINE) + 1,)), footprint(references, depth).total
 
 
 def share_a_row(references: Sequence[Reference]) -> bool:

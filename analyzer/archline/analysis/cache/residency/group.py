@@ -11,19 +11,18 @@ from itertools import pairwise
 from operator import itemgetter
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.union import Union, Unions
+from archline.analysis.cache.footprint.union import footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import (
     Resident,
-    all_lines,
-    classes_of,
     known,
-    of_its_own,
     of_sizes,
+    pass_once,
     share_a_row,
     shared,
 )
+from archline.analysis.cache.residency.single import last_line
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
@@ -45,7 +44,7 @@ def by_turns(references: Sequence[Reference]) -> Resident | None:
     changes = None if way is None else _changes(references, way)
     if changes is None:
         return None
-    return known(Resident(tuple(references), references[0].chain[-1], partial(_one_by_one, *changes)))
+    return known(Resident(tuple(references), references[0].chain[-1], partial(last_line, *changes)))
 
 
 def _direction(references: Sequence[Reference]) -> int | None:
@@ -82,54 +81,14 @@ def _changes(references: Sequence[Reference], way: int) -> tuple[int, int] | Non
     return passes, 1 + sum(x != y for x, y in pairwise(turns))
 
 
-def _one_by_one(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    """The lines between the first place and the last as often as their ends are passed, or one for each other place."""
-    *outer, loop = references[0].chain
-    between = Union(references, len(outer)).lines.value.scaled(passes)
-    if loop.facts.positive(loop.trips):
-        between = between - (passes - 1)
-    each = loop.facts.positive_part(loop.trips).scaled(others)
-    return Product((ONE,)), Product((loop.facts.minimum(between, each),)).over(tuple(outer))
-
-
 def _in_turn(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     """The lines between the first place and the last, or those of each place."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
     each = sum((each.lines(depth).count.value for each in references), ZERO) * loop.facts.positive_part(loop.trips)
-    between = Union(references, depth - 1).lines.value
+    between = footprint(references, depth - 1).count.value
     return Product((space,)), Product((loop.facts.minimum(between, each),)).over(chain[:-1])
-
-
-def as_one(unions: Unions, depth: int) -> Resident | None:
-    """References to one array kept as one through a loop that they share."""
-    references = unions.references
-    chain, array = references[0].chain[:depth], references[0].array
-    if array.layout == "zmorton" or array.moves or array.strided:
-        return None
-    union = unions.at(depth)
-    try:
-        with of_its_own():
-            slides = depth > 0 and union.slides(chain[-1])
-    except UnboundedError:
-        return None
-    splitting = partial(classes_of, references, union.spread, chain)
-    loop = chain[-1] if depth else None
-    held, fit = partial(_held_together, depth, slides, unions=unions), partial(_slide_together, depth, slides)
-    return known(Resident(references, loop, held, splitting=splitting, fit=fit))
-
-
-def _held_together(
-    depth: int, slides: bool, references: tuple[Reference, ...], unions: Unions
-) -> tuple[Product, Product]:
-    space = unions.at(depth, references).largest
-    return space, unions.at(depth - 1 if slides else depth, references).total
-
-
-def _slide_together(depth: int, slides: bool, references: tuple[Reference, ...]) -> bool:
-    """Whether windows of several references slide where they are to."""
-    return not slides or Union(references, depth).slides(references[0].chain[depth - 1])
 
 
 def continued(references: Sequence[Reference]) -> Resident | None:
@@ -151,12 +110,7 @@ def continued(references: Sequence[Reference]) -> Resident | None:
         behind = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
         if not behind or end != still[0]:
             return None
-    return known(Resident((row, after), chain[-1], partial(_in_a_row, len(chain)), fit=lambda _: True))
-
-
-def _in_a_row(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    """Each line of the row, and of what follows, once every time."""
-    return Product((ONE,)), Union(references, depth).total
+    return known(Resident((row, after), chain[-1], partial(pass_once, len(chain), 0), fit=lambda _: True))
 
 
 @record(eq=False)
@@ -176,7 +130,7 @@ def pins(references: Sequence[Reference]) -> Iterator[Pin]:
     chain = shared(references)
     for depth in range(len(chain) + 1):
         try:
-            lines = of_sizes(all_lines(references, depth).at_most(chain[:depth]), references[0].facts).value
+            lines = of_sizes(footprint(references, depth).count.at_most(chain[:depth]), references[0].facts).value
             windows = of_sizes(Product((ONE,)).over(chain[:depth]), references[0].facts).value
         except UnboundedError:
             continue

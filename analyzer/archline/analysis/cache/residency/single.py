@@ -17,12 +17,21 @@ from itertools import pairwise
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.union import Union
+from archline.analysis.cache.footprint.union import footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
-from archline.analysis.cache.residency.base import Resident, classes_of, in_one_row, known, never, rows_of, shared
+from archline.analysis.cache.residency.base import (
+    Resident,
+    classes_of,
+    in_one_row,
+    known,
+    never,
+    of_its_own,
+    pass_once,
+    rows_of,
+    shared,
+)
 from archline.ir.factored import Product, UnboundedError
-from archline.ir.layout import LINE
 from archline.ir.ranges import rises
 from archline.ir.tree import Loop, contiguous_dimension
 
@@ -32,7 +41,7 @@ def passing(reference: Reference) -> Resident | None:
     depth = walked(reference)
     if depth is None:
         return None
-    return known(Resident((reference,), reference.chain[depth], partial(_passed, depth), fit=lambda _: True))
+    return known(Resident((reference,), reference.chain[depth], partial(pass_once, depth, 0), fit=lambda _: True))
 
 
 def walking(references: Sequence[Reference]) -> Resident | None:
@@ -51,7 +60,7 @@ def walking(references: Sequence[Reference]) -> Resident | None:
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the loop to behind it, if something is accessed there.
     around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    return known(Resident(tuple(references), around, partial(_passed_together, depth, words), fit=lambda _: True))
+    return known(Resident(tuple(references), around, partial(pass_once, depth, words), fit=lambda _: True))
 
 
 def walked(reference: Reference) -> int | None:
@@ -87,16 +96,6 @@ def _shift(reference: Reference, moving: Sequence[Reference], depth: int) -> int
     return first.shift + int(apart.constant_term) if apart.is_constant and apart.constant_term.q == 1 else None
 
 
-def _passed(depth: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    """Each line of the row once every time that the loop runs."""
-    (reference,) = references
-    return Product((ONE,)), reference.lines(depth).total
-
-
-def _passed_together(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    return Product((a.ceil_div(Poly.constant(words), LINE) + 1,)), Union(references, depth).total
-
-
 def resumed(reference: Reference, own: Sequence[Resident], others: Sequence[Reference]) -> Iterator[Resident | None]:
     """Those of a reference's own units that hold one line, given up in the loops inside if the data decides these."""
     chain = reference.chain
@@ -124,47 +123,49 @@ def alone(reference: Reference) -> Iterator[Resident]:
     """The ways to keep one reference: through any loop around it, throughout, or not at all."""
     passed = one_line(reference), passing(reference)
     scratch = known(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
-    yield from filter(None, (*_kept(reference), *passed, scratch))
+    yield from filter(None, (*in_windows((reference,)), *passed, scratch))
 
 
-def _kept(reference: Reference) -> Iterator[Resident | None]:
-    """Those that keep the lines of its windows."""
-    chain = reference.chain
+def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
+    """The ways to keep the lines of windows, those of several references as one, through the loops that they share."""
+    array, chain = references[0].array, shared(references)
+    if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
+        return
     for depth in range(len(chain) + 1):
-        splitting = partial(classes_of, [reference], reference.lines(depth).spread, chain[:depth])
         with suppress(UnboundedError):
-            for start in _starts(reference, depth):
+            for start in _starts(references, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
                 held, fit = partial(_held, depth, start), partial(_slide, depth, start)
-                yield known(Resident((reference,), loop, held, splitting=splitting, fit=fit))
+                splitting = partial(classes_of, references, depth)
+                yield known(Resident(references, loop, held, splitting=splitting, fit=fit))
 
 
-def _starts(reference: Reference, depth: int) -> Iterator[int]:
+def _starts(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
     """Windows at a depth are kept from one to the next in the loops from these depths on; `depth`: in none."""
-    if not depth or not reference.lines(depth).slides:
+    with of_its_own():
+        slides = footprint(references, depth).slides
+    if not slides:
         yield depth
         return
     start = depth - 1
     yield start
-    while start and _stacked(reference, start):
+    while start and len(references) == 1 and _stacked(references[0], start):
         start -= 1
         yield start
 
 
 def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
     """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
-    (reference,) = references
-    space = reference.lines(depth).largest
+    space = footprint(references, depth).largest
     if start < depth - 1:
         # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
-        space = Product((reference.facts.positive_part(space.value),))
-    return space, reference.lines(start).total
+        space = Product((references[0].facts.positive_part(space.value),))
+    return space, footprint(references, start).total
 
 
 def _slide(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
     """Whether windows at a depth may be kept from one to the next in the loops from `start` on."""
-    (reference,) = references
-    return start in _starts(reference, depth)
+    return (start == depth and len(references) > 1) or start in _starts(references, depth)
 
 
 def _stacked(reference: Reference, depth: int) -> bool:
@@ -245,19 +246,23 @@ def one_line(reference: Reference) -> Resident | None:
     rows = reference.lines(len(chain) - 1).apart
     if len(reference.accesses) == 1 or rows or slope_of(place[0], chain[-1].variable) != ONE:
         return None
-    return known(Resident((reference,), chain[-1], _last_line))
-
-
-def _last_line(references: tuple[Reference, ...]) -> tuple[Product, Product]:
-    """One line is fetched first, and one each time that the end of a line is passed."""
-    (reference,) = references
-    inner, along = reference.chain[-1], contiguous_dimension(reference.array)
-    count = reference.lines(len(reference.chain) - 1).count.value
     passes = crossings([place[along] for place in reference.in_order])
+    return known(Resident((reference,), chain[-1], partial(last_line, passes, 0)))
+
+
+def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    """The line of the last access: one is fetched first, and one each time that the end of a line is passed.
+
+    With `others` no more than so many in each iteration.
+    """
+    *outer, loop = references[0].chain
+    count, facts = footprint(references, len(outer)).count.value, loop.facts
     fetched = count.scaled(passes)
-    if inner.facts.positive(count):
+    if facts.positive(count):
         fetched = fetched - (passes - 1)
-    return Product((ONE,)), Product((fetched,)).over(reference.chain[:-1])
+    if others:
+        fetched = facts.minimum(fetched, facts.positive_part(loop.trips).scaled(others))
+    return Product((ONE,)), Product((fetched,)).over(tuple(outer))
 
 
 def crossings(offsets: Sequence[int]) -> int:

@@ -13,7 +13,7 @@ from functools import partial
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.union import Union
+from archline.analysis.cache.footprint.union import footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import Classes, Resident, in_one_row, known, share_a_row
@@ -73,7 +73,7 @@ def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     """The lines that each place takes, and all lines of the row, and of what stays beyond it, once every time."""
     depth = len(references[0].chain)
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
-    return Product((space,)), Union(references, depth - 1).total
+    return Product((space,)), footprint(references, depth - 1).total
 
 
 def up_to(references: Sequence[Reference]) -> Resident | None:
@@ -184,7 +184,7 @@ def _held(depth: int, references: tuple[Reference, ...], sweep: Sweep) -> tuple[
     """The rows between the foremost and the last place, and the lines around them; each line is fetched once."""
     outer = references[0].chain[:depth]
     space = Product((_between(sweep) * _row(references) + _around(sweep),))
-    return space.at_most(outer), Union(references, depth).total
+    return space.at_most(outer), footprint(references, depth).total
 
 
 def _classes(sweep: Sweep) -> Classes:
@@ -211,7 +211,7 @@ def _between(sweep: Sweep) -> Poly:
 def _row(references: tuple[Reference, ...]) -> Poly:
     """The lines of a row, as far as references reach."""
     first = references[0]
-    box = Union(references, len(first.chain) - 1).box
+    box = footprint(references, len(first.chain) - 1).hull
     return run(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)
 
 

@@ -23,12 +23,11 @@ from archline.algebra.evaluate.compiled import Compiler, Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
-from archline.analysis.cache.footprint.union import Unions
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.residency.base import Resident, shared
-from archline.analysis.cache.residency.group import Pin, as_one, by_turns, continued, interleaved, pins
+from archline.analysis.cache.residency.base import Resident
+from archline.analysis.cache.residency.group import Pin, by_turns, continued, interleaved, pins
 from archline.analysis.cache.residency.row_split import Splits
-from archline.analysis.cache.residency.single import alone, course, resumed, walking
+from archline.analysis.cache.residency.single import alone, course, in_windows, resumed, walking
 from archline.analysis.cache.residency.stencil import beside, sweeping, up_to
 from archline.analysis.cache.upper.evaluate import ByClass, ByRow, Plan, Retention
 from archline.analysis.cache.upper.pareto import Choices, together
@@ -94,9 +93,7 @@ def _cluster(
 def joint(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """The ways to keep references to one array as one."""
     if len(references) > 1:
-        unions = Unions(tuple(references))
-        for depth in range(len(shared(references)) + 1):
-            yield as_one(unions, depth)
+        yield from in_windows(tuple(references))
         yield from sweeping(references)
         for way in (continued, walking, interleaved, by_turns, beside, up_to):
             yield way(references)

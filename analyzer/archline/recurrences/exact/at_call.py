@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -272,8 +273,27 @@ class CallContext:
                 upper.append(level + (argument - 1) / (1 << level) if facts.nonnegative(argument - 1) else argument)
             if (most := self._most(argument)) is not None:
                 upper.append(Poly.constant(most))
-            self._with_ordered(atom, lower, upper)
+            self._with_ordered(atom, lower, [*upper, *self._beside_powers(argument)])
         return Poly.symbol(name)
+
+    def _beside_powers(self, argument: Poly) -> Iterator[Poly]:
+        """What the logarithm of a size and a number is at most, in exponents of the powers of two that bound the size.
+
+        Of x <= 2^e it is e, of x <= 2*2^e one more, and of any x it is at most e + x/2^e, as ceil(log2(y)) <= y.
+        """
+        facts = self.facts
+        known = facts.bounds.get(a.symbol_of(argument - argument.constant_term) or "")
+        if known is None:
+            return
+        for high in known.upper:
+            exponent = a.exponent_of_two(high)
+            if exponent is not None and facts.nonnegative(exponent):
+                over = (more for more in (0, 1) if facts.nonnegative(high.scaled(1 << more) - argument))
+                yield from (exponent + more for more in islice(over, 1))
+        powers = dict.fromkeys(atom for each in (*known.lower, *known.upper) for atom in each.atoms())
+        for power in powers:
+            if isinstance(power, a.Exponential) and power.base == 2 and facts.nonnegative(power.exponent):
+                yield power.exponent + argument * Poly.of_atom(power, -1)
 
     def _with_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
         """A symbol for a logarithm with its bounds, those in the ones before it among them."""

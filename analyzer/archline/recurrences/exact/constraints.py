@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
-from random import Random
 
 from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.polynomial import Poly, rational, total
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ZERO, Poly, rational, total
+from archline.algebra.prove.enumerate import holds_everywhere
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.evaluate import Point, PointTable, ValueTable
 from archline.recurrences.exact import samples
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, references
 from archline.recurrences.exact.basis import BasisTerm, distinct, sided, times
-from archline.recurrences.exact.coefficient_lp import StepWriter
 from archline.recurrences.exact.halved_sizes import limited, reproduced
 from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
 from archline.recurrences.model import Equation, Relation, SizeFunction, by_call, calls
@@ -102,10 +104,89 @@ ROUNDED = 1 - 1e-9
 AT_LEAVES = Fraction(3, 2)
 """How many times farther off bounds may be at leaves of a fixed size, where the cost itself is shown."""
 
+MAX_PROOF = 20_000
+
 Seen = tuple[Point, Fraction]
 """A point and the function there."""
+Coefficients = tuple[fmpq, ...]
 Ratio = tuple[int, int]
 """A number as a fraction that need not be in lowest terms."""
+
+
+class StepWriter:
+    """Steps in symbols: what elements gain in them, each written once for all programs.
+
+    `tangents`: whether proofs know more of how large logarithms are.
+    """
+
+    def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
+        self._function, self._tangents = function, tangents
+        self.places = PointTable() if places is None else places
+        self._references = references(function)
+        self._callers: dict[Transition, CallContext] = {}
+        self._gains: dict[tuple[Transition, BasisTerm], Poly | None] = {}
+        self._forcing: dict[Transition, Poly] = {}
+
+    def gain(self, step: Transition, element: BasisTerm) -> Poly | None:
+        """An element less what it is at the calls; None where it cannot be written at their sizes."""
+        key = step, element
+        if key not in self._gains:
+            try:
+                self._gains[key] = self._share(step, element) if element.parts else self._gain(step, element)
+            except NotComparableError:
+                self._gains[key] = None
+        return self._gains[key]
+
+    def _gain(self, step: Transition, element: BasisTerm) -> Poly:
+        if element.leaf is not None:
+            return ZERO if step.calls else element.leaf
+        caller = self._caller(step)
+        gain = element.value if element.inner is None else element.inner.here(caller)
+        for factor, call in step.calls:
+            gain = gain - factor * element.at_call(self._function, call, caller)
+        return gain
+
+    def _share(self, step: Transition, element: BasisTerm) -> Poly | None:
+        """What is left of an element of which each call has a share at most (or at least)."""
+        caller, name = self._caller(step), element.value.key
+        if not step.calls:
+            return caller.without_powers(element.value)
+        caller.facts = caller.facts.with_symbol(name, [ZERO])
+        times = total(factor for factor, _ in step.calls) / element.parts
+        return Poly.symbol(name) * (1 - times)
+
+    def forcing(self, step: Transition) -> Poly:
+        """What the step adds."""
+        if step not in self._forcing:
+            self._forcing[step] = self._caller(step).at(step.forcing, {})
+        return self._forcing[step]
+
+    def ordered(self, step: Transition, value: Poly) -> Poly:
+        """An expression in the step's symbols with logarithms of its sizes as symbols, ordered as the sizes are."""
+        caller = self._caller(step)
+        ordered = caller.ordered(value)
+        return caller.facts.simplify(ordered)
+
+    def facts(self, step: Transition) -> Facts:
+        """What is known of the step's symbols, those of logarithms that were written so far among them."""
+        return self._caller(step).facts
+
+    def proves(self, step: Transition, margin: Poly) -> bool:
+        """Whether an expression in the step's symbols is proved to be at least 0."""
+        caller = self._caller(step)
+        try:
+            with budget(MAX_PROOF):
+                if holds_everywhere(margin, caller.facts):
+                    return True
+                ordered = caller.ordered(margin)
+                return ordered != margin and holds_everywhere(ordered, caller.facts)
+        except OutOfBudgetError:
+            return False
+
+    def _caller(self, step: Transition) -> CallContext:
+        if step not in self._callers:
+            self._callers[step] = CallContext(step.facts, self._references, self._tangents)
+        return self._callers[step]
 
 
 @record(eq=False)
@@ -159,7 +240,6 @@ class Context:
         self.function, self.upper, self.wanted = function, upper, wanted
         self.values = values
         self._everywhere = everywhere
-        self._random = Random(0)
         inside: dict[Equation, Point] = {}
         for equation, point in samples.points(function, LARGE, 1):
             inside.setdefault(equation, point)
@@ -182,7 +262,6 @@ class Context:
         self.steps = [each for step in steps for each in reached(step, self.regions)]
         # Logarithms that others add are paid for by other terms; where no values are known, the plain ones are taken.
         self.writer = StepWriter(function, upper and values is not None, places)
-        self.points: list[tuple[Transition, Point]] = []
         self.weighed: list[Seen] = []
         self.near: list[tuple[Seen, Fraction]] = []
         """Where bounds are to be near, and how far off they may be there beside elsewhere."""
@@ -194,7 +273,7 @@ class Context:
         def size(value: Poly) -> tuple[Fraction, str]:
             if point is None:
                 return Fraction(0), value.key
-            there = next(samples.data_values(equation.data, equation.facts, point, Random(0)), point)
+            there = samples.with_least_data(equation.data, equation.facts, point)
             try:
                 return evaluate(value, there, lambda _, arguments: sum(arguments, fmpq(0))), value.key
             except EvaluationError:
@@ -219,10 +298,6 @@ class Context:
                 continue
             self.weighed.append((point, value))
             self.near.append(((point, value), shares[equation]))
-            for step in self.steps:
-                if step.equation is equation and step.allows(point):
-                    full = samples.data_values(step.data, step.facts, point, self._random)
-                    self.points.extend((step, each) for each in full)
         for place in samples.doubled(self.function):
             if (value := self._value(place)) is not None:
                 self.near.append(((place, value), Fraction(1)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import permutations
 
 import numpy as np
 
@@ -66,8 +67,8 @@ class ProductCone:
         Raises OverflowError.
         """
         # As many factors are on maxima or logarithms as these occur in one wanted term, and on logarithms alone.
-        minor = (sum(power for atom, power in term if not _is_size(atom)) for term in self.wanted)
-        rising = (sum(power for atom, power in term if _is_logarithmic(atom)) for term in self.wanted)
+        minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.wanted)
+        rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.wanted)
         few = frozenset(place for place, each in enumerate(self.facts) if any(map(_is_logarithmic, each.atoms())))
         shape = Shape(self.major, max((1, *minor)), few, max((1, *rising)))
         return Products(self.facts, self.degree, self.wanted, shape, MAX_PRODUCTS)
@@ -131,7 +132,8 @@ def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     for atom in list(atoms):
         if not _is_size(atom):
             atoms |= dict.fromkeys(other for each in known(atom) for other in each.atoms() if not _is_size(other))
-    found = dict.fromkeys(each for atom in atoms for each in known(atom))
+    found = dict.fromkeys((*(each for atom in atoms for each in known(atom)), *_of_powers(atoms, facts)))
+    found |= dict.fromkeys(_of_inverses((*values, *found), facts))
     kept = _sharp(each for each in found if _degree(each) <= degree and all(atom in atoms for atom in each.atoms()))
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
     ordered = dict.fromkeys((*major, *kept))
@@ -147,6 +149,22 @@ def proves(value: Poly, facts: Facts) -> bool:
     return cone(caller.facts, [ordered]).proves(ordered)
 
 
+def _of_powers(atoms: Iterable[Atom], facts: Facts) -> Iterator[Poly]:
+    """What is known of powers b^x and b^y where x >= y is: b^x is at least (x - y + 1)*b^y."""
+    for great, small in permutations((atom for atom in atoms if isinstance(atom, a.Exponential)), 2):
+        more, least = great.exponent - small.exponent, Poly.of_atom(small)
+        if great.base == small.base and a.is_integral(more) and facts.nonnegative(more):
+            yield from (Poly.of_atom(great) - least, Poly.of_atom(great) - least * (more + 1))
+
+
+def _of_inverses(values: Iterable[Poly], facts: Facts) -> Iterator[Poly]:
+    """The quotients 1/b^x in values are between 0 and 1 where x is at least 0."""
+    terms = (pair for value in values for monomial in value.terms for pair in monomial)
+    for atom in dict.fromkeys(atom for atom, power in terms if power < 0 and isinstance(atom, a.Exponential)):
+        inverse = Poly.of_atom(atom, -1)
+        yield from (inverse, 1 - inverse) if facts.nonnegative(atom.exponent) else (inverse,)
+
+
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
     """What is known of an atom, as expressions that are at least 0."""
     value = Poly.of_atom(atom)
@@ -159,7 +177,8 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
         case a.PositivePart():
             return [value, value - atom.argument, *(most - value for most in _most(atom.argument, facts))]
         case a.Exponential():
-            return [value]
+            rises = a.is_integral(atom.exponent) and facts.nonnegative(atom.exponent)
+            return [value, value - atom.exponent - 1] if rises else [value]
         case _:
             return []
 
@@ -202,8 +221,8 @@ def _is_size(atom: Atom) -> bool:
 
 
 def _is_logarithmic(atom: Atom) -> bool:
-    """Whether the symbol of a logarithm, or of a power of one, is in an atom."""
-    return not all(name.isidentifier() for name in atom.names)
+    """Whether the symbol of a logarithm, or of a power of one, is in an atom that is no power of two or the like."""
+    return not isinstance(atom, a.Exponential) and not all(name.isidentifier() for name in atom.names)
 
 
 def _sharp(found: Iterable[Poly]) -> tuple[Poly, ...]:

@@ -5,8 +5,7 @@ samples. A bound U must satisfy
 
     U(x) >= f(x) + sum of factor*U over the calls      (an upper bound; <= for a lower one)
 
-in every case, which is linear in the coefficients. Two ways propose them: the inequalities at samples, or
-a proof with unknown coefficients of its own (`synthesis`). Each case is then proved for all sizes.
+in every case, which is linear in the coefficients: they are found together with a proof (`synthesis`).
 
 Cases whose calls stay among themselves, one group after the other: each with its own bound.
 
@@ -16,168 +15,34 @@ then bounded with that for what their narrow calls cost, as with the cost of a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
-from archline.algebra.evaluate.vectors import as_float
-from archline.algebra.polynomial import Poly
-from archline.expr.intervals import EvaluationError
+from archline.algebra.lp.highs import solution
+from archline.algebra.polynomial import Poly, combination, rational
 from archline.language import call_graph
-from archline.numbers import fmpq
 from archline.records import field, record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamped
-from archline.recurrences.exact.basis import BasisTerm, bases, shallow
-from archline.recurrences.exact.coefficient_lp import CoefficientProgram, Coefficients
-from archline.recurrences.exact.constraints import FAIR, GOOD, NEAR_ENOUGH, Context, ProvedBound
-from archline.recurrences.exact.samples import Pool
+from archline.recurrences.exact.basis import BasisTerm, bases
+from archline.recurrences.exact.constraints import (
+    FAIR,
+    GOOD,
+    NEAR_ENOUGH,
+    Coefficients,
+    Context,
+    ProvedBound,
+    StepWriter,
+)
 from archline.recurrences.exact.synthesis import Synthesis
 from archline.recurrences.exact.transitions import Foreign, Transition
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, among
 
-ROUNDS = 6
-MAX_FAILED = 2
-ROOM = (fmpq(1, 8), fmpq(1, 3))
-WORST = 4
-UNITS = (fmpq(1), fmpq(2), fmpq(4), fmpq(16), fmpq(64))
-RAISED_UNITS = (fmpq(1), fmpq(4))
-ENOUGH = 2
+BEYOND = 4
+"""How many values more than coefficients tell first whether a sum takes them all."""
 MAX_EFFORT = 3_000_000
-
-
-class Sampling:
-    """The search by a linear program over samples: its inequalities hold there, and are then proved for all sizes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    def bound(self) -> ProvedBound | None:
-        """The best proved bound: the first whose factor is good, else the one with the least."""
-        best = self._shallow()
-        if best is not None:
-            return best
-        for turn, elements in enumerate(bases(self._context.function, *self._context.forcings())):
-            found = self._try(elements, best)
-            if found is not None and found.better(best):
-                best = found
-            unknown = self._context.values is None
-            if best is not None and unknown and not (self._context.upper and self._context.very_far):
-                # Nothing tells how near it is.
-                break
-            if best is not None and best.steady and best.factor <= (GOOD if turn < ENOUGH else FAIR):
-                break
-        return best
-
-    def _shallow(self) -> ProvedBound | None:
-        """An upper bound that grows with the depth of the calls alone, whatever the data makes of the sizes."""
-        if not self._context.upper or self._context.values is not None:
-            return None
-        tried = (self._try(tuple(map(BasisTerm, each))) for each in shallow(self._context.function))
-        return next((each for each in tried if each is not None), None)
-
-    def _try(self, elements: tuple[BasisTerm, ...], best: ProvedBound | None = None) -> ProvedBound | None:
-        """A bound made of some elements, which may be better than the best so far."""
-        context = self._context
-        program = CoefficientProgram(context.writer, context.function, context.written(elements), context.upper)
-        try:
-            for step, point in self._context.points:
-                program.require(step, point)
-        except EvaluationError:
-            # A call under a guard inside has no sizes there; such programs are left to other means.
-            return None
-        for point, value in self._context.weighed:
-            program.prefer(point, Fraction(1, 1 << int(value).bit_length()))
-            if self._context.values is not None:
-                program.limit(point, value)
-        pools = [(step, Pool(context.function, step, program.elements)) for step in context.steps]
-        simple = False
-        for _ in range(ROUNDS):
-            coefficients = program.solve()
-            if coefficients is None:
-                return None
-            broken = self._broken(pools, coefficients)
-            if not broken:
-                near = list(self._near(coefficients))
-                if best is not None and context.values is None:
-                    # Where values are known, bounds are compared when they are proved.
-                    near = [each for each in near if context.bound(program.value(each[0])).better(best)]
-                if not near:
-                    return None
-                found = self._proved(program, pools, near)
-                if found is not None:
-                    return found
-                if simple:
-                    return None
-                simple = True
-                program.drop_needless(coefficients)
-                if program.linear:
-                    function = context.function
-                    pools.extend((s, Pool(function, s, program.elements, far=True)) for s in context.steps)
-            for step, point in broken:
-                # A watched point may have sizes that no call has.
-                with suppress(EvaluationError):
-                    program.require(step, context.placed(point))
-        return None
-
-    def _broken(
-        self, pools: list[tuple[Transition, Pool]], coefficients: Coefficients
-    ) -> list[tuple[Transition, dict[str, int]]]:
-        near = np.array([as_float(each) for each in coefficients])
-        return [(step, point) for step, pool in pools for point in pool.worst(near, self._context.upper, WORST)]
-
-    def _near(self, best: Coefficients) -> Iterator[tuple[Coefficients, bool]]:
-        """Coefficients near the best ones, and those themselves, and which of them are short."""
-        yield from ((each, True) for each in _rounded(best, self._context.upper))
-        yield best, False
-        if self._context.upper and self._context.function.facts.powers:
-            yield from ((each, False) for each in _raised(best))
-
-    def _proved(
-        self,
-        program: CoefficientProgram,
-        pools: list[tuple[Transition, Pool]],
-        near: Sequence[tuple[Coefficients, bool]],
-    ) -> ProvedBound | None:
-        """The bound with the first of some coefficients with which it is proved: the short ones come first."""
-        order = list(self._context.steps)
-        failed = 0
-        for coefficients, short in near:
-            if (short and failed >= MAX_FAILED) or self._broken(pools, coefficients):
-                continue
-            open_ = next((step for step in order if not program.proves(step, coefficients)), None)
-            if open_ is None:
-                return self._context.bound(program.value(coefficients))
-            # What fails with some coefficients mostly fails with others.
-            failed += 1
-            order = [open_, *(step for step in order if step is not open_)]
-        return None
-
-
-def _rounded(coefficients: Coefficients, upper: bool) -> Iterator[Coefficients]:
-    """Coefficients as multiples of a unit, to the nearest or to the safe side."""
-    for unit in UNITS:
-        yield _nearest(coefficients, unit)
-        yield tuple((-(-each * unit).floor() if upper else (each * unit).floor()) / unit for each in coefficients)
-
-
-def _raised(coefficients: Coefficients) -> Iterator[Coefficients]:
-    """Those of an upper bound with room for its proof: all times a factor, as multiples of a unit or as they are.
-
-    Where U(x) >= f(x) + sum of U over the calls and f >= 0, the same holds of c*U for c >= 1, with (c - 1)*f to spare.
-    """
-    for room in ROOM:
-        moved = tuple(each * (1 + room) for each in coefficients)
-        yield from (_nearest(moved, unit) for unit in RAISED_UNITS)
-        yield moved
-
-
-def _nearest(coefficients: Coefficients, unit: fmpq) -> Coefficients:
-    return tuple((each * unit + fmpq(1, 2)).floor() / unit for each in coefficients)
 
 
 def exact(context: Context) -> ProvedBound | None:
@@ -186,19 +51,27 @@ def exact(context: Context) -> ProvedBound | None:
     It is fitted to values, and holds where it satisfies the equation of every case identically.
     """
     for elements in bases(context.function, *context.forcings()):
-        program = CoefficientProgram(context.writer, context.function, elements, context.upper)
-        coefficients = program.fitted(context.weighed)
-        if coefficients is None:
-            continue
-        equal = _satisfied(context, program, coefficients)
-        if equal is not None:
-            value = program.value(coefficients)
+        coefficients = _fitted(context, elements)
+        equal = None if coefficients is None else _satisfied(context, elements, coefficients)
+        if coefficients is not None and equal is not None:
+            value = combination([each.value for each in elements], coefficients)
             return ProvedBound(value, Fraction(1), Fraction(1), True, tuple(context.steps), equal)
     return None
 
 
+def _fitted(context: Context, elements: Sequence[BasisTerm]) -> Coefficients | None:
+    """The coefficients for which the sum takes all known values, where they exist; the simplest of several."""
+    points, count = context.weighed, len(elements)
+    table = context.writer.places.table([each.value for each in elements], [point for point, _ in points])
+    rows = [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
+    # What does not fit a few values does not fit all, and mostly nothing does.
+    if len(rows) > count + BEYOND and solution(rows[: count + BEYOND], count) is None:
+        return None
+    return solution(rows, count)
+
+
 def _satisfied(
-    context: Context, program: CoefficientProgram, coefficients: Coefficients
+    context: Context, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> frozenset[Transition] | None:
     """Every case holds: with equality in one of the steps that it is the largest of, and none is larger.
 
@@ -207,15 +80,30 @@ def _satisfied(
     equal: dict[Equation, bool] = {}
     same_in: set[Transition] = set()
     for step in context.steps:
-        same = program.proves_equal(step, coefficients)
-        if not same and not program.proves(step, coefficients):
+        margin = _margin(context.writer, step, elements, coefficients)
+        if margin is None or not context.writer.proves(step, margin):
             return None
+        same = context.writer.proves(step, -margin)
         equal[step.equation] = equal.get(step.equation, not step.calls) or same
         if same:
             same_in.add(step)
         elif not step.calls:
             return None
     return frozenset(same_in) if all(equal.values()) else None
+
+
+def _margin(
+    writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
+) -> Poly | None:
+    """How much more a sum is than what a step adds to its calls; None where an element cannot be written there."""
+    margin = -writer.forcing(step)
+    for element, coefficient in zip(elements, coefficients, strict=True):
+        if coefficient:
+            gain = writer.gain(step, element)
+            if gain is None:
+                return None
+            margin = margin + gain.scaled(coefficient)
+    return margin
 
 
 @record
@@ -253,11 +141,12 @@ def bound(
     except NotComparableError:
         return None
     best: ProvedBound | None = None
-    searches: list[Synthesis | Sampling] = [Synthesis(context, given.capped), Sampling(context)]
-    # Sizes that the data shares out over a power are among the terms of the other search alone.
-    for search in reversed(searches) if function.facts.powers and given.values is None else searches:
+    search = Synthesis(context, given.capped)
+    searches = [search.by_families, search.by_bases]
+    # Sizes that the data shares out over a power are among the bases alone.
+    for proposed in reversed(searches) if function.facts.powers and given.values is None else searches:
         try:
-            found = search.bound()
+            found = proposed()
         except NotComparableError:
             continue
         if found is not None and found.better(best):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from operator import mul
 
 import numpy as np
@@ -28,14 +28,14 @@ from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import leaves
-from archline.recurrences.exact.basis import BasisTerm, distinct, families, logarithmic
-from archline.recurrences.exact.coefficient_lp import Coefficients
+from archline.recurrences.exact.basis import BasisTerm, bases, distinct, families, logarithmic, shallow
 from archline.recurrences.exact.constraints import (
     ALIKE,
     FAIR,
     FAR,
     GOOD,
     NEAR_ENOUGH,
+    Coefficients,
     Context,
     ProvedBound,
     Ratio,
@@ -129,11 +129,19 @@ class Synthesis:
         # Several ways to choose among the sets begin with the same ones.
         self._leaf_sets, self._plain_sets = LazyList(self._capped()), LazyList(self._families())
 
-    def bound(self) -> ProvedBound | None:
-        """The best proved bound: the first whose factor is good, else the one with the least."""
+    def by_families(self) -> ProvedBound | None:
+        """The best proved bound of few logarithms: the first whose factor is good, else the one with the least."""
         others: list[tuple[BasisTerm, ...]] = []
         near = self._uncapped()
         return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
+
+    def by_bases(self) -> ProvedBound | None:
+        """The best proved bound of what exact forms are made of."""
+        context = self._context
+        # What grows with the depth of the calls alone, whatever the data makes of the sizes.
+        depths = shallow(context.function) if context.upper and context.values is None else ()
+        sets = chain((tuple(map(BasisTerm, each)) for each in depths), bases(context.function, *context.forcings()))
+        return self._best(map(context.written, sets))
 
     def _best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
         best: ProvedBound | None = None

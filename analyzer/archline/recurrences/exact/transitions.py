@@ -46,16 +46,6 @@ class Transition:
         made = total(factor for factor, _ in self.calls)
         return made.constant_term if made.is_constant else fmpq(0)
 
-    def allows(self, point: Mapping[str, int | Fraction]) -> bool:
-        """Whether a point of the equation lies between the numbers that bound its symbols in the step."""
-        if self.facts is self.equation.facts:
-            return True
-        known = ((self.facts.bounds[name], value) for name, value in point.items() if name in self.facts.bounds)
-        return all(
-            (each.least is None or each.least <= value) and (each.most is None or value <= each.most)
-            for each, value in known
-        )
-
 
 @record(eq=False)
 class Region:

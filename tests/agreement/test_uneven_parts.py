@@ -19,7 +19,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import MOST, above, below
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
-from archline.claims.growth import Verdict
+from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 from archline.recurrences.exact.at_call import CallContext
 from effort import drawn

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import archline as al
 from archline.claims.decide import decide
-from archline.claims.growth import Verdict
+from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 from archline.report.cost_view import CostRow, CostView
 

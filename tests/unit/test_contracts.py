@@ -7,7 +7,7 @@ import pytest
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
-from archline.claims.growth import Verdict
+from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 from effort import long
 

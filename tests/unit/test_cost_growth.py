@@ -15,11 +15,10 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
 from archline.algebra.reals import OutOfReachError
 from archline.api.growth import order
-from archline.claims.growth import decide_growth
 from archline.expr import build as b
 from archline.expr.text import format_expression
 from archline.growth.candidates import shapes, written
-from archline.growth.growths import Growth
+from archline.growth.growths import Growth, decide_growth
 from archline.language.parser import parse_expression
 from archline.report.costs.full import as_document as documented
 from cli_support import cli
@@ -180,8 +179,8 @@ def test_unknown_costs_have_no_growth() -> None:
 def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
     """What the analysis derives is no mistake of the program, however long it is."""
     deep = reduce(lambda inner, _: b.call("max", b.ONE, inner), range(400), b.name("n"))
-    outcome, reason, _ = decide_growth("O", [Growth(deep, deep)], parse_expression("n"), lambda *_: True)
-    assert (outcome, reason) == (
+    found = decide_growth("O", [Growth(deep, deep)], parse_expression("n"), lambda *_: True)
+    assert (found.outcome, found.reason) == (
         "unknown",
         "the derived bounds have too many terms, or are nested too deeply, to compare",
     )

@@ -12,8 +12,8 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
-from archline.claims.growth import Verdict
 from archline.claims.growth_forms import _merged
+from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 
 N = Poly.symbol("n")

@@ -10,10 +10,15 @@ from __future__ import annotations
 from math import gcd, isqrt, lcm
 
 from archline.algebra.effort import TooComplexError
-from archline.algebra.factors import divide_exactly, monomial_key
-from archline.algebra.polynomial import ONE, ONE_MONOMIAL, ZERO, Atom, Poly, Symbol, as_poly
+from archline.algebra.factors import divide_exactly, divide_terms, monomial_key
+from archline.algebra.offsets import Data as Data
+from archline.algebra.offsets import Gap as Gap
+from archline.algebra.offsets import Offset as Offset
+from archline.algebra.offsets import Segments as Segments
+from archline.algebra.offsets import as_gaps as as_gaps
+from archline.algebra.offsets import offset as offset
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.numbers import fmpq
-from archline.records import record, replace
 
 MAX_CONSTANT_EXPONENT = 100_000
 
@@ -108,6 +113,7 @@ class Exponential(Atom):
     """base^e for an integer base >= 2 that is no power itself, and an e of one term."""
 
     __slots__ = ("base", "exponent")
+    divides = True
 
     def __init__(self, base: int, exponent: Poly) -> None:
         super().__init__(f"exp{base}({exponent.key})", exponent)
@@ -115,82 +121,6 @@ class Exponential(Atom):
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return exponential(self.base, *parts)
-
-
-@record
-class Segments:
-    """An offsets array: `count` segments, entries from 0 to `total`, no gap above `longest` (None: no such promise).
-
-    `attained` tells that `longest` is the largest gap itself, not only a bound on it.
-    """
-
-    array: str
-    count: Poly
-    total: Poly
-    longest: Poly | None
-    attained: bool
-
-    @property
-    def ceiling(self) -> Poly:
-        """An upper bound of every gap."""
-        return self.total if self.longest is None else self.longest
-
-    @property
-    def key(self) -> str:
-        """Identity, for the atoms that refer to it."""
-        longest = "" if self.longest is None else f"{self.longest.key}{'' if self.attained else '?'}"
-        return f"{self.array}|{self.count.key}|{self.total.key}|{longest}"
-
-    @property
-    def parts(self) -> tuple[Poly, ...]:
-        """The polynomials inside."""
-        shared = (self.count, self.total)
-        return shared if self.longest is None else (*shared, self.longest)
-
-    def rebuilt(self, parts: tuple[Poly, ...]) -> Segments:
-        """The same array with other sizes."""
-        return replace(self, count=parts[0], total=parts[1], longest=parts[2] if len(parts) == 3 else None)
-
-
-class Offset(Atom):
-    """The entry `array[index]` of an offsets array: 0 at 0, `total` at `count`, nondecreasing."""
-
-    __slots__ = ("index", "segments")
-
-    def __init__(self, segments: Segments, index: Poly) -> None:
-        super().__init__(f"offset({segments.key}[{index.key}])", index, *segments.parts)
-        self.segments, self.index = segments, index
-
-    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return offset(self.segments.rebuilt(parts[1:]), parts[0])
-
-
-class Gap(Atom):
-    """`array[index + 1] - array[index]` of an offsets array, between 0 and its `ceiling`."""
-
-    __slots__ = ("index", "segments")
-
-    def __init__(self, segments: Segments, index: Poly) -> None:
-        super().__init__(f"gap({segments.key}[{index.key}])", index, *segments.parts)
-        self.segments, self.index = segments, index
-
-    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return Poly.of_atom(Gap(self.segments.rebuilt(parts[1:]), parts[0]))
-
-
-class Data(Atom):
-    """An integer known only from the data, between `low` and `high` (None: unbounded)."""
-
-    __slots__ = ("high", "low", "name")
-
-    def __init__(self, name: str, low: Poly | None, high: Poly | None) -> None:
-        ends = (end.key if end is not None else "" for end in (low, high))
-        super().__init__(f"data({name}|{'|'.join(ends)})")
-        self.name, self.low, self.high = name, low, high
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset()
 
 
 class Applied(Atom):
@@ -332,39 +262,6 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     return Poly(whole) + Poly.of_atom(Floor(inner, Poly.constant(m)))
 
 
-def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly, Poly] | None:
-    """Split value = whole*divisor + rest, `whole` with integer coefficients (any, and powers below the line, if the
-    division is known to be exact). None where the divisor is a sum that does not divide the value.
-    """
-    if not divisor:
-        return None
-    if len(divisor.terms) != 1:
-        quotient_ = divide_exactly(value, divisor)
-        return None if quotient_ is None else (quotient_, ZERO)
-    ((factor, scale),) = divisor.terms.items()
-    whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
-    rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
-    for monomial, coefficient in value.terms.items():
-        left = _monomial_quotient(monomial, factor, exact)
-        if left is not None and (exact or (coefficient / scale).q == 1):
-            whole[left] = coefficient / scale
-        else:
-            rest[monomial] = coefficient
-    return Poly(whole), Poly(rest)
-
-
-def _monomial_quotient(
-    monomial: tuple[tuple[Atom, int], ...], factor: tuple[tuple[Atom, int], ...], exact: bool
-) -> tuple[tuple[Atom, int], ...] | None:
-    """The quotient of monomials; only powers such as 2^d may end up below the line."""
-    powers = dict(monomial)
-    for atom, power in factor:
-        powers[atom] = powers.get(atom, 0) - power
-        if powers[atom] < 0 and not (exact and isinstance(atom, Exponential)):
-            return None
-    return tuple(sorted(((atom, power) for atom, power in powers.items() if power), key=lambda pair: pair[0].key))
-
-
 def ceil_div(value: Poly, modulus: Poly) -> Poly:
     """ceil(value / modulus) for an integer `value`."""
     return floor_div(value + modulus - 1, modulus)
@@ -390,7 +287,7 @@ def common_divisor(left: Poly, right: Poly) -> Poly:
     if not left or not right:
         return left + right
     if left.is_constant and right.is_constant:
-        return integer(gcd(int(left.constant_term.p), int(right.constant_term.p)))
+        return Poly.constant(gcd(int(left.constant_term.p), int(right.constant_term.p)))
     for one, other in ((left, right), (right, left)):
         times = divide_exactly(other, one)
         if times is not None and is_integral(times):
@@ -502,7 +399,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
         inner = Poly({monomial: 1 / fmpq(coefficient.q)})
         atom = single_atom(inner)
         if base == 2 and isinstance(atom, RealFunction) and atom.function == "log2" and len(atom.argument.terms) == 1:
-            result = result * _monomial_power(atom.argument, power)
+            result = result * atom.argument**power
         else:
             result = result * Poly.of_atom(Exponential(base, inner), power)
     return result
@@ -517,11 +414,6 @@ def _root(base: int) -> tuple[int, int]:
         if power == base:
             return root, exponent
     return base, 1
-
-
-def _monomial_power(value: Poly, power: int) -> Poly:
-    ((monomial, coefficient),) = value.terms.items()
-    return Poly({tuple((atom, exponent * power) for atom, exponent in monomial): coefficient**power})
 
 
 def exponent_of_two(value: Poly) -> Poly | None:
@@ -550,35 +442,10 @@ def single_atom(value: Poly) -> Atom | None:
     return None
 
 
-def offset(segments: Segments, index: Poly) -> Poly:
-    """`array[index]` of an offsets array."""
-    if not index:
-        return ZERO
-    return segments.total if index == segments.count else Poly.of_atom(Offset(segments, index))
-
-
-def as_gaps(value: Poly) -> Poly:
-    """The value with every c*(array[e + 1] - array[e]) written as c*gap."""
-    for low in sorted((atom for atom in value.atoms() if isinstance(atom, Offset)), key=str):
-        high = Offset(low.segments, low.index + 1)
-        factor = value.coefficients(low).get(1)
-        if factor is not None and value.coefficients(high).get(1) == -factor:
-            gap = Poly.of_atom(Gap(low.segments, low.index))
-            value = value - factor * (gap + Poly.of_atom(low) - Poly.of_atom(high))
-    return value
-
-
 def symbol_of(value: Poly) -> str | None:
     """The name, where the polynomial is a plain symbol."""
     atom = single_atom(value)
     return atom.name if isinstance(atom, Symbol) else None
 
 
-def term(monomial: tuple[tuple[Atom, int], ...], coefficient: fmpq) -> Poly:
-    """A polynomial of one term."""
-    return Poly({monomial or ONE_MONOMIAL: coefficient}) if coefficient else ZERO
-
-
-def integer(value: int) -> Poly:
-    """An integer constant."""
-    return as_poly(value)
+Atom.quotient = staticmethod(quotient)

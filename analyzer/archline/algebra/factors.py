@@ -60,6 +60,37 @@ def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
     return None
 
 
+def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly, Poly] | None:
+    """Split value = whole*divisor + rest, `whole` with integer coefficients (any, and powers below the line, if the
+    division is known to be exact). None where the divisor is a sum that does not divide the value.
+    """
+    if not divisor:
+        return None
+    if len(divisor.terms) != 1:
+        quotient_ = divide_exactly(value, divisor)
+        return None if quotient_ is None else (quotient_, ZERO)
+    ((factor, scale),) = divisor.terms.items()
+    whole: dict[Monomial, fmpq] = {}
+    rest: dict[Monomial, fmpq] = {}
+    for monomial, coefficient in value.terms.items():
+        left = _monomial_quotient(monomial, factor, exact)
+        if left is not None and (exact or (coefficient / scale).q == 1):
+            whole[left] = coefficient / scale
+        else:
+            rest[monomial] = coefficient
+    return Poly(whole), Poly(rest)
+
+
+def _monomial_quotient(monomial: Monomial, factor: Monomial, exact: bool) -> Monomial | None:
+    """The quotient of monomials; only powers such as 2^d may end up below the line."""
+    powers = dict(monomial)
+    for atom, power in factor:
+        powers[atom] = powers.get(atom, 0) - power
+        if powers[atom] < 0 and not (exact and atom.divides):
+            return None
+    return tuple(sorted(((atom, power) for atom, power in powers.items() if power), key=lambda pair: pair[0].key))
+
+
 def _rank(monomial: Monomial) -> tuple[tuple[str, int], ...]:
     """An order of monomials that products keep: by the power of the last atom, then of the one before it."""
     return monomial_key(monomial[::-1])

@@ -152,19 +152,6 @@ def largest(values: list[Poly], facts: Facts) -> Poly:
     return result
 
 
-def alternatives(value: Poly) -> Iterator[Poly]:
-    """The values of which it is the largest: of x + 2*max(0, y) they are x and x + 2*y."""
-    for atom in sorted(value.atoms(), key=str):
-        times = value.coefficients(atom)
-        if isinstance(atom, a.PositivePart) and times.keys() <= {0, 1}:
-            factor, rest = times[1], times.get(0, ZERO)
-            if factor.is_constant and factor.constant_term > 0:
-                yield from alternatives(rest)
-                yield from alternatives(rest + factor * atom.argument)
-                return
-    yield value
-
-
 def direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None:
     """+1 where the expression never falls in the variable, -1 where it never rises, None where not known."""
     now = Poly.symbol(variable)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from fractions import Fraction
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from weakref import WeakValueDictionary
 
 from archline.algebra.effort import TooComplexError, spend
@@ -41,6 +41,10 @@ class Atom(metaclass=_OneOfEach):
     """An indivisible factor. `key` tells all of it and orders it; `parts` are the polynomials it is made of."""
 
     __slots__ = ("__weakref__", "_names", "key", "parts")
+    divides = False
+    """Whether quotients that are exact may have it below the line, as they have powers of numbers."""
+    quotient: ClassVar[Callable[[Poly, Poly], Poly]]
+    """An exact quotient, which is an atom where it is no polynomial: `archline.algebra.atoms` gives the function."""
 
     def __init__(self, key: str, *parts: Poly) -> None:
         self.key, self.parts = key, parts
@@ -282,7 +286,8 @@ class Poly:
             return ONE
         plain = len(self.terms) == 1 and not any(map(reduces, self.atoms()))
         if exponent < 0 and not plain:
-            return _reciprocal(self**-exponent)
+            # As n/b becomes where a call gives b = k + 1.
+            return Atom.quotient(ONE, self**-exponent)
         if plain:
             ((monomial, coefficient),) = self.terms.items()
             if any(abs(power * exponent) > MAX_EXPONENT for _, power in monomial):
@@ -405,13 +410,6 @@ def _number_power(base: fmpq, exponent: int) -> fmpq:
     if abs(exponent) > MAX_NUMBER_POWER:
         raise TooComplexError("a constant power is too large")
     return base**exponent
-
-
-def _reciprocal(value: Poly) -> Poly:
-    """1/value for a sum, as n/b becomes where a call gives b = k + 1."""
-    from archline.algebra.atoms import Quotient  # The atoms are built on polynomials.
-
-    return Poly.of_atom(Quotient(ONE, value))
 
 
 def rational(value: Number) -> fmpq:

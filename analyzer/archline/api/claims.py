@@ -18,9 +18,8 @@ from archline.api.algorithms import Algorithm
 from archline.api.caches import DEFAULT_CACHE, cache_of, level_caches
 from archline.api.subjects import AlgorithmSubject, model_for
 from archline.claims.decide import decide
-from archline.compare.growth import OneSidedVerdict, half, together
 from archline.compare.orders import CostOrder, OrderVerdict, apart
-from archline.compare.sizes import Point, SizedCost, Sizes, fact
+from archline.compare.sizes import Point, SizedCost, Sizes
 from archline.energy.estimates import ModelOnMachine, usual_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_formula
@@ -31,10 +30,11 @@ from archline.energy.optimise.constraints import UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.execution.results import Cache
+from archline.expr import build as b
 from archline.expr.build import ONE, ZERO
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import divisions, rewritten, substituted, substituted_fact
-from archline.growth.growths import Growth
+from archline.growth.growths import Growth, GrowthVerdict, decide_side, together
 from archline.growth.is_big_o import Proved
 from archline.ir.declarations import declared
 from archline.language import syntax as s
@@ -149,10 +149,10 @@ class _Setting:
 
     def facts(self) -> Iterator[s.Fact]:
         """What holds of the sizes of a claim wherever the algorithm has a run."""
-        (module, node), write = self.program, self.subject.report.write
+        (module, node), tree = self.program, self.subject.report.costs.tree
         own: list[s.Fact] = [*facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
-        own += [fact(f"{write(rule.low)} <= {write(rule.high)}") for rule in offsets_rules(declared(module, node))]
-        own += [fact(f"{name} >= {least}") for name, least in self.least.items()]
+        own += [b.binary("<=", tree(rule.low), tree(rule.high)) for rule in offsets_rules(declared(module, node))]
+        own += [b.binary(">=", b.name(name), b.number(least)) for name, least in self.least.items()]
         names = {*self.own, *MACHINE_SYMBOLS}
         for each in own:
             if s.names(each) <= names and not any(isinstance(part, s.Element) for part in s.nodes(each)):
@@ -199,7 +199,7 @@ class ClaimOfCosts:
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
         """What the claim itself says of sizes."""
-        at = (fact(f"{name} == {format_expression(value)}") for name, value in self.claim.at)
+        at = (b.binary("==", b.name(name), value) for name, value in self.claim.at)
         return (*self.claim.where, *at, *self.more)
 
     @cached_property
@@ -305,18 +305,18 @@ class ClaimOfCosts:
         one, other = (of_formula(substituted(each, factors), growths) for each in (order.left, order.right))
         own = (each for setting in self.settings.values() for each in setting.facts())
         facts = tuple(dict.fromkeys((*own, *self.facts)))
-        found: dict[str, OneSidedVerdict] = {}
+        found: dict[str, GrowthVerdict] = {}
         for side, turned in (("O", "Omega"), ("Omega", "O")):
             if self.claim.relation in (side, "Theta"):
                 halves = chain(
-                    [half(side, one, other, facts)],
+                    [decide_side(side, one, other, facts)],
                     self._as_ensures(side, order.left, other, facts),
                     self._as_ensures(turned, order.right, one, facts),
                 )
                 first = next(halves)
                 each = next((each for each in (first, *halves) if each.outcome != "unknown"), first)
                 if each.outcome == "fails":
-                    each = replace(each, reason=order.refutation(side, each.shown) or each.reason)
+                    each = replace(each, reason=order.refutation(side, each.refuted) or each.reason)
                 found[side] = each
         whole = together(found)
         self.proofs = whole.proofs
@@ -325,7 +325,7 @@ class ClaimOfCosts:
 
     def _as_ensures(
         self, side: str, cost: s.Expr, growth: Growth, facts: tuple[s.Fact, ...]
-    ) -> Iterator[OneSidedVerdict]:
+    ) -> Iterator[GrowthVerdict]:
         """The verdict on one half as an `ensures` of the algorithm of a cost, proved or refuted by a growth."""
         if not isinstance(cost, s.Name) or cost.id not in self.of_amounts:
             return
@@ -339,7 +339,7 @@ class ClaimOfCosts:
                 costs = setting.subject.report.including(metric).costs
                 (found,) = decide(*setting.program, costs, [ensures], assumed_facts(*setting.program))
                 if found.outcome == outcome:
-                    yield OneSidedVerdict(found.outcome, found.reason, found.proofs)
+                    yield GrowthVerdict(found.outcome, found.reason, found.proofs)
 
     def _growth_of(self, name: str) -> Growth:
         """How a cost grows, in the sizes of the claim; nothing under conditions of which the claim says nothing."""
@@ -375,13 +375,13 @@ class ClaimOfCosts:
             ends = (each for each in (amount.cost.lower, amount.cost.upper) if each is not None)
             free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(each.names for each in ends))
             symbols = free - amount.sizes.keys() - held
-            every += [fact(f"{name} >= 0") for name in sorted(symbols - {*MACHINE_SYMBOLS})]
+            every += b.least(sorted(symbols - {*MACHINE_SYMBOLS}), 0)
             held |= symbols
         if "P" in held:
             grids = (each.values["P"] for each in settings if "P" in each.values)
-            every += [fact(f"P == {format_expression(each)}") for each in grids] + [fact("P >= 1")]
+            every += [*(b.binary("==", b.name("P"), each) for each in grids), *b.least(["P"], 1)]
         if held >= {"Z", "L"}:
-            every += [fact("Z >= L"), *self._cache()]
+            every += [b.binary(">=", b.name("Z"), b.name("L")), *self._cache()]
         self._assume(held)
         own = dict.fromkeys(name for each in settings for name in each.own if name in held)
         names = [name for name in (*own, *sorted(held)) if name not in MACHINE_SYMBOLS]
@@ -406,8 +406,8 @@ class ClaimOfCosts:
         if own is not None or self.claim.at:
             cache, whose = own or DEFAULT_CACHE, ", the machine's" if own is not None else ""
             self.assumed[f"Z = {cache.Z}, L = {cache.L}{whose}, as the claim names no cache"] = None
-            yield fact(f"Z == {cache.Z}")
-            yield fact(f"L == {cache.L}")
+            for name, words in (("Z", cache.Z), ("L", cache.L)):
+                yield b.binary("==", b.name(name), b.number(words))
 
 
 def _unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:

@@ -10,6 +10,7 @@ from archline.analysis.cache.lru.client import SECONDS
 from archline.api.metrics import Metric, lru_view
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Number, Point, unplaced
+from archline.expr.text import format_fact
 from archline.records import replace
 from archline.report.communication import CommunicationView, communication_view
 from archline.report.cost_view import CostView, LruView, cost_view, page_view
@@ -95,7 +96,7 @@ class CostReport(DerivedCosts, WithPage):
             return self.with_longest.path_table(at, everywhere=everywhere)
         case = self.everywhere if everywhere or at is not None else self.case
         costs = replace(self.without_io, metrics=case.costs.metrics)
-        return PathTable(cost_view(self, costs, at), case.steps, " and ".join(case.when))
+        return PathTable(cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
 
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
         """What the reports show, at a point; the time and io on so many processors too, where some are given."""

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from archline.analysis.cost import Cost, Costs
 from archline.api.costs import CostReport
+from archline.claims.growth_claims import printed_growth
 from archline.claims.growth_forms import is_at_least
 from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.claims.io_growth import above_one, least, per_line
-from archline.claims.small_sizes import printed_growth
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
 from archline.expr import build as b

@@ -250,8 +250,7 @@ class AlgorithmSubject:
         if not case.when:
             return replace(self._everywhere, shorten=True)
         metrics = {**case.costs.metrics, **grid_extents(case.module, case.node)}
-        when = parse_facts(", ".join(case.when))
-        return InSizes(self.report, case.module, case.node, metrics.__getitem__, when, shorten=True)
+        return InSizes(self.report, case.module, case.node, metrics.__getitem__, case.when, shorten=True)
 
 
 class FormulaSubject:

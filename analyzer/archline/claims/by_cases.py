@@ -20,7 +20,7 @@ from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.growth import Verdict
+from archline.claims.verdicts import Verdict, in_cases
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import same
@@ -35,7 +35,6 @@ from archline.language.call_graph import reachable
 from archline.language.diagnostics import ArchlineError
 from archline.language.extra_facts import with_where
 from archline.language.model import Module
-from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
 
@@ -103,18 +102,16 @@ class ByCases:
         ways = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
         if not 1 <= len(ways) <= MAX_AXES or not all(ways):
             return None
-        cases = []
-        for facts in (sum(case, ()) for case in product(*ways)):
-            narrowed = self._under(facts)
-            if narrowed is not None and excluded(ensures.when, narrowed.scope):
-                continue
-            verdict = (
-                None if narrowed is None else self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
-            )
-            if verdict is None or verdict.outcome != "holds":
-                return _where(verdict, facts) if verdict is not None and verdict.outcome == "fails" else None
-            cases.append(verdict)
-        return replace(cases[0], proofs=tuple(proof for each in cases for proof in each.proofs)) if cases else None
+
+        def verdicts() -> Iterator[Verdict | None]:
+            for facts in (sum(case, ()) for case in product(*ways)):
+                narrowed = self._under(facts)
+                if narrowed is None:
+                    yield None
+                elif not excluded(ensures.when, narrowed.scope):
+                    yield _where(self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope), facts)
+
+        return in_cases(verdicts())
 
     def _by_when(self, ensures: s.Ensures) -> Verdict | None:
         """The verdict on costs that are derived under the facts of a claim, in more and more cases."""
@@ -132,15 +129,8 @@ class ByCases:
         split = next(_open(self.algorithm, ensures, narrowed), None)
         if split is None:
             return found
-        cases = []
-        for case in (split.several, split.one):
-            verdict = self._decided(ensures, (*facts, *case), splits - 1)
-            if verdict is None or verdict.outcome != "holds":
-                failed = verdict is not None and verdict.outcome == "fails"
-                return _where(verdict, case) if verdict is not None and failed else None
-            cases.append(verdict)
-        proofs = tuple(proof for each in cases for proof in each.proofs)
-        return replace(cases[0], proofs=proofs)
+        cases = (split.several, split.one)
+        return in_cases(_where(self._decided(ensures, (*facts, *case), splits - 1), case) for case in cases)
 
     def _under(self, facts: tuple[s.Fact, ...]) -> Narrowed | None:
         """The algorithm and its costs under facts of its outermost call."""
@@ -172,7 +162,10 @@ def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: s
     return [split.several] * several + [split.one] * one
 
 
-def _where(verdict: Verdict, case: tuple[s.Fact, ...]) -> Verdict:
+def _where(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
+    """A verdict in one case, which says so where it fails."""
+    if verdict is None or verdict.outcome != "fails":
+        return verdict
     return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")
 
 
@@ -227,7 +220,7 @@ class GeneralCase:
 
     module: model.Module
     node: s.Algorithm
-    when: tuple[str, ...]
+    when: tuple[s.Fact, ...]
     costs: Costs
     longest: Poly | None = None
 
@@ -244,13 +237,12 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     if not when or is_long(module, node):
         return everywhere
     try:
-        facts = parse_facts(", ".join(when), "where")
-        narrowed, own = with_where(module, node, facts)
+        narrowed, own = with_where(module, node, when)
         Domain((*facts_in_sizes(own), *assumed(own)))
     except ArchlineError:
         # There are no such sizes.
         return everywhere
-    if inherited(module, node, facts) != facts:
+    if inherited(module, node, when) != when:
         # The calls that it makes of itself may have axes of one processor.
         return everywhere
     found = derive(narrowed, own) if longest is None else derive_with_longest(narrowed, own)
@@ -260,17 +252,17 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     return GeneralCase(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
 
 
-def _several(module: model.Module, node: s.Algorithm) -> tuple[str, ...]:
+def _several(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
     """That an axis has several processors, of the axes where that is neither known nor excluded."""
     scope = declared(module, node)
-    found = []
+    found: dict[str, s.Fact] = {}
     for axis in node.grid:
         extent = known_value(axis.extent, scope)
         if extent is None:
             return ()
         if not scope.facts.nonnegative(extent - 2) and not scope.facts.nonnegative(1 - extent):
-            found.append(f"{format_expression(axis.extent)} >= 2")
-    return tuple(dict.fromkeys(found))
+            found[format_expression(axis.extent)] = b.binary(">=", axis.extent, b.number(2))
+    return tuple(found.values())
 
 
 def _sharper(found: Cost, everywhere: Cost) -> Cost:

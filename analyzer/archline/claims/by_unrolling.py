@@ -8,16 +8,18 @@ turn, which are tied again when P is an eighth.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from archline.algebra import atoms as a
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.claims.verdicts import Question, Verdict
 from archline.expr.tree import defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.records import record
-from archline.recurrences.model import Equation, IntegerRecurrence, SizeFunction, by_call, calls
+from archline.recurrences.model import Equation, SizeFunction, by_call, calls
 
 LEVELS = Poly.symbol("levels")
 MAX_LEVELS = 8
@@ -62,17 +64,20 @@ def tied(facts: tuple[s.Fact, ...]) -> Tied | None:
     return Tied(root, period, same) if period else None
 
 
-def holds(recurrence: IntegerRecurrence, relation: str, bound: s.Expr, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
-    """Whether a comparison with a bound is proved, at all sizes where the facts hold."""
-    ties = tied(facts)
+def by_unrolling(asked: Question) -> Verdict | None:
+    """A comparison that holds at all sizes where the facts hold, proved by following the calls; None for others."""
+    claim, recurrence = asked.claim, asked.cost.recursion
+    if recurrence is None or not recurrence.scales or claim.processors is not None:
+        return None
+    ties = tied((*asked.algorithm.where, *claim.when))
     if ties is None:
-        return False
-    try:
-        claim = _Claim(recurrence.most, ties, bound, recurrence.more, scope)
-        above = relation == ">=" or claim.proved(recurrence.most, 1)
-        return above and (relation == "<=" or claim.proved(recurrence.least, -1))
-    except (NotStaticError, _LostError):
-        return False
+        return None
+    with suppress(NotStaticError, _LostError):
+        followed = _Claim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
+        above = claim.relation == ">=" or followed.proved(recurrence.most, 1)
+        if above and (claim.relation == "<=" or followed.proved(recurrence.least, -1)):
+            return asked.verdict("holds", "proved by following the calls")
+    return None
 
 
 class _LostError(Exception):

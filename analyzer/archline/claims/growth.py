@@ -2,69 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 from itertools import product
-from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Symbol
 from archline.algebra.printing import to_tree
-from archline.analysis.checks.sizes import Guarded
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.claims.growth_forms import readable
 from archline.expr import build as b
-from archline.growth import rules
-from archline.growth.growths import Growth, dominated, is_number
-from archline.growth.is_big_o import Proved, Refuted, Undecided
-from archline.growth.log_domain import Domain
+from archline.growth.growths import Growth, decide_growth
 from archline.ir.conditions import with_all
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression, parse_facts
-from archline.records import record, replace
+from archline.records import replace
 
-Outcome = Literal["holds", "fails", "unknown"]
-TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to compare"
-
-
-@record
-class Verdict:
-    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
-
-    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
-    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
-    proved to hold, if one is known.
-    """
-
-    ensures: s.Ensures
-    outcome: Outcome
-    reason: str
-    point: Mapping[str, int] | None = None
-    proofs: tuple[Proved, ...] = ()
-    derived: str = ""
-    deciding: Mapping[str, int] | None = None
-    guarded: Guarded | None = None
-
-
+WHERE_SOME = ("work", "span")
+"""The outermost call counts."""
 _facts_of: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
 """Cases as facts, for as long as the cases: all metrics ask about the same ones."""
-
-
-@lru_cache(maxsize=64)
-def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
-    """The sizes that satisfy the facts; None where there are none from 1 on."""
-    try:
-        return Domain(facts)
-    except ArchlineError as problem:
-        if problem.diagnostics[0].rule is rules.NO_SIZES:
-            return None
-        raise
 
 
 def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False) -> list[Growth]:
@@ -200,105 +161,3 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     if compared is None:
         return False
     return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False).outcome == "holds"
-
-
-WHERE_SOME = ("work", "span")
-"""The outermost call counts."""
-MAX_NODES, MAX_NESTING = 8_000, 200
-"""Longer bounds take minutes to compare, most of them in vain."""
-UNDECIDED = "the derived bounds do not decide it"
-
-
-class Decided(NamedTuple):
-    """Whether a cost grows as is claimed, why, and the proofs where it does."""
-
-    outcome: Outcome
-    reason: str
-    proofs: tuple[Proved, ...] = ()
-
-
-Confirm = Callable[[str, Mapping[str, object]], bool]
-"""Whether a counterexample to O or Omega stands at its own sizes, the cost itself evaluated there."""
-
-
-def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> Decided:
-    """Whether a cost is O, Omega or Theta of an expression."""
-    unknown, proofs = "", tuple[Proved, ...]()
-    for piece in pieces:
-        for side in sides_of(relation):
-            outcome, reason, found = _one(side, piece, bound, confirm)
-            proofs += found
-            place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
-            if outcome == "fails":
-                return Decided(outcome, place + reason)
-            if outcome == "unknown":
-                unknown = unknown or place + reason
-    return Decided("unknown", unknown) if unknown else Decided("holds", "proved for all sizes", proofs)
-
-
-def sides_of(relation: str) -> tuple[str, ...]:
-    """The directions that a relation claims."""
-    return ("O", "Omega") if relation == "Theta" else (relation,)
-
-
-def _one(side: str, cost: Growth, bound: s.Expr, confirm: Confirm) -> Decided:
-    """One direction: proved from the bound on that side, refuted from the one on the other side."""
-    claim = Growth(bound, bound)
-    if any(each is not None and _is_long(each) for each in (cost.lower, cost.upper)):
-        return Decided("unknown", TOO_LONG)
-    if side == "O" and cost.is_zero:
-        return Decided("holds", "")
-    try:
-        domain = domain_of(cost.facts)
-    except ArchlineError as problem:
-        return Decided("unknown", problem.diagnostics[0].message)
-    if domain is None:
-        # Sizes of 0: growth is about sizes from 1 on.
-        return Decided("holds", "")
-    match dominated(cost, claim, domain) if side == "O" else dominated(claim, cost, domain):
-        case Proved() as proof:
-            return Decided("holds", "", (proof,))
-        case Refuted() as refuted if confirm(side, refuted.counterexample):
-            return Decided("fails", counterexample(refuted, side))
-        case _ if side == "Omega" and cost.lower is not None and is_number(cost.lower, 0):
-            return Decided("unknown", "no lower bound above 0 is known")
-        case answer:
-            return Decided("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
-
-
-def _is_long(expr: s.Expr) -> bool:
-    """Whether an expression has too many parts, or calls of functions nested too deeply, to be compared."""
-    pending, count = [(expr, 0)], 0
-    while pending:
-        part, depth = pending.pop()
-        count += 1
-        if count > MAX_NODES or depth > MAX_NESTING:
-            return True
-        match part:
-            case s.Unary(operand=operand):
-                pending.append((operand, depth))
-            case s.Binary(left=left, right=right):
-                pending += ((left, depth), (right, depth + 1))
-            case s.Call(arguments=arguments):
-                pending += ((each, depth + 1) for each in arguments)
-            case _:
-                pass
-    return False
-
-
-def counterexample(refuted: Refuted, side: str) -> str:
-    """The sizes at which the ratio passes any constant, as one can check by hand."""
-    found = refuted.counterexample
-    above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
-    if found["kind"] == "point":
-        at = ", ".join(f"{name} = {value}" for name, value in found["at"].items())  # type: ignore[attr-defined]
-        return f"at {at} the {above} is {found['f']} and the {below} {found['g']}"
-    samples: list[dict[str, object]] = found["samples"]  # type: ignore[assignment]
-    curve = ", ".join(f"{name} = {value}" for name, value in found["curve"].items())  # type: ignore[attr-defined]
-    shown = "; ".join(_sample(each) for each in samples[:3])
-    return f"the {above} over the {below} passes every constant along {curve}" + (f": {shown}" if shown else "")
-
-
-def _sample(sample: dict[str, object]) -> str:
-    at = ", ".join(f"{name} = {value}" for name, value in sample["at"].items())  # type: ignore[attr-defined]
-    return f"{sample['ratio']} at {at}"

@@ -18,7 +18,6 @@ from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.growth import (
-    domain_of,
     facts_of,
     facts_of_case,
     growth_of_recurrence,
@@ -35,7 +34,7 @@ from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import same
 from archline.growth.candidates import Shape, as_factor, logarithmic, names_in, rising, shapes, without, written
-from archline.growth.growths import Growth, holds
+from archline.growth.growths import Growth, domain_of, holds
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
 from archline.ir.conditions import knowing, with_all

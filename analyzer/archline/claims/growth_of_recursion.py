@@ -7,9 +7,8 @@ from contextlib import suppress
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.reals import OutOfReachError
-from archline.claims.growth import TOO_LONG
 from archline.expr import build as b
-from archline.growth.growths import Growth
+from archline.growth.growths import TOO_LONG, Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
@@ -53,18 +52,18 @@ def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
     most, least = OneSide(recurrence, True, added), OneSide(recurrence, False, added)
     try:
         above = most.problem()
-        ends = _growth(above)
+        ends = _one(_solved(above))
     except OutOfReachError as problem:
         return BySolving(None, None, reason=str(problem))
     try:
         start = least.positive_from()
         if start is None:
-            return BySolving(ends[1], None)
+            return BySolving(ends.upper, None)
         below = least.problem()
-        lower, _ = ends if below == above else _growth(below)
+        lower = (ends if below == above else _one(_solved(below))).lower
     except OutOfReachError:
-        return BySolving(ends[1], None)
-    return BySolving(ends[1], lower, least.size, start)
+        return BySolving(ends.upper, None)
+    return BySolving(ends.upper, lower, least.size, start)
 
 
 def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact]) -> BySolving:
@@ -75,15 +74,16 @@ def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.
             return BySolving(None, None, reason="how fast what the first call adds grows is not known")
         more = [end or b.ZERO for end in ends]
     try:
-        above = _regimes(over_reals(most, True, added, facts))
+        above = _tight(_solved(over_reals(most, True, added, facts)))
     except OutOfReachError as problem:
         return BySolving(None, None, reason=str(problem))
-    below: list[tuple[str, s.Expr]] = []
+    below: list[Growth] = []
     with suppress(OutOfReachError):
-        below = _regimes(over_reals(recurrence.least, False, added, facts))
-    lowers = dict(below) if [where for where, _ in below] == [where for where, _ in above] else {}
+        below = _tight(_solved(over_reals(recurrence.least, False, added, facts)))
+    alike = [each.when for each in below] == [each.when for each in above]
+    lowers = {each.when: each.lower for each in below if alike}
     pieces = tuple(
-        Growth(_plus(lowers.get(where), more[1]), _plus(upper, more[0]), when=where) for where, upper in above
+        Growth(_plus(lowers.get(each.when), more[1]), _plus(each.upper, more[0]), when=each.when) for each in above
     )
     if len(pieces) > 1:
         return BySolving(None, None, reason="its growth differs between regimes", pieces=pieces)
@@ -94,27 +94,25 @@ def _plus(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
     return growth if growth is None or more is b.ZERO else b.binary("+", growth, more)
 
 
-def _regimes(problem: RealRecurrence) -> list[tuple[str, s.Expr]]:
+def _solved(problem: RealRecurrence) -> list[Growth]:
     """What a recurrence grows like, by conditions of which the first that holds applies. Raises OutOfReachError."""
     match solve(problem):
-        case SolvedGrowth(growth=growth, regimes=regimes, between=None):
-            return [(where, parse_expression(each)) for where, each in regimes or (("", growth),)]
-        case SolvedGrowth() | Superpolynomial():
-            raise OutOfReachError("its growth is known between bounds only")
-        case found:
-            raise OutOfReachError(found.reason)
+        case SolvedGrowth(regimes=(_, *_) as regimes):
+            found = [(where, (each, each)) for where, each in regimes]
+        case SolvedGrowth(growth=order, between=between) | Superpolynomial(growth=str(order), between=between):
+            found = [("", between or (order, order))]
+        case failed:
+            raise OutOfReachError(failed.reason)
+    return [Growth(*map(parse_expression, ends), when=where) for where, ends in found]
 
 
-def _growth(problem: RealRecurrence) -> tuple[s.Expr, s.Expr]:
-    """What a recurrence is Omega and O of. Raises OutOfReachError."""
-    match solve(problem):
-        case (
-            SolvedGrowth(growth=growth, regimes=(), between=between)
-            | Superpolynomial(growth=str(growth), between=between)
-        ):
-            lower, upper = map(parse_expression, between or (growth, growth))
-            return lower, upper
-        case SolvedGrowth():
-            raise OutOfReachError("its growth differs between regimes")
-        case found:
-            raise OutOfReachError(found.reason)
+def _one(found: list[Growth]) -> Growth:
+    if len(found) > 1:
+        raise OutOfReachError("its growth differs between regimes")
+    return found[0]
+
+
+def _tight(found: list[Growth]) -> list[Growth]:
+    if not all(each.tight for each in found):
+        raise OutOfReachError("its growth is known between bounds only")
+    return found

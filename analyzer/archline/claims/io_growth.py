@@ -14,18 +14,14 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
 from archline.claims.growth import (
-    Confirm,
-    Decided,
-    decide_growth,
     growth_of_recurrence,
     in_small_caches,
     pieces,
-    sides_of,
 )
 from archline.claims.growth_forms import at_least, without_differences
 from archline.expr import build as b
 from archline.expr.text import format_expression
-from archline.growth.growths import Growth
+from archline.growth.growths import Confirm, Growth, GrowthVerdict, decide_growth, sides_of
 from archline.growth.is_big_o import Proved
 from archline.ir.layout import LINE, ONE_LINE
 from archline.language import syntax as s
@@ -151,7 +147,7 @@ class IoClaim:
     facts: tuple[s.Fact, ...]
     confirm: Confirm
 
-    def decided(self, relation: str) -> Decided:
+    def decided(self, relation: str) -> GrowthVerdict:
         """Whether io is O, Omega or Theta of the bound, from below first."""
         proofs = tuple[Proved, ...]()
         for side in reversed(sides_of(relation)):
@@ -159,13 +155,13 @@ class IoClaim:
             if found.outcome != "holds":
                 return self._with_condition(found) if side == "O" and found.outcome == "unknown" else found
             proofs += found.proofs
-        return found._replace(proofs=proofs)
+        return replace(found, proofs=proofs)
 
-    def _from_above(self) -> Decided:
+    def _from_above(self) -> GrowthVerdict:
         found = self._by_any("O", self._upper_bounds())
         return found if found.outcome != "unknown" else self._by_line() or found
 
-    def _by_any(self, side: str, bounds: Iterable[_Bounds]) -> Decided:
+    def _by_any(self, side: str, bounds: Iterable[_Bounds]) -> GrowthVerdict:
         """The verdict by the first bounds that decide; else what the last ones leave open, or what is said of some."""
         reason = NOT_FROM_ABOVE if side == "O" else NOT_FROM_BELOW
         neither = ""
@@ -173,11 +169,11 @@ class IoClaim:
             confirm: Confirm = (lambda *_: True) if each.orders else self.confirm
             found = decide_growth(side, each.pieces, self.bound, confirm)
             if found.outcome == "holds":
-                return found._replace(reason=each.proof or found.reason)
+                return replace(found, reason=each.proof or found.reason)
             if found.outcome == "fails":
-                return found._replace(reason=each.refutation + found.reason)
+                return replace(found, reason=each.refutation + found.reason)
             neither, reason = neither or each.neither, found.reason if side == "O" else reason
-        return Decided("unknown", neither or reason)
+        return GrowthVerdict("unknown", neither or reason)
 
     def _lower_bounds(self) -> Iterator[_Bounds]:
         if self.cost.orders is None:
@@ -227,10 +223,10 @@ class IoClaim:
             found = Growth(below, None, self.facts)
             yield _Bounds((found,), f"every schedule has {found.text}", "for every schedule ", orders=True)
 
-    def _with_condition(self, found: Decided) -> Decided:
+    def _with_condition(self, found: GrowthVerdict) -> GrowthVerdict:
         """Of a claim that is not decided from above, where it is known to hold."""
         when = next((each.when for each in self.cost.alternatives if each.shown and self._holds_within(each)), "")
-        return found._replace(reason=f"{found.reason}; it is known to be O of this when {when}") if when else found
+        return replace(found, reason=f"{found.reason}; it is known to be O of this when {when}") if when else found
 
     def _holds_within(self, regime: ConditionalBound) -> bool:
         """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
@@ -244,7 +240,7 @@ class IoClaim:
         cost = replace(self.cost, alternatives=(regime,))
         return replace(self, cost=cost, known=known, facts=(*self.facts, *conditions))._from_above().outcome == "holds"
 
-    def _by_line(self) -> Decided | None:
+    def _by_line(self) -> GrowthVerdict | None:
         """Where a size is at most a line, and where it is at least one: other bounds may hold."""
         for name in self.costs.parameters:
             size = Poly.symbol(name)
@@ -256,7 +252,7 @@ class IoClaim:
                 found.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
                 if found[-1].outcome != "holds":
                     return found[-1]
-            return found[-1]._replace(proofs=tuple(proof for each in found for proof in each.proofs))
+            return replace(found[-1], proofs=tuple(proof for each in found for proof in each.proofs))
         return None
 
     def _in_lines(self, name: str) -> bool:

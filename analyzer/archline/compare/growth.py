@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from archline.claims.growth import Outcome, counterexample
 from archline.expr.text import format_fact
-from archline.growth.growths import Growth, dominated, is_number, quotient
-from archline.growth.is_big_o import Proved, Refuted
-from archline.growth.log_domain import Domain
-from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
-from archline.records import field, record, replace
+from archline.growth.growths import Growth, decide_side, is_number, quotient
+from archline.growth.is_big_o import Proved
+from archline.records import record, replace
 
 LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
@@ -60,7 +55,7 @@ def relation(one: Growth, other: Growth) -> GrowthRelation:
         )
         return GrowthRelation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
     known = tuple(map(format_fact, facts))
-    at_most, at_least = (half(side, one, other, facts) for side in ("O", "Omega"))
+    at_most, at_least = (decide_side(side, one, other, facts) for side in ("O", "Omega"))
     ratio = None
     if one.tight and other.tight:
         assert one.upper is not None
@@ -78,47 +73,3 @@ def relation(one: Growth, other: Growth) -> GrowthRelation:
             return replace(found, bound="incomparable")
         case _:
             return found
-
-
-@record
-class OneSidedVerdict:
-    """Whether one quantity is O of another, or Omega: the outcome, why, and the proofs where it holds.
-
-    `shown` has the counterexample where the growths refute it.
-    """
-
-    outcome: Outcome
-    reason: str
-    proofs: tuple[Proved, ...] = ()
-    shown: Mapping[str, Any] = field(default_factory=dict)
-
-
-def half(side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...]) -> OneSidedVerdict:
-    """Whether the first is O (or Omega) of the second where the facts hold, by their growths."""
-    less, more = (one, other) if side == "O" else (other, one)
-    try:
-        domain = Domain(facts)
-    except ArchlineError as problem:
-        return OneSidedVerdict("unknown", problem.diagnostics[0].message)
-    match dominated(less, more, domain):
-        case Proved() as proof:
-            return OneSidedVerdict("holds", "proved for all sizes", (proof,))
-        case Refuted() as refuted:
-            return OneSidedVerdict("fails", counterexample(refuted, side), shown=refuted.counterexample)
-        case _:
-            return OneSidedVerdict("unknown", "what is known of their growth does not decide it")
-
-
-def together(halves: Mapping[str, OneSidedVerdict]) -> OneSidedVerdict:
-    """The verdict on a claim of both halves, or of one: of two it is said which is open."""
-    for side, each in halves.items():
-        if each.outcome == "fails":
-            return replace(each, reason=f"{side} is refuted: {each.reason}" if len(halves) > 1 else each.reason)
-    undecided = {side: each for side, each in halves.items() if each.outcome != "holds"}
-    proofs = tuple(proof for each in halves.values() for proof in each.proofs)
-    if not undecided:
-        return replace(next(iter(halves.values())), proofs=proofs)
-    side, first = next(iter(undecided.items()))
-    known = [f"{name} is proved, " for name in halves if name not in undecided]
-    reason = f"{''.join(known)}{' and '.join(undecided)} is open: {first.reason}" if len(halves) > 1 else first.reason
-    return OneSidedVerdict("unknown", reason)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import islice
 from math import floor, log10
-from typing import Any
 
 from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, budget
@@ -23,17 +22,19 @@ from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.sizes import point_text
 from archline.analysis.cost import Cost, Costs, cost_text
-from archline.claims.growth import Outcome, facts_of_case
+from archline.claims.growth import facts_of_case
 from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
 from archline.energy.formulas import fold, names_in, value_of
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten, substituted_fact
-from archline.expr.values import evaluate, evaluate_static
+from archline.expr.values import evaluate
+from archline.growth.balls import exact_text
+from archline.growth.growths import Outcome
+from archline.growth.is_big_o import Refuted
 from archline.ir.conditions import excluded, with_all
 from archline.ir.conditions import never_negative as signs
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.language.parser import parse_expression
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -169,7 +170,7 @@ class CostOrder:
             said += f"; their difference is {_shown(one - other)} {self.units[0]}".rstrip()
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", said, point)
 
-    def refutation(self, side: str, shown: Mapping[str, Any]) -> str:
+    def refutation(self, side: str, refuted: Refuted | None) -> str:
         """What refutes O or Omega, in values of both sides: along a curve, or at a size at which one of them is 0.
 
         Empty where the sides have no values there.
@@ -180,19 +181,20 @@ class CostOrder:
             values = self.values(point)
             return values if values is None or side == "O" else values[::-1]
 
-        for point in () if "samples" in shown else islice(self.sizes.points(), MAX_ZEROS):
-            values = ratio(point)
-            if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
-                return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
+        if refuted is None or not refuted.curve:
+            for point in islice(self.sizes.points(), MAX_ZEROS):
+                values = ratio(point)
+                if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
+                    return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
+            return ""
         found = []
-        for at in (each["at"] for each in shown.get("samples", ())[:3]):
-            values = ratio({name: evaluate_static(parse_expression(value), {}) for name, value in at.items()})
+        for at in refuted.points[:3]:
+            values = ratio(at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
-                found.append(f"{bounds}{_digits(values[0].lower)}/{_digits(values[1].upper)} at {point_text(at)}")
-        along = (
-            f"the {above} side over the {below} side passes every constant along {point_text(shown.get('curve', {}))}"
-        )
+                sizes = point_text({name: exact_text(size) for name, size in at.items()})
+                found.append(f"{bounds}{_digits(values[0].lower)}/{_digits(values[1].upper)} at {sizes}")
+        along = f"the {above} side over the {below} side passes every constant along {point_text(refuted.curve)}"
         return f"{along}: {'; '.join(found)}" if found else ""
 
     def _has_runs(self, point: Point) -> bool:

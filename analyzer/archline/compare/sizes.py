@@ -24,7 +24,6 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.loader import load_text
 from archline.language.metrics import WHOLE
-from archline.language.parser import parse_expression
 from archline.records import field, record
 
 MAX_SIZES = 10_000
@@ -145,11 +144,6 @@ class Sizes:
         return tuple(
             filter(self.allowed, sorted(points, key=lambda each: (max(each.values(), default=0), sum(each.values()))))
         )
-
-
-def fact(text: str) -> s.Expr:
-    """A comparison that archline itself writes."""
-    return parse_expression(text, "claim")
 
 
 class OpenError(Exception):

@@ -18,11 +18,11 @@ from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
 from archline.claims.decide import decide
-from archline.claims.growth import Verdict
+from archline.claims.growth_claims import printed_growth
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.published import Published, published
-from archline.claims.small_sizes import printed_growth
+from archline.claims.verdicts import Verdict
 from archline.costs import rules
 from archline.costs.communication import ProblemBounds
 from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point

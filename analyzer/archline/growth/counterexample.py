@@ -247,16 +247,24 @@ MOST = 4
 Data = dict[str, object]
 
 
-def counterexample(f: s.Expr, g: s.Expr, domain: Domain, found: Divergence | Point) -> Data:
-    """The counterexample as plain data."""
+def counterexample(f: s.Expr, g: s.Expr, found: Divergence | Point, samples: Sequence[Sample]) -> Data:
+    """The counterexample as plain data, with samples of the curve."""
     if isinstance(found, Point):
         at = {name: str(value) for name, value in found.sizes.items()}
         values = (digits(value_at(each, found.sizes)) for each in (f, g))
         return {"kind": "point", "at": at, **dict(zip(("f", "g"), values, strict=True))}
-    curve = {name: curve_text(found.curve, name) for name in sorted(found.curve.scales)}
     ratio = "infinite" if found.ratio is None else scale_text(found.ratio)
-    samples = [each.document for each in _samples(f, g, domain, found.curve)]
-    return {"kind": "curve", "curve": curve, "ratio": ratio, "samples": samples}
+    return {
+        "kind": "curve",
+        "curve": curve_texts(found.curve),
+        "ratio": ratio,
+        "samples": [each.document for each in samples],
+    }
+
+
+def curve_texts(curve: Curve) -> dict[str, str]:
+    """The sizes as functions of T."""
+    return {name: curve_text(curve, name) for name in sorted(curve.scales)}
 
 
 def curve_text(curve: Curve, name: str) -> str:
@@ -271,10 +279,11 @@ def scale_text(scale: Scale, coefficient: fmpq = ONE) -> str:
 
 
 @record
-class _Sample:
-    """Sizes as shown, and the values of f and g there."""
+class Sample:
+    """Sizes as shown, in integers unless these are too long, and the values of f and g there."""
 
     at: dict[str, str]
+    point: Mapping[str, int] | None
     f: arb
     g: arb
 
@@ -284,7 +293,7 @@ class _Sample:
         return {"at": self.at, "f": digits(self.f), "g": digits(self.g), "ratio": ratio}
 
 
-def _samples(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[_Sample]:
+def samples(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
     """Sizes on the curve, from where on the quotient rises."""
     found = [*_near(f, g, domain, curve), *_far(f, g, domain, curve)]
     while (
@@ -294,17 +303,17 @@ def _samples(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[_Sample
     return found[:MOST]
 
 
-def _near(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[_Sample]:
+def _near(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
     """Integer sizes near the curve that satisfy the facts, where the facts can be evaluated there."""
     step = math.lcm(*(int(powers[0].q) for powers in curve.scales.values() if powers))
     for time in TIMES:
         point = _point(curve, time * step)
         if point is not None and _inside(domain, point):
             at = {name: exact_text(value) for name, value in sorted(point.items())}
-            yield from _valued(f, g, at, point)
+            yield from _valued(f, g, at, point, point)
 
 
-def _far(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[_Sample]:
+def _far(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
     """Sizes too long to be written in digits, which are powers of 2 all the same."""
     if domain.facts or domain.has_cache(curve.scales):
         return
@@ -313,15 +322,17 @@ def _far(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[_Sample
         at = {name: curve_text(curve, name).replace("T", f"(2^{exponent})") for name in sorted(curve.scales)}
         whole = f"(2^{exponent})"
         at = {name: whole[1:-1] if text == whole else text.replace(f"({whole})", whole) for name, text in at.items()}
-        yield from _valued(f, g, at, point)
+        yield from _valued(f, g, at, point, None)
 
 
-def _valued(f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | arb]) -> Iterator[_Sample]:
+def _valued(
+    f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | arb], whole: Mapping[str, int] | None
+) -> Iterator[Sample]:
     try:
         above, below = value_at(f, point), value_at(g, point)
     except OutOfReachError:
         return
-    yield _Sample(at, above, below)
+    yield Sample(at, whole, above, below)
 
 
 def _real(curve: Curve, name: str, exponent: int) -> arb:

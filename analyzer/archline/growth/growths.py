@@ -6,14 +6,16 @@ made here from these ends: a proof from the ends that face each other, a refutat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Literal
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr.build import ZERO, total
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
+from archline.growth import rules
 from archline.growth.candidates import Shape, is_call
 from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, is_O, proves
 from archline.growth.log_domain import Domain
@@ -23,6 +25,10 @@ from archline.language.diagnostics import ArchlineError
 from archline.records import record, replace
 
 MAX_TERMS = 12
+MAX_NODES, MAX_NESTING = 8_000, 200
+"""Longer bounds take minutes to compare, most of them in vain."""
+TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to compare"
+UNDECIDED = "the derived bounds do not decide it"
 
 
 def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
@@ -192,7 +198,7 @@ def dominated(less: Growth, more: Growth, domain: Domain) -> Verdict:
     refuted = _asked(less.lower, more.upper, domain, refutes=True)
     if isinstance(refuted, Refuted):
         return refuted
-    return proof if isinstance(proof, Undecided) else Undecided("the derived bounds do not decide it")
+    return proof if isinstance(proof, Undecided) else Undecided(UNDECIDED)
 
 
 def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool) -> Verdict:
@@ -218,3 +224,128 @@ def simplified(bounds: Growth, candidates: Iterable[s.Expr], domain: Domain) -> 
     below = [each for each in orders if holds(each, bounds.lower, domain)]
     lower = next((each for each in below if all(holds(other, each, domain) for other in below)), bounds.lower)
     return replace(bounds, lower=lower, upper=upper)
+
+
+Outcome = Literal["holds", "fails", "unknown"]
+Confirm = Callable[[str, Refuted], bool]
+"""Whether a counterexample to O or Omega stands at its own sizes, the quantity itself evaluated there."""
+
+
+@record
+class GrowthVerdict:
+    """Whether a quantity grows as is claimed, why, and the proofs where it does, or what refutes it."""
+
+    outcome: Outcome
+    reason: str
+    proofs: tuple[Proved, ...] = ()
+    refuted: Refuted | None = None
+
+
+@lru_cache(maxsize=64)
+def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
+    """The sizes that satisfy the facts; None where there are none from 1 on."""
+    try:
+        return Domain(facts)
+    except ArchlineError as problem:
+        if problem.diagnostics[0].rule is rules.NO_SIZES:
+            return None
+        raise
+
+
+def sides_of(relation: str) -> tuple[str, ...]:
+    """The directions that a relation claims."""
+    return ("O", "Omega") if relation == "Theta" else (relation,)
+
+
+def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> GrowthVerdict:
+    """Whether a quantity is O, Omega or Theta of an expression, in cases of which one holds at each point."""
+    unknown, proofs = "", tuple[Proved, ...]()
+    for piece in pieces:
+        for side in sides_of(relation):
+            found = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)
+            proofs += found.proofs
+            place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
+            if found.outcome == "fails":
+                return replace(found, reason=place + found.reason)
+            if found.outcome == "unknown":
+                unknown = unknown or place + found.reason
+    return GrowthVerdict("unknown", unknown) if unknown else GrowthVerdict("holds", "proved for all sizes", proofs)
+
+
+def decide_side(
+    side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = lambda *_: True
+) -> GrowthVerdict:
+    """Whether one quantity is O (or Omega) of another: proved by the ends that face each other, refuted by the rest."""
+    if any(each is not None and _is_long(each) for each in (one.lower, one.upper)):
+        return GrowthVerdict("unknown", TOO_LONG)
+    if side == "O" and one.is_zero:
+        return GrowthVerdict("holds", "")
+    try:
+        domain = domain_of(facts)
+    except ArchlineError as problem:
+        return GrowthVerdict("unknown", problem.diagnostics[0].message)
+    if domain is None:
+        # Sizes of 0: growth is about sizes from 1 on.
+        return GrowthVerdict("holds", "")
+    match dominated(one, other, domain) if side == "O" else dominated(other, one, domain):
+        case Proved() as proof:
+            return GrowthVerdict("holds", "", (proof,))
+        case Refuted() as refuted if confirm(side, refuted):
+            return GrowthVerdict("fails", _counterexample(refuted, side), refuted=refuted)
+        case _ if side == "Omega" and one.lower is not None and is_number(one.lower, 0):
+            return GrowthVerdict("unknown", "no lower bound above 0 is known")
+        case answer:
+            return GrowthVerdict("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
+
+
+def together(halves: Mapping[str, GrowthVerdict]) -> GrowthVerdict:
+    """The verdict on a claim of both directions, or of one: of two it is said which is open."""
+    for side, each in halves.items():
+        if each.outcome == "fails":
+            return replace(each, reason=f"{side} is refuted: {each.reason}" if len(halves) > 1 else each.reason)
+    undecided = {side: each for side, each in halves.items() if each.outcome != "holds"}
+    if not undecided:
+        proofs = tuple(proof for each in halves.values() for proof in each.proofs)
+        return GrowthVerdict("holds", "proved for all sizes", proofs)
+    known = [f"{name} is proved, " for name in halves if name not in undecided]
+    reason = next(iter(undecided.values())).reason
+    both = f"{''.join(known)}{' and '.join(undecided)} is open: {reason}"
+    return GrowthVerdict("unknown", both if len(halves) > 1 else reason)
+
+
+def _is_long(expr: s.Expr) -> bool:
+    """Whether an expression has too many parts, or calls of functions nested too deeply, to be compared."""
+    pending, count = [(expr, 0)], 0
+    while pending:
+        part, depth = pending.pop()
+        count += 1
+        if count > MAX_NODES or depth > MAX_NESTING:
+            return True
+        match part:
+            case s.Unary(operand=operand):
+                pending.append((operand, depth))
+            case s.Binary(left=left, right=right):
+                pending += ((left, depth), (right, depth + 1))
+            case s.Call(arguments=arguments):
+                pending += ((each, depth + 1) for each in arguments)
+            case _:
+                pass
+    return False
+
+
+def _counterexample(refuted: Refuted, side: str) -> str:
+    """The sizes at which the ratio passes any constant, as one can check by hand."""
+    found = refuted.counterexample
+    above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
+    if found["kind"] == "point":
+        at = ", ".join(f"{name} = {value}" for name, value in found["at"].items())  # type: ignore[attr-defined]
+        return f"at {at} the {above} is {found['f']} and the {below} {found['g']}"
+    samples: list[dict[str, object]] = found["samples"]  # type: ignore[assignment]
+    curve = ", ".join(f"{name} = {value}" for name, value in found["curve"].items())  # type: ignore[attr-defined]
+    shown = "; ".join(_sample(each) for each in samples[:3])
+    return f"the {above} over the {below} passes every constant along {curve}" + (f": {shown}" if shown else "")
+
+
+def _sample(sample: dict[str, object]) -> str:
+    at = ", ".join(f"{name} = {value}" for name, value in sample["at"].items())  # type: ignore[attr-defined]
+    return f"{sample['ratio']} at {at}"

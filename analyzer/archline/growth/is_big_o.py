@@ -15,11 +15,12 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.reals import Constant, OutOfReachError
+from archline.expr.intervals import MAX_BITS
 from archline.expr.text import format_expression, format_fact
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.bounds import DifferenceStep, Envelope, Reader
-from archline.growth.counterexample import Divergence, Point, Refuter, counterexample
+from archline.growth.counterexample import Divergence, Point, Refuter, Sample, counterexample, curve_texts, samples
 from archline.growth.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
 from archline.growth.dominance_differences import DominanceBound, Share
 from archline.growth.lattices import (
@@ -186,7 +187,25 @@ class Refuted:
     @cached_property
     def counterexample(self) -> dict[str, object]:
         """The counterexample as plain data."""
-        return counterexample(self.question.f, self.question.g, self.question.domain, self.found)
+        return counterexample(self.question.f, self.question.g, self.found, self._samples)
+
+    @property
+    def curve(self) -> Mapping[str, str]:
+        """The sizes on a curve as functions of T; none of a point."""
+        return {} if isinstance(self.found, Point) else curve_texts(self.found.curve)
+
+    @cached_property
+    def points(self) -> list[Mapping[str, int]]:
+        """The sizes that it shows, where they can be computed with."""
+        if isinstance(self.found, Point):
+            return [self.found.sizes]
+        found = (each.point for each in self._samples if each.point is not None)
+        return [each for each in found if max(size.bit_length() for size in each.values()) <= MAX_BITS]
+
+    @cached_property
+    def _samples(self) -> list[Sample]:
+        asked = self.question
+        return [] if isinstance(self.found, Point) else samples(asked.f, asked.g, asked.domain, self.found.curve)
 
 
 @record

@@ -9,6 +9,7 @@ from math import comb, lcm
 from typing import TypeVar
 
 from archline.algebra import atoms as a
+from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.summation import without_floor
@@ -294,7 +295,7 @@ def _remainder(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], 
             continue
         for mirrored in (False, True):
             modulus = parts[1] if mirrored else -parts[1]
-            split = a.divide_terms(atom.modulus, modulus, exact=True) if facts.positive(modulus) else None
+            split = divide_terms(atom.modulus, modulus, exact=True) if facts.positive(modulus) else None
             if split is None or split[1] or not facts.integral(split[0]) or not facts.positive(split[0]):
                 continue
             unit = split[0]

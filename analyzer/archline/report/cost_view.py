@@ -13,6 +13,7 @@ from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError
+from archline.expr.text import format_fact
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
 from archline.records import record, replace
@@ -234,7 +235,11 @@ def page_view(
 def _case(derived: DerivedCosts) -> CostView | None:
     """The costs where every axis of a grid has several processors, if these have shorter forms."""
     general = derived.general
-    return None if general is None else replace(cost_view(general, general.costs), case_when=derived.case.when)
+    return (
+        None
+        if general is None
+        else replace(cost_view(general, general.costs), case_when=tuple(map(format_fact, derived.case.when)))
+    )
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:

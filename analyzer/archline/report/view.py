@@ -14,7 +14,7 @@ from archline.records import field, record
 from archline.resources import resource
 
 if TYPE_CHECKING:
-    from archline.claims.growth import Verdict
+    from archline.claims.verdicts import Verdict
     from archline.expr.tree import Span
     from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression

@@ -14,6 +14,7 @@ from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
 from archline.algebra.effort import spend
 from archline.algebra.evaluate.exact import PointValues
+from archline.algebra.factors import divide_terms
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, total
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
@@ -219,7 +220,7 @@ class EliminationSearch:
         # A third of what is divided is divided too.
         share = a.content(modulus) / a.content(slope)
         slope, rest = slope.scaled(share), rest.scaled(share)
-        whole = a.divide_terms(slope, modulus)
+        whole = divide_terms(slope, modulus)
         if whole is None or whole[1]:
             return False
         scale = whole[0]

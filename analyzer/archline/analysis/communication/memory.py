@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
+from archline.algebra.atoms import options
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import is_nonnegative, rounded_up, upper_bounds
 from archline.analysis.communication.place import Position, in_callee, in_split
@@ -95,7 +95,7 @@ def _alternatives(amount: Amount) -> tuple[Amount, ...]:
     """The amounts of which it is the largest."""
     if isinstance(amount, Unknown) or not amount.exact:
         return (amount,)
-    return tuple(map(exactly, alternatives(amount.lower)))
+    return tuple(map(exactly, options(amount.lower, True)))
 
 
 def _holds(value: Poly, facts: Facts) -> bool:

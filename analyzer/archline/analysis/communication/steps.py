@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from archline.algebra import atoms as a
+from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
@@ -255,7 +256,7 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
     """Whether a distance around the axis is no multiple of its extent."""
     if most == ZERO:
         return NOTHING
-    split = a.divide_terms(distance, extent, exact=True)
+    split = divide_terms(distance, extent, exact=True)
     rest = distance
     if split is not None and facts.integral(split[0]):
         rest = split[1]

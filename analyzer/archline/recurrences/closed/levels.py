@@ -14,7 +14,6 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.expand import expanded, log2
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import alternatives
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
 from archline.numbers import fmpq, primes
 from archline.records import record
@@ -29,7 +28,7 @@ def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
     """
     own: dict[Poly, None] = {}
     for equation in function.equations:
-        for each in alternatives(equation.value):
+        for each in a.options(equation.value, True):
             if not calls(each):
                 own[each] = None
             elif not _is_smaller_call(each, equation, function):
@@ -40,7 +39,7 @@ def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
         # A size is subtracted or divided by.
         return None
     levels = [each for each in function.equations if each.recursive]
-    return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in alternatives(levels[0].value)
+    return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in a.options(levels[0].value, True)
 
 
 def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) -> bool:

@@ -1,0 +1,269 @@
+"""Claims on growth: by the bounds of a cost, by its recurrence, by the growth that is shown; and which growth is shown.
+
+At the least sizes a cost and a claim may be 0, one of them alone: growth, which reads logarithms as those of 2 more,
+says nothing there, so that values are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from itertools import islice, pairwise, takewhile
+
+from archline.algebra import atoms as a
+from archline.algebra.factors import extents
+from archline.algebra.facts import Facts
+from archline.algebra.index_range import IndexRange
+from archline.algebra.polynomial import Atom, Poly
+from archline.analysis.checks.sizes import at_least, guards
+from archline.analysis.cost import Cost, Costs, ends_at
+from archline.claims.growth import facts_of, over_range, pieces, pieces_of_time
+from archline.claims.growth_of_cost import growth, solved_recurrence, theta
+from archline.claims.io_growth import IoClaim
+from archline.claims.verdicts import PROVED, Question, Verdict
+from archline.expr import build as b
+from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.text import format_fact
+from archline.expr.values import evaluate, holds
+from archline.growth.counterexample import Point
+from archline.growth.growths import Growth, decide_growth, domain_of
+from archline.growth.growths import holds as grows_no_faster
+from archline.growth.is_big_o import Refuted
+from archline.ir.conditions import knowing, with_fact
+from archline.ir.declarations import declared
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.model import Module
+from archline.language.parser import parse_facts
+from archline.records import record, replace
+
+LEAST_RISE = 1.5
+SMALL = 100
+"""How many of the smallest sizes are looked at for a cost of 0."""
+NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
+
+
+def by_growth_of_bounds(asked: Question) -> Verdict:
+    """By the bounds of the cost, at sizes where neither side is 0 alone."""
+    asked = replace(asked, scope=knowing(asked.scope, *asked.claim.when))
+    first = _compared(asked, asked.scope.facts, asked.facts)
+    proved = first.outcome == "holds"
+    if first.outcome == "fails" or not _may_vanish(asked, proved):
+        return first
+    zero = _zero_of_one_side(asked, proved)
+    if zero is not None:
+        return zero
+    if proved:
+        return first
+    zeros = list(takewhile(lambda each: _both_zero(asked, each), _small_points(asked)))
+    if not zeros or len(zeros[-1]) != 1:
+        return first
+    ((name, size),) = zeros[-1].items()
+    (beyond,) = b.least([name], size + 1)
+    rest = _compared(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
+    if rest.outcome != "holds":
+        return rest
+    return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+
+
+def _compared(asked: Question, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """The growth at the sizes that the facts allow; `known` is what they say of the symbols."""
+    claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
+    confirm, bound = _Confirmation(cost, facts, claim.bound, indices), claim.bound
+    moved = over_range(indices, cost, facts, known)
+    if claim.processors is not None:
+        found = decide_growth(claim.relation, pieces_of_time(costs, claim.processors.id, facts, known), bound, confirm)
+    elif indices is not None and moved is not None:
+        found = decide_growth(claim.relation, pieces(costs, *moved), indices.written(bound), confirm)
+        found = replace(found, reason=indices.restored_text(found.reason))
+    elif cost.orders is not None or cost.alternatives:
+        found = IoClaim(bound, costs, cost, known, facts, confirm).decided(claim.relation)
+    else:
+        found = decide_growth(claim.relation, pieces(costs, cost, facts, known), bound, confirm)
+    return asked.verdict(found.outcome, found.reason, proofs=found.proofs)
+
+
+@record
+class _Confirmation:
+    """Checks a counterexample to a growth claim against the cost itself: the prover saw bounds of it in one regime."""
+
+    cost: Cost
+    facts: tuple[s.Fact, ...]
+    bound: s.Expr
+    index_range: IndexRange | None
+
+    def __call__(self, side: str, refuted: Refuted) -> bool:
+        ratios = [ratio for each in refuted.points if (ratio := self._ratio(side, each)) is not None]
+        if isinstance(refuted.found, Point):
+            return ratios == [float("inf")]
+        rising = all(low < high for low, high in pairwise(ratios))
+        return len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
+
+    def _ratio(self, side: str, point: Mapping[str, int]) -> float | None:
+        """Of the cost to the claim (O) or the other way round; None where it cannot be decided."""
+        try:
+            if self.index_range is not None:
+                point = self.index_range.point(point)
+            lower, upper = ends_at(self.cost, point)
+            if any(holds(fact, point) is False for fact in self.facts):
+                return None
+            claimed = evaluate(self.bound, point)
+            if isinstance(claimed, Interval):
+                claimed = claimed.lower if side == "Omega" else claimed.upper
+            above, below = (lower, Fraction(claimed)) if side == "O" else (Fraction(claimed), upper)
+            return float("inf") if not below and above > 0 else float(above / below)
+        except NO_VALUE:
+            return None
+
+
+def by_recursion(asked: Question) -> Verdict | None:
+    """By the recurrence of the cost; None where it has none."""
+    claim, cost = asked.claim, asked.cost
+    if asked.compares or claim.processors is not None or cost.recursion is None:
+        return None
+    facts, bound, known = asked.facts, claim.bound, asked.known
+    solved = solved_recurrence(asked.costs, cost, facts)
+    if solved is None:
+        return None
+    cases = () if any(each.is_zero for each in solved.pieces) else solved.pieces
+    if not cases and solved.upper is None:
+        return asked.unknown(f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
+    indices = cost.recursion.indices
+    if indices is not None:
+        facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
+    if solved.upper is not None:
+        some = not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least)
+        cases = (Growth(solved.lower if some else None, solved.upper),)
+    if claim.relation != "O" and any(each.lower is None for each in cases):
+        return asked.unknown("no lower bound on its growth is known for all of these sizes")
+    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *facts_of(each.when))) for each in cases]
+    found = decide_growth(claim.relation, parts, bound, _along_one_size)
+    reason = found.reason
+    if found.outcome != "unknown" and solved.upper is not None:
+        # What a recurrence grows like has no values at sizes that a reader could check.
+        reason = f"by its recurrence the {claim.metric} is {Growth(cases[0].lower, solved.upper).text}"
+    if indices is not None:
+        reason = indices.restored_text(reason)
+    return asked.verdict(found.outcome, reason, proofs=found.proofs)
+
+
+def _along_one_size(_: str, refuted: Refuted) -> bool:
+    """Whether a counterexample is a curve of one size, which passes integers: growth says nothing at single points."""
+    return not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
+
+
+def by_shown_growth(asked: Question) -> Verdict | None:
+    """By the growth that reports show."""
+    claim = asked.claim
+    found = growth(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
+    uppers, lowers = found.ends(set(map(format_fact, claim.when)))
+    domain = domain_of(asked.facts)
+    if claim.processors is not None or domain is None:
+        return None
+    above = claim.relation == "Omega" or any(grows_no_faster(each, claim.bound, domain) for each in uppers)
+    if above and (claim.relation == "O" or any(grows_no_faster(claim.bound, each, domain) for each in lowers)):
+        return asked.verdict("holds", PROVED)
+    return None
+
+
+def _may_vanish(asked: Question, proved: bool) -> bool:
+    """Whether zeros are to be looked for: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as full."""
+    indices = asked.costs.index_range
+    empty = indices is not None and indices.least < 1
+    below = asked.claim.relation != "O"
+    return empty or (below and (not proved or _logarithm_may_vanish(asked.cost, asked.scope.facts)))
+
+
+def _logarithm_may_vanish(cost: Cost, known: Facts) -> bool:
+    if cost.lower is None or not any(map(_is_logarithm, cost.lower.atoms_within())):
+        return False
+    return not known.positive(cost.lower.substitute(known.rewrites))
+
+
+def _is_logarithm(atom: Atom) -> bool:
+    return isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
+
+
+def _small_points(asked: Question) -> list[Mapping[str, int]]:
+    """The least sizes that a claim speaks of."""
+    return list(islice((each for each in asked.points(branches=False) if min(each.values(), default=1) >= 1), SMALL))
+
+
+def _zero_of_one_side(asked: Question, proved: bool) -> Verdict | None:
+    """The verdict of small sizes at which one side of a claim is 0 alone; unknown where that is the lower bound."""
+    for place in _small_points(asked):
+        ends, claimed = _ends(asked.cost, place), _claimed(asked.claim, place)
+        if ends is None or claimed is None:
+            continue
+        zero = ""
+        if asked.claim.relation != "Omega" and claimed == 0 < ends[0] and _is_empty(asked.costs.index_range, place):
+            zero, other = "claim", "cost"
+        elif asked.claim.relation != "O" and claimed > 0 >= ends[not proved]:
+            zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
+        if zero and asked.has_runs(place):
+            reason = f"the {zero} is 0 and the {other} is not; a `when` leaves such sizes out"
+            return asked.verdict("unknown" if zero == "lower bound" else "fails", reason, place)
+    return None
+
+
+def _both_zero(asked: Question, point: Mapping[str, int]) -> bool:
+    """Whether cost and claim are 0 at a point."""
+    ends = _ends(asked.cost, point)
+    return _claimed(asked.claim, point) == 0 and ends is not None and ends[1] <= 0
+
+
+def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
+    """Whether a range of two indices is empty, where growth in their distance says nothing, and no logarithm is 0."""
+    if indices is None or indices.low not in point or indices.high not in point:
+        return False
+    sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
+    return point[indices.low] == point[indices.high] and min(sizes, default=2) >= 2
+
+
+def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
+    """The least that is claimed at a point; None where it has no value."""
+    try:
+        claimed = evaluate(ensures.bound, point)
+    except NO_VALUE:
+        return None
+    return Fraction(claimed.lower if isinstance(claimed, Interval) else claimed)
+
+
+def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:
+    try:
+        return ends_at(cost, {"Z": 1, "L": 1, **point})
+    except EvaluationError:
+        return None
+
+
+def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> str | None:
+    """`Theta(...)`, or `O(...), Omega(...)` as far as they are known, each where neither side alone is 0."""
+    scope = declared(module, algorithm)
+
+    def agrees(order: Growth) -> bool:
+        relation = "Theta" if order.tight else "Omega" if order.upper is None else "O"
+        bound = order.upper or order.lower
+        assert bound is not None
+        with suppress(ArchlineError):
+            when = parse_facts(order.when) if order.when else ()
+            claim = s.Ensures(cost.metric, None, relation, bound, when, span=bound.span)
+            asked = Question(claim, algorithm, costs, cost, scope)
+            return not _may_vanish(asked, proved=True) or _zero_of_one_side(asked, proved=True) is None
+        return True
+
+    def guarded(order: Growth) -> Iterator[Growth]:
+        yield order
+        sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
+        range_ = costs.index_range
+        full = [] if range_ is None else [[f"{range_.low} < {range_.high}"]]
+        for each in (*full, *(at_least(least, names) for least, names in guards(sizes) if names)):
+            yield replace(order, when=" and ".join((*filter(None, (order.when,)), *each)))
+
+    orders = growth(module, algorithm, costs, cost).orders
+    form = cost.upper if cost.exact and not any(each.tight for each in orders) else None
+    if form is not None and (product := extents(form)) is not None:
+        # It is Theta of itself, also where it is 0.
+        orders = (theta(costs.tree(form.scaled(1 / product[0]))),)
+    found = (next(filter(agrees, guarded(each)), None) for each in orders)
+    return ", ".join(str(each.text) for each in found if each is not None) or None

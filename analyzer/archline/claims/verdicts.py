@@ -1,0 +1,117 @@
+"""What is asked of a cost by an `ensures`, and what became of it; tactics turn one into the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+from archline.algebra.facts import Facts
+from archline.analysis.checks.failures import refusal
+from archline.analysis.checks.sizes import Guarded
+from archline.analysis.cost import Cost, Costs, cost_text
+from archline.analysis.sampling import assumed, points
+from archline.growth.growths import Outcome
+from archline.growth.is_big_o import Proved
+from archline.ir.conditions import with_all
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.substitution import facts_in_sizes
+from archline.records import record, replace
+
+PROVED = "proved for all sizes"
+
+
+@record
+class Verdict:
+    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
+
+    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
+    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
+    proved to hold, if one is known.
+    """
+
+    ensures: s.Ensures
+    outcome: Outcome
+    reason: str
+    point: Mapping[str, int] | None = None
+    proofs: tuple[Proved, ...] = ()
+    derived: str = ""
+    deciding: Mapping[str, int] | None = None
+    guarded: Guarded | None = None
+
+
+@record(eq=False)
+class Question:
+    """Whether a claim on a cost of an algorithm holds; the scope tells what is known of its sizes."""
+
+    claim: s.Ensures
+    algorithm: s.Algorithm
+    costs: Costs
+    cost: Cost
+    scope: Scope
+
+    @property
+    def compares(self) -> bool:
+        """Whether the claim is about values, not about growth."""
+        return self.claim.relation in ("==", "<=", ">=")
+
+    @cached_property
+    def facts(self) -> tuple[s.Fact, ...]:
+        """All facts that the claim is made under."""
+        return (*facts_in_sizes(self.algorithm), *assumed(self.algorithm), *self.claim.when)
+
+    @cached_property
+    def known(self) -> Facts:
+        """What the declaration and the claim say of the symbols."""
+        return with_all(self.scope.facts, self.claim.when, self.scope)
+
+    def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
+        """Sizes that the claim speaks of."""
+        return points(self.algorithm, self.scope, self.costs, self.claim, branches=branches)
+
+    def has_runs(self, point: Mapping[str, int]) -> bool:
+        """Whether some run may end at a point, which then tells against a claim."""
+        return refusal(self.scope.module, self.algorithm, point) is None
+
+    def verdict(
+        self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
+    ) -> Verdict:
+        """A verdict; one that holds tells what the proof rests on beside the program."""
+        if self.cost.declared and outcome == "holds":
+            reason += f", given what {', '.join(self.cost.declared)} declares"
+        return Verdict(self.claim, outcome, reason, point, proofs)
+
+    def unknown(self, reason: str) -> Verdict:
+        """The verdict that it is not decided, and why."""
+        return self.verdict("unknown", reason)
+
+    @property
+    def derived(self) -> str:
+        """The cost as text."""
+        return cost_text(self.costs, self.cost)
+
+
+Tactic: TypeAlias = Callable[[Question], Verdict | None]
+"""Decides a question, or says why it does not; None where it does not apply."""
+
+
+def first_decided(asked: Question, tactics: Iterable[Tactic]) -> Verdict | None:
+    """The verdict of the first tactic that decides; else that of the first that applies."""
+    found: Verdict | None = None
+    for tactic in tactics:
+        verdict = tactic(asked)
+        if verdict is not None and verdict.outcome != "unknown":
+            return verdict
+        found = found or verdict
+    return found
+
+
+def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
+    """The verdict on what holds where it does in each of some cases; None as soon as one of them is not proved."""
+    found: list[Verdict] = []
+    for each in cases:
+        if each is None or each.outcome != "holds":
+            return each if each is not None and each.outcome == "fails" else None
+        found.append(each)
+    return replace(found[0], proofs=tuple(proof for each in found for proof in each.proofs)) if found else None

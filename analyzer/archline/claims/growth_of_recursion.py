@@ -103,7 +103,7 @@ def _solved(problem: RealRecurrence) -> list[Growth]:
             found = [("", between or (order, order))]
         case failed:
             raise OutOfReachError(failed.reason)
-    return [Growth(*map(parse_expression, ends), when=where) for where, ends in found]
+    return [Growth(parse_expression(low), parse_expression(high), when=where) for where, (low, high) in found]
 
 
 def _one(found: list[Growth]) -> Growth:

@@ -235,11 +235,9 @@ def page_view(
 def _case(derived: DerivedCosts) -> CostView | None:
     """The costs where every axis of a grid has several processors, if these have shorter forms."""
     general = derived.general
-    return (
-        None
-        if general is None
-        else replace(cost_view(general, general.costs), case_when=tuple(map(format_fact, derived.case.when)))
-    )
+    if general is None:
+        return None
+    return replace(cost_view(general, general.costs), case_when=tuple(map(format_fact, derived.case.when)))
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:

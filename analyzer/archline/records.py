@@ -1,13 +1,16 @@
-"""Classes of values that are never changed: dataclasses whose methods cost less when the program starts."""
+"""Classes of values that are never changed, dataclasses that cost less when the program starts; memoised methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from functools import wraps
 from operator import attrgetter
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, dataclass_transform, overload
 
-__all__ = ["field", "record", "replace"]
+__all__ = ["field", "memoised", "record", "replace"]
+P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -53,3 +56,20 @@ def _compare(cls: type[Any], values: Callable[[Any], Any]) -> None:
 def _shown(self: Any) -> str:
     parts = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+def memoised(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A method that is run once for each object and arguments: its results are kept as long as the object is."""
+    name = f"{method.__name__} results"
+
+    @wraps(method)
+    def found(self: S, *arguments: P.args, **options: P.kwargs) -> T:
+        results = self.__dict__.get(name)
+        if results is None:
+            results = self.__dict__[name] = {}
+        key = (*arguments, *options.items())
+        if key not in results:
+            results[key] = method(self, *arguments, **options)
+        return results[key]  # type: ignore[no-any-return]
+
+    return found  # type: ignore[return-value]

@@ -133,14 +133,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         span = self._span(meta)
         return s.Parameter(self._defined(name), str(mode or "in"), local is not None, type_, span=span)
 
-    def axis(self, meta: Meta, children: list[Any]) -> s.Axis:
-        name, extent, within = children
-        return s.Axis(self._defined(name), extent, str(within) if within else None, span=self._span(meta))
-
     # Statements
-    def let(self, meta: Meta, children: list[Any]) -> s.Let:
-        return s.Let(self._defined(children[0]), children[1], span=self._span(meta))
-
     def local(self, meta: Meta, children: list[Any]) -> s.Local:
         _, name, type_, value, when = children
         return s.Local(self._defined(name), type_, value, when, span=self._span(meta))
@@ -203,10 +196,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def else_(self, meta: Meta, children: list[Any]) -> s.Branch:
         return s.Branch(None, children[0], span=self._head(meta, Token("NAME", "")))
-
-    def split(self, meta: Meta, children: list[Any]) -> s.Split:
-        axis, parts, group, body = children
-        return s.Split(str(axis), parts, self._defined(group), body, span=self._span(meta))
 
     # Items
     def use(self, meta: Meta, children: list[Any]) -> s.Use:
@@ -293,9 +282,13 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return tuple(chain.from_iterable(children))
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
-        """Other rules have the name and the fields of their node."""
+        """Other rules have the name and the fields of their node; it defines its `name`, or its `group`."""
         kind = getattr(s, "".join(word.capitalize() for word in data.split("_")))
-        return kind(*(str(each) if isinstance(each, Token) else each for each in children), span=self._span(meta))
+        parts = (
+            each if not isinstance(each, Token) else self._defined(each) if part in ("name", "group") else str(each)
+            for part, each in zip(kind.__match_args__, children, strict=True)
+        )
+        return kind(*parts, span=self._span(meta))
 
 
 def _parts(subscript: s.Expr | s.Slice) -> list[s.Expr]:

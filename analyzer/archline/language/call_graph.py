@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from archline.language import syntax as s
 from archline.language.model import Collective, Module
+from archline.records import memoised
 
 T = TypeVar("T")
 MAX_MODULES = 16
@@ -81,15 +82,13 @@ class _Graph:
 
     def __init__(self, module: Module) -> None:
         self._module = module
-        self._callees: dict[s.Algorithm, tuple[s.Algorithm, ...]] = {}
         self._circle: dict[s.Algorithm, frozenset[s.Algorithm]] = {}
         self._recurses: dict[s.Algorithm, bool] = {}
 
+    @memoised
     def callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
         """The algorithms that one calls itself, each once, in order of appearance."""
-        if algorithm not in self._callees:
-            self._callees[algorithm] = tuple(dict.fromkeys(called(self._module, algorithm)))
-        return self._callees[algorithm]
+        return tuple(dict.fromkeys(called(self._module, algorithm)))
 
     def circle(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
         """The component of an algorithm that calls itself, directly or not; else nothing."""

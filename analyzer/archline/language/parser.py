@@ -340,35 +340,28 @@ def _tabs(source: Source) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def _too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
+def _levels(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
+    """The lines with code: where each stands, its indentation, and those of the blocks that are open before it."""
     stack = [0]
     for number, line in enumerate(lines, first):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        indent = _indent(line)
-        while stack and stack[-1] >= indent and len(stack) > 1:
-            stack.pop()
-        stack.append(indent)
-        if len(stack) > MAX_BLOCK_DEPTH + 2:
-            span = Span(source, number, indent + 1, number, len(line) + 1)
+        if line.strip() and not line.lstrip().startswith("#"):
+            indent = _indent(line)
+            yield Span(source, number, indent + 1, number, len(line) + 1), indent, stack
+            stack = [*(each for each in stack if each < indent), indent]
+
+
+def _too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
+    for span, indent, stack in _levels(source, first, lines):
+        if indent > stack[-1] and len(stack) > MAX_BLOCK_DEPTH:
             return Diagnostic(rules.TOO_DEEP, f"blocks nest deeper than {MAX_BLOCK_DEPTH} levels", span)
     return None
 
 
 def _indentation_diagnostic(source: Source, first: int, text: str) -> Diagnostic:
     """Find the line whose indentation fits no open block, which the indenter's error does not tell."""
-    stack = [0]
-    for number, line in enumerate(text.split("\n"), first):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        indent = _indent(line)
-        if indent > stack[-1]:
-            stack.append(indent)
-        while stack[-1] > indent:
-            stack.pop()
-        if stack[-1] != indent:
-            levels = ", ".join(str(level) for level in stack)
-            span = Span(source, number, indent + 1, number, len(line) + 1)
+    for span, indent, stack in _levels(source, first, text.split("\n")):
+        if indent < stack[-1] and indent not in stack:
+            levels = ", ".join(str(level) for level in stack if level < indent)
             message = f"this line is indented by {indent}, the open blocks by {levels}"
             return Diagnostic(rules.INDENTATION, message, span)
     return Diagnostic(rules.INDENTATION, "indentation fits no open block", Span(source, first, 1, first, 2))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
-from archline.records import record
+from archline.records import memoised, record
 
 Array: TypeAlias = NDArray[np.float64]
 Ends: TypeAlias = tuple[Array, Array]
@@ -158,26 +158,20 @@ class Boxes:
         along[self._moving.index(name)] = 1
         return OverBoxes(found.values, (along, along))
 
+    @memoised
     def of(self, value: Poly) -> OverBoxes:
         """An expression in sizes."""
-        if value not in self._known:
-            terms = (self._product(monomial) * self.number(float(each)) for monomial, each in value.terms.items())
-            self._known[value] = reduce(OverBoxes.__add__, terms, self.number(0.0))
-        return self._known[value]
+        terms = (self._product(monomial) * self.number(float(each)) for monomial, each in value.terms.items())
+        return reduce(OverBoxes.__add__, terms, self.number(0.0))
 
+    @memoised
     def _product(self, monomial: Monomial) -> OverBoxes:
-        if monomial not in self._known:
-            *others, (atom, power) = monomial or ((None, 0),)
-            last = self.number(1.0) if atom is None else self._atom(atom).power(float(power))
-            self._known[monomial] = self._product(tuple(others)) * last if others else last
-        return self._known[monomial]
+        *others, (atom, power) = monomial or ((None, 0),)
+        last = self.number(1.0) if atom is None else self._atom(atom).power(float(power))
+        return self._product(tuple(others)) * last if others else last
 
+    @memoised
     def _atom(self, atom: Atom) -> OverBoxes:
-        if atom not in self._known:
-            self._known[atom] = self._computed(atom)
-        return self._known[atom]
-
-    def _computed(self, atom: Atom) -> OverBoxes:
         parts = [self.of(each) for each in atom.parts]
         match atom:
             case Symbol():

@@ -20,7 +20,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 
 LARGEST = 2**63 - 1
 Integers: TypeAlias = NDArray[Any]
@@ -51,33 +51,25 @@ def column(values: Integers, missing: Marks | None = None) -> Column:
 class Sums:
     """Expressions as sums of products with whole coefficients, divided by a number: read once, for all points."""
 
-    def __init__(self) -> None:
-        self._known: dict[Poly, tuple[list[tuple[int, Monomial]], int]] = {}
-        self._plain: dict[Poly, bool] = {}
-        self._cleared: dict[Poly, tuple[Poly | None, Poly, frozenset[str]]] = {}
-
+    @memoised
     def of(self, value: Poly) -> tuple[list[tuple[int, Monomial]], int]:
         """The terms, and the number."""
-        if value not in self._known:
-            scale = lcm(*(int(each.q) for each in value.terms.values()))
-            self._known[value] = [(int((each * scale).p), monomial) for monomial, each in value.terms.items()], scale
-        return self._known[value]
+        scale = lcm(*(int(each.q) for each in value.terms.values()))
+        return [(int((each * scale).p), monomial) for monomial, each in value.terms.items()], scale
 
+    @memoised
     def cleared(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
         """The expression as a quotient of plain ones where the symbols named are above 0; None where it is not one."""
-        if value not in self._cleared:
-            divided: set[str] = set()
-            above, below = over_one_line(without_fractions(value, divided))
-            divided |= below.names
-            plain = self.plain(above) and self.plain(below)
-            self._cleared[value] = (above if plain else None), below, frozenset(divided)
-        return self._cleared[value]
+        divided: set[str] = set()
+        above, below = over_one_line(without_fractions(value, divided))
+        divided |= below.names
+        plain = self.plain(above) and self.plain(below)
+        return (above if plain else None), below, frozenset(divided)
 
+    @memoised
     def plain(self, value: Poly) -> bool:
         """Whether the expression is plain."""
-        if value not in self._plain:
-            self._plain[value] = is_plain(value)
-        return self._plain[value]
+        return is_plain(value)
 
 
 class Vectors:
@@ -90,8 +82,6 @@ class Vectors:
         self._length = length
         self._points = points
         self._sums = sums or Sums()
-        self._atoms: dict[Atom, Column] = {}
-        self._products: dict[Monomial, Column] = {}
 
     def gives(self, value: Poly) -> bool:
         """Whether there are numbers for all symbols of the expression."""
@@ -143,13 +133,9 @@ class Vectors:
         missing = _either(*(each.missing for _, each in terms))
         return Column(total, bound, missing) if kind == _SHORT else column(total, missing), scale
 
+    @memoised
     def _product(self, monomial: Monomial) -> Column:
         """The product. A factor that is 0 (a guard that fails) rules out one without a value."""
-        if monomial not in self._products:
-            self._products[monomial] = self._multiplied(monomial)
-        return self._products[monomial]
-
-    def _multiplied(self, monomial: Monomial) -> Column:
         if not monomial:
             return Column(np.ones(self._length, np.int64), 1)
         *others, (atom, power) = monomial
@@ -164,12 +150,8 @@ class Vectors:
         missing = _either(rest.missing, last.missing)
         return column(values, None if missing is None else missing & (values != 0))
 
+    @memoised
     def _atom(self, atom: Atom) -> Column:
-        if atom not in self._atoms:
-            self._atoms[atom] = self._computed(atom)
-        return self._atoms[atom]
-
-    def _computed(self, atom: Atom) -> Column:
         match atom:
             case Symbol():
                 return column(self._points[atom.name])

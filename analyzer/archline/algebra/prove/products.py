@@ -11,7 +11,7 @@ from archline.algebra.evaluate.vectors import as_float
 from archline.algebra.lp.highs import Entries, solution
 from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 
 BITS = 8
 HALF, FULL = 1 << (BITS - 1), 1 << BITS
@@ -39,7 +39,6 @@ class Packing:
     def __init__(self) -> None:
         self._atoms: dict[Atom, int] = {}
         self._reducing: dict[int, Poly] = {}
-        self._squares: dict[int, Packed] = {}
         self._monomials: dict[int, Monomial] = {}
         self._degrees = _Kept(lambda code: sum(abs(power) for _, power in _powers(code)))
         self._masks = _Kept(lambda code: sum(1 << place for place, _ in _powers(code) if place in self._reducing))
@@ -123,10 +122,9 @@ class Packing:
                 _add(todo, code - (1 << (BITS * place)) + other, number * factor)
         return done
 
+    @memoised
     def _square(self, place: int) -> Packed:
-        if place not in self._squares:
-            self._squares[place] = self.packed(self._reducing[place])
-        return self._squares[place]
+        return self.packed(self._reducing[place])
 
 
 def _powers(code: int) -> Iterator[tuple[int, int]]:

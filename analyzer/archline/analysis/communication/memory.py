@@ -21,7 +21,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import called, component
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 
 
 def _largest(amount: Amount, iterations: IterationRange) -> Amount:
@@ -124,7 +124,6 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         self._stretches = recursions.stretches
         self._recursions = recursions
         self._level = level
-        self._kernels: dict[s.Algorithm, Amount] = {}
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """What runs of the whole algorithm need, its own local parameters included."""
@@ -215,14 +214,11 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return self._recursions.amounts(callee, inside, call, self._level)["memory"]
         return place.bounded(at_sizes(self.kernel(callee), sizes, place.facts, call), call.span)
 
+    @memoised
     def kernel(self, algorithm: s.Algorithm) -> Amount:
         """What an algorithm on one processor needs in addition to its parameters, in its sizes."""
-        if algorithm not in self._kernels:
-            scope = declared(self._module, algorithm)
-            self._kernels[algorithm] = closed_amount(
-                self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm
-            )
-        return self._kernels[algorithm]
+        scope = declared(self._module, algorithm)
+        return closed_amount(self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
 
     def loop(self, loop: s.Loop, at: ProgramPoint) -> Amount:
         place, spare = at

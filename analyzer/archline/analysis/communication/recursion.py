@@ -35,7 +35,7 @@ from archline.ir.scope import Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.base_cases import ends
@@ -151,9 +151,6 @@ class GridRecursions:
         self._module = module
         self._metrics = metrics
         self._follow = follow
-        self._cases: dict[tuple[s.Algorithm, Corner], tuple[BodyCase, ...] | Unknown] = {}
-        self._functions: dict[tuple[s.Algorithm, str, Corner], SizeFunction | Unknown] = {}
-        self._forms: dict[tuple[s.Algorithm, str, Corner], Form] = {}
         self.followed: dict[object, Any] = {}
         """What callees cost that were followed before, of all processors that are alike to them."""
 
@@ -184,7 +181,8 @@ class GridRecursions:
             return replace(bound, span=at.span)
         upper = expanded(bound.substitute(values))
         if not callee.grid:
-            form = self._forms[callee, metric, None]
+            form = self._form(callee, metric, None)
+            assert not isinstance(form, Unknown)
             return exactly(upper) if form.lower == form.upper else Known(ZERO, upper)
         lower = self.bound(callee, metric, corner) if corner else ZERO
         return Known(ZERO if isinstance(lower, Unknown) else expanded(lower.substitute(values)), upper)
@@ -204,14 +202,9 @@ class GridRecursions:
         )
 
     # Recurrences
+    @memoised
     def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | Unknown:
         """Every way through the body that conditions on sizes distinguish."""
-        key = algorithm, corner
-        if key not in self._cases:
-            self._cases[key] = self._find_cases(algorithm, corner)
-        return self._cases[key]
-
-    def _find_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | Unknown:
         start = self._start(algorithm, corner)
 
         def follow(way: DecisionPath) -> BodyCase:
@@ -231,14 +224,9 @@ class GridRecursions:
         assert start is not None
         return start
 
+    @memoised
     def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | Unknown:
         """A metric of a level as a recurrence: of the path from above, of a processor itself from below."""
-        key = algorithm, metric, corner
-        if key not in self._functions:
-            self._functions[key] = self._find_function(algorithm, metric, corner)
-        return self._functions[key]
-
-    def _find_function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | Unknown:
         cases = self.cases(algorithm, corner)
         if isinstance(cases, Unknown):
             return cases
@@ -279,13 +267,9 @@ class GridRecursions:
 
     def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | Unknown:
         """A closed form in the algorithm's sizes and P: an upper bound of the path, or a lower one of a processor."""
-        function = self.function(algorithm, metric, corner)
-        if isinstance(function, Unknown):
-            return function
-        key = algorithm, metric, corner
-        if key not in self._forms:
-            self._forms[key] = closed_form(function)
-        form = self._forms[key]
+        form = self._form(algorithm, metric, corner)
+        if isinstance(form, Unknown):
+            return form
         value = form.upper if corner is None else form.lower
         if value is None:
             return Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
@@ -293,6 +277,11 @@ class GridRecursions:
             return value
         outcomes = (each.indicator if each.taken else ONE - each.indicator for each in form.leaf.decisions)
         return value + prod(outcomes, start=ONE) * (form.leaf.value - value)
+
+    @memoised
+    def _form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Form | Unknown:
+        function = self.function(algorithm, metric, corner)
+        return function if isinstance(function, Unknown) else closed_form(function)
 
     # Results
     def solved(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:

@@ -32,7 +32,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, local_arrays, recurses
 from archline.language.metrics import METRICS
 from archline.language.model import Module
-from archline.records import record
+from archline.records import memoised, record
 
 METRIC = "accesses"
 LOGICAL = ("and", "or")
@@ -97,17 +97,18 @@ class Accesses(WordModel):
         super().__init__(module)
         self._updates = updates
         self.upper_only = updates == 1
-        self._known: dict[s.Stmt, Tally] = {}
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        if statement not in self._known:
-            again = 0
-            if isinstance(statement, s.Simple):
-                updates = statement.updates if self._updates > 1 else statement.revisited
-                again = sum(isinstance(each, s.Element) for each in updates)
-            tests = s.evaluated(statement)
-            self._known[statement] = self._named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
-        return self._known[statement]
+        return self._once(statement)
+
+    @memoised
+    def _once(self, statement: s.Stmt) -> Tally:
+        again = 0
+        if isinstance(statement, s.Simple):
+            updates = statement.updates if self._updates > 1 else statement.revisited
+            again = sum(isinstance(each, s.Element) for each in updates)
+        tests = s.evaluated(statement)
+        return self._named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
     def _named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """The elements that are named; those that `maybe` are, or by the right side of `and` or `or`, at most."""

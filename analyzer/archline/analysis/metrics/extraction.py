@@ -21,7 +21,7 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.metrics import CALL
-from archline.records import field, record, replace
+from archline.records import field, memoised, record, replace
 from archline.recurrences.model import Decision, Equation, SizeFunction, System
 
 MAX_CASES = 48
@@ -215,8 +215,6 @@ class Bodies(Statements):
         scope = super().behind(statement, scope)
         if self._loops:
             return scope
-        if isinstance(statement, s.Let):
-            self._lets[statement.name] = substituted(statement.value, self._lets)
         if isinstance(statement, s.Local) and statement.is_integer:
             self._unsettled[statement.name] = None
         last = max((node.span.line, node.span.column) for node in s.nodes(statement))
@@ -264,6 +262,10 @@ class Bodies(Statements):
                 if settled in value.names and name in least:
                     facts = facts.with_nonnegative(value - least[name])
         return scope.with_facts(facts)
+
+    def let(self, let: s.Let, scope: Scope) -> Outcome:
+        self._lets[let.name] = substituted(let.value, self._lets)
+        return super().let(let, scope)
 
     def loop(self, loop: s.Loop, scope: Scope) -> Outcome:
         with self._repeated():
@@ -374,7 +376,6 @@ class Extraction:
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
         self._done: dict[s.Algorithm, Extracted] = {}
-        self._facts: dict[s.Algorithm, Facts] = {}
 
     def of(self, algorithm: s.Algorithm) -> Extracted:
         """The systems of a recursive algorithm."""
@@ -455,11 +456,10 @@ class Extraction:
             )
         return System(metric, functions, not split)
 
+    @memoised
     def _declared(self, algorithm: s.Algorithm) -> Facts:
         """What the declaration says of sizes: one for all metrics, which then share what is found by it."""
-        if algorithm not in self._facts:
-            self._facts[algorithm] = declared(self._outer.module, algorithm).facts
-        return self._facts[algorithm]
+        return declared(self._outer.module, algorithm).facts
 
     def systems(self, metric: str) -> dict[str, SizeFunction]:
         """All functions of a metric that were extracted so far, by name."""

@@ -30,6 +30,7 @@ from archline.language.metrics import (
     MetricDefinition,
 )
 from archline.language.model import Kind, ViewType
+from archline.records import memoised
 
 
 class CostModel:
@@ -49,7 +50,6 @@ class CostModel:
         paths = [name for name, each in self._metrics.items() if each.composition is Composition.MAX_PLUS]
         self._paths = frozenset(paths)
         self.sync = Tally(paths=dict.fromkeys(paths, SYNC))
-        self._events: dict[tuple[Event, int], Tally] = {}
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -69,13 +69,10 @@ class CostModel:
         paths = {name: serial(each) for name, each in amounts.items() if name in self._paths}
         return Tally({name: each for name, each in amounts.items() if name not in paths}, paths, None, declared)
 
+    @memoised
     def event(self, event: Event, times: int = 1) -> Tally:
         """What an event costs that happens a number of times, one after the other."""
-        key = event, times
-        if key not in self._events:
-            count = UNIT if times == 1 else exactly(Poly.constant(times))
-            self._events[key] = self.tally(dict.fromkeys(self._counting(event), count))
-        return self._events[key]
+        return self.tally(dict.fromkeys(self._counting(event), UNIT if times == 1 else exactly(Poly.constant(times))))
 
     def fork(self, depth: Amount) -> Tally:
         """What starting the iterations of a parallel loop adds to paths."""

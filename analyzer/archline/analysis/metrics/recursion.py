@@ -22,7 +22,7 @@ from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
 from archline.ir.declarations import declaration, declared
 from archline.language import syntax as s
 from archline.language.call_graph import reached
-from archline.records import replace
+from archline.records import memoised, replace
 from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
@@ -53,18 +53,14 @@ class RecursionSolver:
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
         self._extraction = Extraction(outer)
-        self._closed: dict[tuple[s.Algorithm, str], MetricSolution] = {}
         self._alike: dict[tuple[s.Algorithm, str], MetricSolution] = {}
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
         self._without_caps: dict[str, Poly | None] = {}
         self._inside: dict[tuple[str, bool], SizeFunction] = {}
         self._exact: dict[str, ProvedBound | None] = {}
         self._values: dict[str, ValueTable] = {}
-        self._reduced: dict[SizeFunction, Reduced] = {}
         self._narrow: dict[SizeFunction, ValueTable] = {}
         self._places: dict[s.Algorithm, PointTable] = {}
-        self._ended: dict[s.Algorithm, str] = {}
-        """What would show that a recursion ends; empty where nothing is missing."""
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
         """The recurrences of a recursive algorithm."""
@@ -100,29 +96,17 @@ class RecursionSolver:
         facts = declared(self._outer.module, algorithm).facts
         return Known(facts.restore(low), facts.restore(high))
 
-    def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
-        """A metric of a recursive algorithm."""
-        key = algorithm, metric
-        if key not in self._closed:
-            self._closed[key] = self._close(algorithm, metric)
-        return self._closed[key]
-
+    @memoised
     def _unproved(self, algorithm: s.Algorithm) -> Unknown | None:
         """That the recursion may not end: runs that do not have no cost, and bounds by induction say nothing."""
-        if algorithm not in self._ended:
-            # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
-            extracted = self.extracted(algorithm)
-            functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
-            function = next(filter(None, functions), None)
-            promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
-            self._ended[algorithm] = "" if function is None else self._missing(function, promised)
-        if not self._ended[algorithm]:
-            return None
-        reason = (
-            f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
-            f"{self._ended[algorithm]}"
-        )
-        return Unknown(blamed(reason), algorithm.span)
+        # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
+        extracted = self.extracted(algorithm)
+        functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
+        function = next(filter(None, functions), None)
+        promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
+        missing = "" if function is None else self._missing(function, promised)
+        reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
+        return Unknown(blamed(reason + missing), algorithm.span) if missing else None
 
     def _missing(self, function: SizeFunction, promised: Sequence[Poly]) -> str:
         """What would show that a recursion ends; empty where that is shown."""
@@ -133,7 +117,9 @@ class RecursionSolver:
                 return f"`where {low} <= {high}` in its header would show it"
         return "`decreases` in its header says what does"
 
-    def _close(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
+    @memoised
+    def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
+        """A metric of a recursive algorithm."""
         system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
         if not isinstance(system, System):
             return MetricSolution(system or NOTHING)
@@ -243,10 +229,9 @@ class RecursionSolver:
             self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
         return self._without_caps[function.name] or plain
 
+    @memoised
     def _by_distance(self, function: SizeFunction) -> Reduced:
-        if function not in self._reduced:
-            self._reduced[function] = by_distance(function)
-        return self._reduced[function]
+        return by_distance(function)
 
     def _at_call(
         self, function: SizeFunction, metric: str, side: BoundSide

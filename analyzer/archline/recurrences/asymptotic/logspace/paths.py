@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from archline.algebra.reals import OutOfReachError
 from archline.numbers import fmpq
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 from archline.recurrences.asymptotic.logspace.compare import prune, simplified
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
@@ -75,15 +75,13 @@ class RecursionState:
         self._rules = rules
         self._region = region
         self._state = state
-        self._signs: dict[LogInequality, int | None] = {}
         self._floats: dict[LogInequality, tuple[float, ...]] = {}
         self._used: dict[LogInequality, None] = {}
 
+    @memoised
     def sign(self, row: LogInequality) -> int | None:
         """The sign of the row's form here, on the whole region."""
-        if row not in self._signs:
-            self._signs[row] = self._region.sign(at_state(row.form, self._state))
-        return self._signs[row]
+        return self._region.sign(at_state(row.form, self._state))
 
     def motion(self, before: Vector) -> Motion:
         """The motion from here for sizes that came by the direction `before`. Raises SplitError."""

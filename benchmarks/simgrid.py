@@ -27,9 +27,9 @@ from unittest.mock import patch
 from common import ROOT, parsed
 
 import archline as al
-from archline.api.caches import Settings
 from archline.api.running import run_at
 from archline.costs.sizes import read_settings
+from archline.energy.caches import Settings
 from archline.energy.machine_files import machine
 from archline.energy.machines import Machine, read_parameters
 from archline.execution import simulated

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import archline as al
-from archline.api.caches import Settings
 from archline.api.running import run_at
+from archline.energy.caches import Settings
 from archline.energy.estimates import estimate_of
 from archline.energy.machine_files import machines
 from archline.energy.models import model

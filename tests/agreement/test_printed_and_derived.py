@@ -20,8 +20,8 @@ import pytest
 import scipy.io
 
 import archline as al
-from archline.api.caches import Settings
 from archline.api.running import run_at
+from archline.energy.caches import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "printed_and_derived.py"

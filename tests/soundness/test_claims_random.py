@@ -8,7 +8,8 @@ from itertools import islice, product
 
 import pytest
 
-from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts, claims
+from archline.api.claims import claims
+from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.compare.orders import CostOrder, apart
 from archline.energy.formulas import value_of
 from archline.expr.intervals import EvaluationError, Interval

@@ -14,15 +14,15 @@ import pytest
 import scipy.sparse
 
 import archline as al
-from archline.api.caches import Settings
-from archline.api.energies import numeric
-from archline.api.subjects import AlgorithmSubject
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge
 from archline.costs.sizes import unplaced
+from archline.energy.answers import numeric
+from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machine_files import machine, machine_names
 from archline.energy.machines import Machine, parameter
 from archline.energy.models import model
+from archline.energy.subjects import AlgorithmSubject
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.data import generate
 from archline.execution.results import Cache, RunCounts

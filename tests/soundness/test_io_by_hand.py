@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.api.caches import Settings
-from archline.api.running import Processors, run
+from archline.api.running import run
+from archline.energy.caches import Processors, Settings
 from archline.execution.cache import StaticSchedule, WorkStealing, optimal
 from archline.execution.results import Cache
 from cli_support import cli

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.cost import whole_ends_at
-from archline.api.caches import Settings, cache_of, level_caches
 from archline.api.energies import energy
 from archline.api.modules import loads
 from archline.api.pictures import roofline
 from archline.api.running import run
+from archline.energy.caches import Settings, cache_of, level_caches
 from archline.energy.estimates import estimate_of, usual_model
 from archline.energy.levels import by_level
 from archline.energy.machine_files import machine

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.api.caches import cache_of
 from archline.api.claims import claims
+from archline.energy.caches import cache_of
 from archline.energy.machine_files import machine
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.api.sweeps import SizeSweep
 from archline.certificates.check import check
 from archline.compare.growth import relation
 from archline.compare.verdicts import (
@@ -36,6 +35,7 @@ from archline.compare.verdicts import (
 from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machines import Machine
 from archline.energy.models import model
+from archline.energy.sweeps import SizeSweep
 from archline.expr.intervals import Interval
 from archline.growth.growths import Growth
 from archline.language.parser import parse_expression

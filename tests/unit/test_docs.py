@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from archline.api.caches import Settings
 from archline.api.modules import load
-from archline.api.running import Processors, run
+from archline.api.running import run
 from archline.cli.main import COMMANDS
+from archline.energy.caches import Processors, Settings
 from archline.execution.cache import StaticSchedule
 from archline.execution.results import Cache
 from archline.language.loader import load_text

@@ -11,10 +11,10 @@ import pytest
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
-from archline.api.caches import Settings
 from archline.api.running import Run, run_at
 from archline.cli.main import main
 from archline.costs.sizes import unplaced
+from archline.energy.caches import Settings
 from archline.energy.machines import Machine
 from archline.execution.data import generate
 from archline.execution.run import execute

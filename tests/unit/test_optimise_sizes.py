@@ -15,16 +15,16 @@ import pytest
 import archline as al
 from archline.analysis.cost import whole_ends_at
 from archline.analysis.vectorised import lower_at, upper_at
-from archline.api.caches import Settings
-from archline.api.energies import energies
-from archline.api.subjects import AlgorithmSubject, subject
 from archline.costs.sizes import unplaced
+from archline.energy.answers import energies
+from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machine_files import machine
 from archline.energy.machines import parameter
 from archline.energy.models import model
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice
 from archline.energy.optimise.problem import Variable
+from archline.energy.subjects import AlgorithmSubject, subject
 from archline.expr.values import holds
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
@@ -67,7 +67,7 @@ def amounts(target: str, fixed: tuple[tuple[str, int], ...], point: tuple[tuple[
         (found,) = energies([chosen], [machine("jaketown")], None, unplaced(at), Settings())
     except al.ArchlineError:
         return None
-    known = found.result.estimate.amounts
+    known = found.estimate.amounts
     # Facts may be about the number of processors, which follows from the axes.
     at = {"P": int(known["P"].lower), **at}
     return None if any(holds(fact, at) is False for fact in chosen.where) else known

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.api.caches import Settings
-from archline.api.scaling import scaling_of
-from archline.api.subjects import subject
 from archline.certificates.check import check
 from archline.cli.main import main
+from archline.energy.caches import Settings
 from archline.energy.fixed_memory import FixedMemory
 from archline.energy.machines import Machine
 from archline.energy.scaling import Scaling
+from archline.energy.strong_scaling import scaling_of
+from archline.energy.subjects import subject
 from archline.language.diagnostics import ArchlineError
 from effort import long
 from energy_support import made

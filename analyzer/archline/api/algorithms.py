@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from archline.api.costs import CostReport
-from archline.api.running import USUAL, Run, run, run_at
-from archline.costs import rules
+from archline.api.running import Run, run, run_at
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import unplaced
+from archline.energy.running import USUAL
 from archline.execution.results import TIMEOUT
-from archline.language.diagnostics import error
-from archline.language.loader import load_target
-from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import replace
 from archline.report.documents import Document, WithPage
 from archline.report.library import declaration
@@ -90,22 +87,4 @@ def algorithm(target: str) -> Algorithm:
 
     Raises ArchlineError (AL109 where there is none, AL410 where several would do).
     """
-    found = algorithms(target)
-    if len(found) != 1:
-        shown = ", ".join(f"`{target}::{each.name}`" for each in found[:12])
-        message = f"`{target}` defines {len(found)} algorithms"
-        raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
-    return found[0]
-
-
-def algorithms(target: str, where: str | None = None) -> tuple[Algorithm, ...]:
-    """The algorithm a target names, or all of its file, under further facts.
-
-    Raises ArchlineError (AL109 where there is none).
-    """
-    module, node = load_target(target)
-    nodes = module.algorithms.values() if node is None else [node]
-    if not nodes:
-        hint = "`archline check` decides its claims"
-        raise error(NO_ALGORITHM, f"`{target}` has no algorithm", path=target, hint=hint)
-    return tuple(Algorithm(module, each).assuming(where) for each in nodes)
+    return Algorithm.named(target)

@@ -20,17 +20,17 @@ from typing import Any
 from archline.algebra.effort import OUT_OF_TIME, Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
 from archline.api.algorithms import Algorithm
-from archline.api.cost_changes import RecordedSubject, compared
 from archline.api.modules import Module, load, loads
 from archline.api.processes import Refused, kept
-from archline.api.subjects import AlgorithmSubject, own_facts
 from archline.changes import results as r
 from archline.changes.baseline import NO_BASELINE, Entry, below, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed, same_sizes
+from archline.changes.cost_changes import RecordedSubject, compared
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, sides
 from archline.costs.sizes import SizeNames, check_known, share
+from archline.energy.subjects import AlgorithmSubject, own_facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.parser import headers, parse_facts

@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.polynomial import ZERO
-from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE, OF_CACHES, Settings, of_levels
-from archline.api.in_sizes import InSizes
-from archline.api.subjects import (
-    NOT_RUN,
-    AlgorithmSubject,
-    Basis,
-    FormulaSubject,
-    Subject,
-    check_facts,
-    energy_floor,
-    model_for,
-    of_numbers,
-    own,
-    subject,
-)
-from archline.costs import rules
-from archline.costs.communication import replicated
-from archline.costs.sizes import Given, Number, check_known, together
-from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
-from archline.energy.growth import of_terms
+from archline.costs.algorithms import AlgorithmUnderFacts
+from archline.costs.sizes import Number, together
+from archline.energy.answers import energies
+from archline.energy.caches import DEFAULT_CACHE, Settings
 from archline.energy.levels import Level, by_level
 from archline.energy.machine_files import machine_with
-from archline.energy.machines import GIVEN, Machine, parameter
-from archline.energy.model import Model
+from archline.energy.machines import Machine
 from archline.energy.models import model as model_of
-from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
-from archline.energy.results import CacheUsed, Ends, EnergyResult, SymbolicEnergy, SymbolicMetric
-from archline.energy.rules import PARAMETER
-from archline.energy.units import amount_text, format_si
-from archline.expr import build as b
-from archline.expr.build import ONE
+from archline.energy.results import EnergyResult
+from archline.energy.subjects import (
+    Subject,
+    subject,
+)
+from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
-from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import substituted
-from archline.growth.growths import Growth, reduced
-from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import OF_CACHE, ON_REQUEST
-from archline.language.parser import parse_expression
-from archline.records import record, replace
-from archline.report.costs.forms import short_growth
+from archline.records import record
 from archline.report.documents import Document, WithPage
 from archline.report.energies.shown import document
 from archline.report.energies.text import as_text
@@ -140,7 +111,7 @@ class Energy(WithPage):
         Sizes and parameters are numbers or numpy arrays, broadcast against each other. They are upper bounds where
         inputs are only bounded, rounded as floating-point numbers are. Raises ArchlineError as `at` does.
         """
-        from archline.api.energy_arrays import upper_at
+        from archline.energy.arrays import upper_at
 
         return upper_at(self.subject, self.result, {**(sizes or {}), **named}, parameters or {})
 
@@ -165,7 +136,7 @@ def _ends(amount: Interval) -> Ends_:
 
 
 def energy(
-    target: str | Algorithm,
+    target: str | AlgorithmUnderFacts,
     *,
     machine: str | Machine,
     model: str | None = None,
@@ -189,270 +160,5 @@ def energy(
     """
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
     found, on = subject(target, where), machine_with(machine, parameters)
-    (only,) = energies([found], [on], None if model is None else model_of(model), together(at, sizes), settings)
-    return only
-
-
-def energies(
-    subjects: Sequence[Subject],
-    machines: Sequence[Machine],
-    model: Model | None,
-    at: Given | None,
-    settings: Settings,
-    where: str | None = None,
-    *,
-    everywhere: bool = False,
-) -> list[Energy]:
-    """The energies of all subjects on all machines; each subject takes the sizes that it has.
-
-    In symbols those of a grid are of the general case, several processors along each axis, unless `everywhere`. Raises
-    ArchlineError as `energy` does.
-    """
-    check_facts(where, subjects)
-    if at is None and settings.runs:
-        raise error(rules.OPTIONS_CLASH, "a run needs sizes", hint="give --at")
-    if at is not None:
-        check_known(at, [each.names for each in subjects])
-    found: list[Energy] = []
-    for each in subjects:
-        point = {} if at is None and of_numbers([each]) else at
-        for machine in machines:
-            chosen = model_for(
-                each, model, usual_model([machine], at_sizes=point is not None and settings.takes_levels(point))
-            )
-            result = (
-                symbolic(each, machine, chosen, everywhere=everywhere)
-                if point is None
-                else numeric(each, machine, chosen, own(point, each), settings)
-            )
-            if model is None and chosen.name.startswith("roofline") and not isinstance(each, FormulaSubject):
-                why = "has levels of caches" if "+" in chosen.name else "cannot feed ice"
-                note = f"no model is chosen, and the machine {why}: {chosen.name} is taken"
-                result = replace(result, notes=(note, *result.notes))
-            found.append(Energy(result, each))
-    return found
-
-
-def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[ModelOnMachine, Machine]:
-    """A model on a machine for a subject; processors set what the model has for them. Raises ArchlineError."""
-    metrics = {*chosen.metrics, "Z", "L"}
-    if settings.procs is not None and settings.runs:
-        raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
-    if settings.procs is not None:
-        machine = on_processors(chosen, machine, model, settings.procs)
-    model = model.on(machine)
-    if not isinstance(chosen, FormulaSubject):
-        metrics -= set(ON_REQUEST) - model.held
-    found = ModelOnMachine(model, machine, frozenset(metrics))
-    found.require()
-    # Notes hold the memory of a processor against its limit.
-    read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
-    own_cache = found.model.levels or not settings.chosen_cache
-    of_caches = OF_CACHES - {"fast_memory"} if found.model.levels else OF_CACHES
-    read |= of_caches if own_cache and found.needed & {*OF_CACHE} else set()
-    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
-    if unread:
-        message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
-        raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{each}`' for each in sorted(found.read))}")
-    return found, machine
-
-
-def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
-    """The machine with that many cores, where the model counts them. Raises ArchlineError (AL411)."""
-    fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
-    if model.processors == "cores":
-        # Each core stays as fast as it is, also where the machine gives that as its peak over its cores.
-        rates = {name: replace(each, formula=None) for name, each in machine.quantities.items() if name == "core_rate"}
-        return machine.with_parameters({**rates, "cores": parameter("cores", str(procs))})
-    if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
-        hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
-        raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` says how many processors it has", hint=hint)
-    if not fine:
-        what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
-        hint = "its rates are the whole device's" if not model.processors else "give formulas in which P stands"
-        raise error(rules.OPTIONS_CLASH, f"`--procs` says nothing about {what} in model `{model.name}`", hint=hint)
-    return machine
-
-
-def numeric(
-    chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings, more: frozenset[str] = frozenset()
-) -> EnergyResult:
-    """The energy at sizes, and `more` metrics. Raises ArchlineError."""
-    if (
-        settings.procs is None
-        and not isinstance(chosen, FormulaSubject)
-        and "P" in at
-        and "P" not in (*chosen.names.sizes, *chosen.names.indices)
-        and not chosen.takes_processors
-    ):
-        if chosen.on_grid:
-            at = _without_processors(chosen, at, settings)
-        else:
-            settings = replace(settings, procs=_processors(at["P"][0]))
-    on, machine = applied(chosen, machine, model, settings)
-    model = on.model
-    settings = settings.on(machine, model.levels)
-    if model.levels and (named := {"Z", "L"} & at.keys()):
-        raise of_levels(machine, f"{sorted(named)[0]} is given")
-    procs = settings.procs if model.processors == "span" else None
-    more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
-    asked = settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
-    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, asked)
-    amounts = basis.amounts()
-    check_amounts(amounts)
-    # Of what is known now: sizes may give P, which no formula holds.
-    on = ModelOnMachine(model, machine, amounts.keys())
-    estimate = on.estimate(amounts)
-    floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
-    return EnergyResult(
-        chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _rests_on(on, basis), estimate,
-        elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
-    )  # fmt: skip
-
-
-def _rests_on(on: ModelOnMachine, basis: Basis) -> str:
-    """Where the numbers are from, and what is assumed of words, if they depend on it."""
-    of_machine = basis.cache is not None and basis.cache.of_machine
-    assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
-    return "; ".join((basis.data, *(f"assuming {each}" for each in assumed)))
-
-
-def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
-    """The values without P, of a grid whose sizes say how many processors it has. Raises ArchlineError (AL411)."""
-    rest = {name: each for name, each in at.items() if name != "P"}
-    asked, found = _processors(at["P"][0]), chosen.processors(rest, settings.option)
-    if found != asked:
-        product = chosen.report.write(chosen.cost("P").upper or ZERO)
-        message = f"P is {asked}, but the grid of `{chosen.name}` has {product} = {found} processors at these sizes"
-        raise error(rules.OPTIONS_CLASH, message, hint=f"give sizes with {product} = {asked}, or no P")
-    return rest
-
-
-def _processors(value: object) -> int:
-    if not isinstance(value, int) or value < 1:
-        raise error(rules.TOO_SMALL, f"P is {value}; it is a whole number, 1 at least")
-    return value
-
-
-def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
-    """What to know of an answer: a cache that is not the machine's, a power above its limit."""
-    limit, needed = on.machine.values.get("memory_max"), estimate.amounts.get("memory")
-    if limit is not None and needed is not None and needed.lower > limit and "memory" in on.metrics:
-        yield f"a processor needs {float(needed.lower):.4g} words of memory, the machine's has {float(limit):.4g}"
-    word, line = (on.machine.values.get(name) for name in ("word", "line"))
-    if cache is not None and word and line and word * cache.line != line:
-        yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
-    limit, power = on.machine.values.get("power_limit"), estimate.power
-    if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
-        yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
-
-
-def _replicated(chosen: Subject) -> Iterator[str]:
-    if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
-        yield replicated(chosen.report.replicated, problem=False)
-
-
-def _coarser(on: ModelOnMachine) -> frozenset[str]:
-    return frozenset().union(*(names_in(parsed(text)) & METRICS.keys() for text in on.model.coarser.values()))
-
-
-# In symbols
-def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
-    """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
-    known = chosen.in_sizes(everywhere=everywhere)
-    on, machine = applied(chosen, machine, model, Settings(chosen_cache=True))
-    model = on.model
-    if model.levels and not isinstance(chosen, FormulaSubject):
-        message = f"model `{model.name}` takes the misses of each level at sizes"
-        hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
-        raise error(rules.NEEDS_BOUND, message, hint=hint)
-    names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
-    metrics = tuple(known.symbolic(name) for name in names)
-    unknown = [each for each in metrics if each.bounds is None]
-    if unknown:
-        message = f"the {unknown[0].name} of `{chosen.name}` is unknown: {unknown[0].reason}"
-        raise error(rules.NEEDS_BOUND, message)
-    bounds = {each.name: _bounds(each) for each in metrics}
-    numbers = {name: parsed(decimal(value)) for name, value in machine.values.items()}
-    terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
-    if model.at_most:
-        terms = {name: replace(each, lower="0") for name, each in terms.items()}
-    whole = on.complete(model.expanded(model.expression))
-    shown = SymbolicEnergy(
-        tuple(each for each in metrics if each.name not in ("Z", "L")),
-        _with_units(whole, machine),
-        None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
-        terms,
-        _growths(on, known, names) if len(terms) == len(model.energy) and not model.at_most else {},
-        tuple(map(format_fact, known.when)),
-        chosen.assumptions,
-    )
-    data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
-    return EnergyResult(
-        chosen.name, machine, model, None, {}, None, data, symbolic=shown, converted=on.converted
-    )  # fmt: skip
-
-
-def _lacks(on: ModelOnMachine, name: str) -> bool:
-    return bool((names_in(on.formula(name)) & QUANTITIES.keys()) - on.machine.values.keys())
-
-
-def _growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
-    growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
-    found = of_terms(on, growths)
-    texts = {name: stated(each, chosen) or "unknown" for name, each in found.items()}
-    return {name: short_growth(text) for name, text in texts.items()} if chosen.shorten else texts
-
-
-def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
-    """A growth as text, with the facts that it depends on besides those of the algorithm."""
-    more = [format_fact(fact) for fact in growth.facts if fact not in chosen.where]
-    text = growth.text
-    return text if text is None or not more else f"{text} where {', '.join(more)}"
-
-
-def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
-    assert metric.bounds is not None
-    try:
-        lower = parse_expression(metric.bounds.lower)
-        same = metric.bounds.lower == metric.bounds.upper
-        return FormulaBounds(lower, lower if same else parse_expression(metric.bounds.upper))
-    except ArchlineError:
-        # Longer than an expression may be: the metric's own name stands for it.
-        name = b.name(metric.name)
-        return FormulaBounds(name, name)
-
-
-def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]) -> Ends:
-    found = bounds_of(substituted(formula, numbers), bounds)
-    return Ends(format_expression(found.lower), format_expression(found.upper))
-
-
-def decimal(value: Fraction) -> str:
-    """An exact decimal numeral where one of 24 digits at most does; else a quotient of whole numbers."""
-    if value.denominator == 1 and abs(value) < 10**12:
-        return str(value.numerator)
-    rest, exponent = value, 0
-    while rest.denominator != 1 and exponent > -40:
-        rest, exponent = rest * 10, exponent - 1
-    if rest.denominator != 1 or abs(rest) >= 10**24:
-        return f"{value.numerator}/{value.denominator}"
-    digits = str(rest.numerator)
-    trimmed = digits.rstrip("0")
-    exponent += len(digits) - len(trimmed)
-    point = f"{trimmed[0]}.{trimmed[1:] or '0'}"
-    return f"{point}e{exponent + len(trimmed) - 1}"
-
-
-def _with_units(expr: s.Expr, machine: Machine) -> str:
-    """The formula with the machine's numbers and their units in place of their names, to be read."""
-    text = format_expression(reduced(substituted(expr, dict.fromkeys(CONSTANTS, ONE))))
-
-    def shown(found: re.Match[str]) -> str:
-        quantity = machine.quantities.get(found[0])
-        if quantity is None:
-            return found[0]
-        return format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
-
-    return re.sub(r"[A-Za-z_]\w*", shown, text)
+    (result,) = energies([found], [on], None if model is None else model_of(model), together(at, sizes), settings)
+    return Energy(result, found)

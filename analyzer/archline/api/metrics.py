@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, bound, value_at
 from archline.analysis.cost import Cost
-from archline.analysis.vectorised import NoBoundError, broken, upper_at
 from archline.costs import rules
-from archline.costs.sizes import Number, Point, SizeNames, checked_point, unplaced
+from archline.costs.arrays import known_bounds, needed_names, upper_of
+from archline.costs.sizes import Number, Point, unplaced
 from archline.expr.intervals import EvaluationError
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import OF_CACHE
-from archline.language.printer import format_fact
-from archline.numbers import point_text
 from archline.records import record, replace
 from archline.report.cost_view import CostView, LruView, values_at
 
@@ -126,10 +122,10 @@ class Metric:
         cost is unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
-        point = self._report.point_of_run(unplaced({**(sizes or {}), **named}), self._needed)
+        point = self._report.point_of_run(unplaced({**(sizes or {}), **named}), needed_names(self._report, cost))
         if "K" in point:
             cost = self._report.with_longest.costs.metrics.get(self.name, cost)
-            self._bounds(cost)
+            known_bounds(self._report, cost)
         try:
             values = values_at(cost, point)
         except EvaluationError as problem:
@@ -146,28 +142,7 @@ class Metric:
         program's calls. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the
         first point that is wrong, and for arrays that cannot be broadcast (AL416).
         """
-        report, given = self._report, {**(sizes or {}), **named}
-        self._bounds(self._cost)
-        return upper_of(self._cost, report.names, report.where, self._needed, given, report.require_runs)
-
-    @property
-    def _needed(self) -> list[str]:
-        """The names that the bounds hold. Raises ArchlineError (AL414) where there are neither bounds nor values."""
-        cost = self._cost
-        bounds = () if cost.valued and cost.upper is None else self._bounds(cost)
-        free = frozenset[str]().union(*(each.names for each in bounds))
-        if cost.ends is not None and self._report.recursive:
-            # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
-            free |= {*self._report.names.sizes, *({"Z", "L"} if self.name in OF_CACHE else ())}
-        if cost.alternatives:
-            free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
-        return sorted(free, key=self._report.names.all.index)
-
-    def _bounds(self, cost: Cost) -> tuple[Poly, Poly]:
-        """The bounds of a form of the cost. Raises ArchlineError (AL414) where there are none."""
-        if cost.lower is None or cost.upper is None:
-            raise error(rules.NEEDS_BOUND, f"the {self.name} of `{self._report.name}` is unknown: {cost.reason}")
-        return cost.lower, cost.upper
+        return upper_of(self._report, self._cost, {**(sizes or {}), **named})
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.status}: {self.text}>"
@@ -192,78 +167,6 @@ class Metric:
 
 def _whole(value: Number) -> Number:
     return int(value) if value == int(value) else value
-
-
-MAX_FOLLOWED = 64
-
-
-def upper_of(
-    cost: Cost,
-    names: SizeNames,
-    where: Iterable[s.Fact],
-    needed: Iterable[str],
-    given: Mapping[str, Any],
-    require_runs: Callable[[Mapping[str, int]], None],
-) -> NDArray[Any]:
-    """The upper bound of a cost at arrays of values by name. Raises ArchlineError (AL401 to AL407, AL415, AL416).
-
-    Of the first MAX_FOLLOWED points runs have to end; of others that is assumed.
-    """
-    arrays = {name: _integers(value) for name, value in given.items()}
-    smallest = {name: value if isinstance(value, str) else _least(value) for name, value in arrays.items()}
-    checked_point(unplaced(smallest), names, needed=needed)
-    try:
-        together = np.broadcast_arrays(*arrays.values())
-    except ValueError:
-        shapes = ", ".join(f"`{name}` {value.shape}" for name, value in arrays.items())
-        raise error(rules.ARRAYS_DIFFER, f"the arrays of the values cannot be combined: {shapes}") from None
-    shape = together[0].shape if together else ()
-    points = {name: values.ravel() for name, values in zip(arrays, together, strict=True)}
-    length = int(np.prod(shape))
-    _check_facts(points, length, where)
-    for place in range(min(length, MAX_FOLLOWED)):
-        require_runs({name: int(values[place]) for name, values in points.items()})
-    try:
-        return upper_at(cost, points, length).reshape(shape)
-    except NoBoundError as problem:
-        raise error(rules.NO_VALUE, f"{problem}: {_told(points, problem.place)}") from None
-
-
-def _integers(value: Any) -> Any:
-    """An array of int64, or of integers of Python; for what is neither, the first thing that is not an integer."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
-        return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _short(value.astype(object))
-    array = np.array(value, dtype=object)
-    for each in array.flat:
-        if isinstance(each, bool | np.bool_) or not isinstance(each, int | np.integer):
-            return str(each)
-    return _short(array)
-
-
-def _short(array: NDArray[Any]) -> NDArray[Any]:
-    try:
-        return array.astype(np.int64)
-    except OverflowError:
-        return np.array(np.frompyfunc(int, 1, 1)(array), dtype=object)
-
-
-def _least(array: NDArray[Any]) -> int | None:
-    return int(array.min()) if array.size else 1
-
-
-def _check_facts(points: Mapping[str, NDArray[Any]], length: int, where: Iterable[s.Fact]) -> None:
-    found = broken(where, points, length)
-    if found is not None:
-        fact, place = found
-        raise error(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold: {_told(points, place)}")
-    if "Z" in points and "L" in points:
-        low = points["Z"] < points["L"]
-        if low.any():
-            raise error(rules.NO_VALUE, f"Z holds no line of L words: {_told(points, int(np.argmax(low)))}")
-
-
-def _told(points: Mapping[str, NDArray[Any]], place: int) -> str:
-    return "at " + point_text({name: int(values[place]) for name, values in points.items()})
 
 
 # Exact counts of LRU misses

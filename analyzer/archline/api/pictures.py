@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archline.api.algorithms import Algorithm
-from archline.api.caches import Settings
-from archline.api.energies import Energy, energies
 from archline.api.plots import Drawn
-from archline.api.subjects import Subject, subject
 from archline.compare.results import CostComparison
 from archline.costs import rules
 from archline.costs.sizes import Given, Number, unplaced
+from archline.energy.answers import energies
+from archline.energy.caches import Settings
 from archline.energy.estimates import has_levels
-from archline.energy.levels import MEMORY
+from archline.energy.levels import MEMORY, by_level
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
 from archline.energy.models import model
+from archline.energy.results import EnergyResult
+from archline.energy.subjects import Subject, subject
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.report.energies.shown import cache_text, sizes_text
@@ -49,7 +50,7 @@ def roofline(
 
     Raises ArchlineError: AL458 where the machine lacks a quantity, and as `energy` does.
     """
-    from archline.api.caches import DEFAULT_CACHE
+    from archline.energy.caches import DEFAULT_CACHE
 
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
     return roofline_of(
@@ -66,8 +67,8 @@ def roofline_of(
     intensities: dict[str, dict[str, Interval]] = {}
     notes = []
     of_levels = has_levels(machine) and not settings.chosen_cache
-    for found in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
-        result, points = found.result, _intensities(found)
+    for result in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
+        points = _intensities(result)
         if not points or min(each.lower for each in points.values()) <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, and no place on the axis")
             continue
@@ -81,13 +82,17 @@ def roofline_of(
     return Picture(view(machine, intensities, tuple(dict.fromkeys(notes))))
 
 
-def _intensities(found: Energy) -> dict[str, Interval]:
+def _intensities(found: EnergyResult) -> dict[str, Interval]:
     """Flops for each byte of slow memory, and of each level of caches; of what moves no byte none."""
-    estimate = found.result.estimate
+    estimate = found.estimate
     memory = None if estimate is None else estimate.figures.get("intensity")
     if estimate is None or memory is None:
         return {}
-    levels = {each.name: each.served for each in found.levels if each.name != MEMORY and each.served.lower > 0}
+    levels = {
+        each.name: each.served
+        for each in (by_level(estimate) if estimate.model.levels else ())
+        if each.name != MEMORY and each.served.lower > 0
+    }
     return {**{name: estimate.amounts["flops"] / each for name, each in levels.items()}, MEMORY: memory}
 
 

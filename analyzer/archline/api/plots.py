@@ -11,11 +11,11 @@ from typing import TypeAlias
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import ConditionalBound, Cost, ends_at
 from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE
 from archline.api.costs import CostReport
-from archline.api.running import split
 from archline.costs import rules
 from archline.costs.sizes import Given, Number, Point, unplaced
+from archline.energy.caches import DEFAULT_CACHE
+from archline.energy.running import split
 from archline.execution.cache import optimal
 from archline.execution.data import generate
 from archline.execution.jit import compiled_available

@@ -46,9 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api.comparisons import comparison
-    from archline.api.subjects import subject
-    from archline.api.sweeps import SizeSweep
+    from archline.compare.comparisons import comparison
+    from archline.energy.subjects import subject
+    from archline.energy.sweeps import SizeSweep
     from archline.report import comparisons
 
     machines = shared.read_machines(options)

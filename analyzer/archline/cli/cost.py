@@ -70,9 +70,9 @@ def execute(options: argparse.Namespace) -> str:
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
-    from archline.api.algorithms import algorithms
+    from archline.api.algorithms import Algorithm
 
-    subjects = [each for target in options.targets for each in algorithms(target, options.where)]
+    subjects = [each for target in options.targets for each in Algorithm.every(target, options.where)]
     reports = [each.cost(problem=options.problem) for each in subjects]
     for each in reports:
         if options.procs is not None and each.on_grid:
@@ -160,7 +160,7 @@ def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
     """The values checked; P has to have one where the time on P processors is asked for."""
     needed = report.names.needed
     if _without_cache(given):
-        from archline.api.caches import DEFAULT_CACHE
+        from archline.energy.caches import DEFAULT_CACHE
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
         given = {**given, **{name: (value, None) for name, value in default.items() if name in report.names.all}}

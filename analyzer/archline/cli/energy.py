@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api.energies import energies
-    from archline.api.subjects import subject
-    from archline.api.sweeps import SizeSweep
+    from archline.energy.answers import energies
+    from archline.energy.subjects import subject
+    from archline.energy.sweeps import SizeSweep
     from archline.report.energies import formats
 
     # A mistyped name is reported before the run, not after it.
@@ -47,5 +47,5 @@ def execute(options: argparse.Namespace) -> str:
     found = [
         energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere) for point in points
     ]
-    results = [each.result for row in found for each in row]
+    results = [each for row in found for each in row]
     return str(getattr(formats, f"as_{options.format}")(results, terminal_width()))

@@ -19,8 +19,8 @@ from archline.report.layout import terminal_width
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from archline.api.caches import Settings
     from archline.costs.sizes import Given
+    from archline.energy.caches import Settings
     from archline.energy.machines import Machine
     from archline.energy.model import Model
     from archline.execution.results import Cache
@@ -59,7 +59,7 @@ def only_machine(options: argparse.Namespace) -> Machine:
 
 def energy_settings(options: argparse.Namespace) -> Settings:
     """How the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
-    from archline.api.caches import Settings
+    from archline.energy.caches import Settings
 
     if options.block is not None and options.matrix is None:
         raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
@@ -262,7 +262,7 @@ def read_at(options: argparse.Namespace) -> Given:
 
 def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
     """The cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
-    from archline.api.caches import DEFAULT_CACHE
+    from archline.energy.caches import DEFAULT_CACHE
 
     policy = getattr(options, "policy", DEFAULT_CACHE.policy)
     if options.cache is None:

@@ -99,8 +99,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _picture(options: argparse.Namespace) -> Picture:
     from archline.api import pictures
-    from archline.api.caches import DEFAULT_CACHE, Settings
-    from archline.api.subjects import subject
+    from archline.energy.caches import DEFAULT_CACHE, Settings
+    from archline.energy.subjects import subject
     from archline.execution.results import Cache
 
     (machine,) = shared.read_machines(options)
@@ -132,8 +132,8 @@ def _years(text: str) -> tuple[int, int]:
 
 def _line(options: argparse.Namespace) -> int:
     """The L of `--cache`. Raises ArchlineError (AL408)."""
-    from archline.api.caches import DEFAULT_CACHE
     from archline.costs.sizes import read_settings
+    from archline.energy.caches import DEFAULT_CACHE
 
     if options.cache is None:
         return DEFAULT_CACHE.L

@@ -17,8 +17,8 @@ from archline.records import replace
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
-    from archline.api.caches import Settings
-    from archline.api.running import Processors, Run
+    from archline.api.running import Run
+    from archline.energy.caches import Processors, Settings
     from archline.energy.machines import Machine
 
 PATHS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
@@ -88,7 +88,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
     """The caches of a machine's levels, each counted by itself. Raises ArchlineError (AL411)."""
-    from archline.api.caches import level_caches
+    from archline.energy.caches import level_caches
 
     levels = [] if processors and settings.chosen_cache else [name for name, _ in level_caches(machine)]
     if processors and levels:
@@ -120,7 +120,7 @@ def _quiet_but_one() -> None:
 
 
 def _processors(options: argparse.Namespace) -> Processors | None:
-    from archline.api.running import read_schedule
+    from archline.energy.running import read_schedule
 
     if options.procs is None:
         if options.schedule is not None:

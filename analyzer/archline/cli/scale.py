@@ -42,9 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api.caches import Settings
-    from archline.api.scaling import scaling_of
-    from archline.api.subjects import subject
+    from archline.energy.caches import Settings
+    from archline.energy.strong_scaling import scaling_of
+    from archline.energy.subjects import subject
     from archline.report import scaling
 
     machine = shared.only_machine(options)

@@ -21,6 +21,7 @@ from archline.analysis.checks.races import certain_races
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
+from archline.costs import rules
 from archline.costs.communication import ProblemBounds
 from archline.costs.derived import DerivedCosts
 from archline.costs.trials import COST_GRID, Messages, checked
@@ -34,7 +35,9 @@ from archline.language.checking.scopes import machine_symbols
 from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.extra_facts import with_where
+from archline.language.loader import load_target
 from archline.language.parser import parse_facts
+from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import record, replace
 
 MAX_KNOWN = 256
@@ -99,6 +102,29 @@ class AlgorithmUnderFacts:
         self.module = module
         self.node = node
         self._added = added or Added(module, node)
+
+    @classmethod
+    def every(cls, target: str, where: str | None = None) -> tuple[Self, ...]:
+        """The algorithm a target names, or all of its file, under further facts.
+
+        Raises ArchlineError (AL109 where there is none).
+        """
+        module, node = load_target(target)
+        nodes = module.algorithms.values() if node is None else [node]
+        if not nodes:
+            hint = "`archline check` decides its claims"
+            raise error(NO_ALGORITHM, f"`{target}` has no algorithm", path=target, hint=hint)
+        return tuple(cls(module, each).assuming(where) for each in nodes)
+
+    @classmethod
+    def named(cls, target: str) -> Self:
+        """The algorithm that a target names. Raises ArchlineError: AL109 for none, AL410 where several would do."""
+        found = cls.every(target)
+        if len(found) != 1:
+            shown = ", ".join(f"`{target}::{each.name}`" for each in found[:12])
+            message = f"`{target}` defines {len(found)} algorithms"
+            raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
+        return found[0]
 
     @property
     def name(self) -> str:

@@ -133,3 +133,16 @@ class Run:
     cache_seconds: float
     replicated: bool = False
     path: tuple[PathPiece, ...] = ()
+
+
+@record
+class MatrixView:
+    """The matrix of a run: rows, columns, nonzeros, most in a row, most in a column; its block size, if blocked."""
+
+    path: str
+    n: int
+    m: int
+    nz: int
+    nr: int
+    nc: int
+    block: int | None = None

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
+from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
@@ -313,9 +313,10 @@ def run(row: PrintedRow) -> RowVerdict:
 def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
     """The sizes and counts of one run."""
     import archline
-    from archline.api.caches import Settings
-    from archline.api.running import read_schedule, run_at
+    from archline.api.running import run_at
     from archline.costs.sizes import unplaced
+    from archline.energy.caches import Settings
+    from archline.energy.running import read_schedule
 
     asked, at = json.loads(written), dict(case)
     name, seed = asked["algorithm"], asked.get("seed", 0)

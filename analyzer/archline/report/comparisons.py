@@ -9,9 +9,9 @@ from typing import Any
 from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
+from archline.growth.short_forms import CUT, short_growth
 from archline.numbers import exact, readable
 from archline.report import json
-from archline.report.costs.forms import CUT, short_growth
 from archline.report.documents import Document, Phrase, Table, cells, latex, markdown, with_growths
 from archline.report.energies import shown
 from archline.report.energies.formats import cache, decimal, decimal_ends

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from archline.claims import rules
+from archline.growth.short_forms import cut
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.suppressions import Suppression
 from archline.numbers import point_text
 from archline.records import field, record
-from archline.report.costs.forms import cut
 from archline.report.view import Accepted, CheckView, Contract, SourcePlace, relative
 
 ERROR, WARNING, NOTE = "error", "warning", "note"

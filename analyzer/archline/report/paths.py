@@ -14,11 +14,11 @@ from archline.analysis.communication.path_steps import PathStep
 from archline.energy.units import format_si
 from archline.execution.traced_paths import TIME, PathPiece
 from archline.expr.intervals import EvaluationError
+from archline.growth.short_forms import short_form
 from archline.ir.amounts import Amount, Known
 from archline.numbers import exact, point_text, readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
-from archline.report.costs.forms import short_form
 from archline.report.layout import table, wrap
 from archline.report.view import SourcePlace
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from archline.costs.communication import replicated
 from archline.energy.units import format_si
+from archline.execution.results import MatrixView
 from archline.numbers import exact, point_text, readable
 from archline.report import paths
 from archline.report.communication import document as bounds_document
@@ -15,7 +16,7 @@ from archline.report.communication import of_run
 from archline.report.documents import Document, Table, cells
 from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, page, wrap
-from archline.report.view import CacheView, MatrixView, Number, RunView, ValueRange
+from archline.report.view import CacheView, Number, RunView, ValueRange
 
 
 def run(view: RunView, width: int) -> str:

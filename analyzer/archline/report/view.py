@@ -15,6 +15,7 @@ from archline.resources import resource
 
 if TYPE_CHECKING:
     from archline.claims.verdicts import Verdict
+    from archline.execution.results import MatrixView
     from archline.expr.tree import Span
     from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression
@@ -219,19 +220,6 @@ class CacheView:
     processors: int = 1
     schedule: str | None = None
     levels: tuple[tuple[str, int, int], ...] = ()
-
-
-@record
-class MatrixView:
-    """The matrix of a run: rows, columns, nonzeros, most in a row, most in a column; its block size, if blocked."""
-
-    path: str
-    n: int
-    m: int
-    nz: int
-    nr: int
-    nc: int
-    block: int | None = None
 
 
 @record

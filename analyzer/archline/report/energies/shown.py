@@ -11,9 +11,10 @@ from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
+from archline.growth.short_forms import CUT
 from archline.numbers import readable
 from archline.report.communication import factor
-from archline.report.costs.forms import CUT, LEADING
+from archline.report.costs.forms import LEADING
 from archline.report.documents import Document, FormulaText, Phrase, Table, with_growths
 from archline.report.view import Number
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from archline.costs import rules
 from archline.costs.sizes import Point
 from archline.energy.machines import Machine
 from archline.energy.quantities import LEVELS
+from archline.execution.cache import Schedule
 from archline.execution.results import TIMEOUT, Cache
 from archline.language.diagnostics import ArchlineError, error
 from archline.records import record, replace
-
-if TYPE_CHECKING:
-    from archline.api.running import Processors
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
@@ -71,6 +68,15 @@ def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | N
     if missing:
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")
     return Cache(words["Z"], words["L"], "optimal" if cache is None else cache.policy), True
+
+
+@record
+class Processors:
+    """P processors with a cache of their own each, under a schedule."""
+
+    count: int
+    schedule: Schedule
+    described: str
 
 
 @record

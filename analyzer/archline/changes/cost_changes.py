@@ -11,18 +11,18 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.analysis.sampling import constants_of
-from archline.api.algorithms import Algorithm
-from archline.api.caches import DEFAULT_CACHE
-from archline.api.claims import ClaimedAlgorithms, ClaimOfCosts
-from archline.api.costs import CostReport
-from archline.api.subjects import AlgorithmSubject
 from archline.changes import results as r
 from archline.changes.baseline import NO_BASELINE, by_metric, recorded, regimes, written
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
+from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
 from archline.compare.sizes import Point, SizedCost, Sizes
+from archline.costs.algorithms import AlgorithmUnderFacts
+from archline.costs.derived import DerivedCosts
+from archline.energy.caches import DEFAULT_CACHE
+from archline.energy.subjects import AlgorithmSubject
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
@@ -56,7 +56,7 @@ class RecordedSubject(AlgorithmSubject):
     ArchlineError (AL442) for a text that names what the algorithm does not have.
     """
 
-    def __init__(self, algorithm: Algorithm, texts: Sequence[str], latest: CostReport) -> None:
+    def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
         super().__init__(algorithm)
         self.texts, self.unread = by_metric(texts), set[str]()
         scope = with_cost_symbols(declared(algorithm.module, algorithm.node))
@@ -69,7 +69,7 @@ class RecordedSubject(AlgorithmSubject):
                     raise
                 self.unread.add(metric)
         costs = replace(latest.costs, metrics=metrics)
-        self.report = CostReport(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
+        self.report = DerivedCosts(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
 
 
 def compared(
@@ -119,7 +119,7 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
     return cost_text(subject.report.costs, shown) + (f" when {general[0].when}" if general else "")
 
 
-def _more_required(one: Algorithm, other: Algorithm) -> str:
+def _more_required(one: AlgorithmUnderFacts, other: AlgorithmUnderFacts) -> str:
     """The facts of the other that some sizes do not satisfy which the one takes."""
     facts, signature = other.node.where, one.signature
     sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, one.node.where)

@@ -6,26 +6,25 @@ from collections.abc import Callable
 from functools import cached_property
 
 from archline.analysis.cost import Cost, Costs
-from archline.api.costs import CostReport
 from archline.claims.growth_claims import printed_growth
 from archline.claims.growth_forms import is_at_least
 from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
 from archline.claims.io_growth import above_one, least, per_line
+from archline.costs.derived import DerivedCosts
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
 from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.growth.growths import Growth
+from archline.growth.short_forms import short_form, short_growth
 from archline.ir.declarations import declared
-from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
-from archline.report.costs.forms import short_form, short_growth
 
 FACTOR = 16
 """Exact costs of the same order are within this factor of each other, or compared by their growths."""
@@ -38,21 +37,20 @@ class InSizes:
     With `shorten`, long forms are shown by their leading terms.
     """
 
-    report: CostReport
-    module: model.Module
-    node: s.Algorithm
+    derived: DerivedCosts
     cost: Callable[[str], Cost]
     when: tuple[s.Fact, ...] = ()
     shorten: bool = False
 
+    @property
+    def costs(self) -> Costs:
+        """What its growth is found by; on a grid several processors wide without io, which no model takes."""
+        return self.derived.without_io if self.when else self.derived.costs
+
     @cached_property
     def where(self) -> tuple[s.Fact, ...]:
         """All facts of the sizes; on a grid in sizes alone, where these say how many processors it has."""
-        return facts_in_sizes(self.node)
-
-    @property
-    def _costs(self) -> Costs:
-        return self.report.case.costs if self.when else self.report.costs
+        return facts_in_sizes(self.derived.node)
 
     def ratio(self, other: InSizes, metric: str) -> str | None:
         """That a metric is proved to be that of another algorithm ("1"), or that up to a constant factor ("Theta(1)").
@@ -62,7 +60,7 @@ class InSizes:
         one, two = self.cost(metric), other.cost(metric)
         if not one.exact or not two.exact or one.upper is None or two.upper is None:
             return None
-        facts, mine, its = declared(self.module, self.node).facts, one.upper, two.upper
+        facts, mine, its = declared(self.derived.module, self.derived.node).facts, one.upper, two.upper
         for times, known in ((1, "1"), (FACTOR, "Theta(1)")):
             if is_at_least(its * times, mine, facts) and is_at_least(mine * times, its, facts):
                 return known
@@ -76,8 +74,8 @@ class InSizes:
         cost = self.cost(metric)
         if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)
-        found = growth_of(self.module, self.node, self._costs, cost)
-        if self.node.grid and found.tight is not None and found.tight.tight:
+        found = growth_of(self.derived.module, self.derived.node, self.costs, cost)
+        if self.derived.node.grid and found.tight is not None and found.tight.tight:
             more = _facts(found.tight.when)
             if more is not None:
                 return Growth(found.tight.upper, found.tight.upper, (*self.where, *more))
@@ -96,14 +94,14 @@ class InSizes:
         found = cost.orderless
         if found is None:
             return lower
-        known = declared(self.module, self.node).facts
-        sizes = self.module.signatures[self.node].size_names
+        known = declared(self.derived.module, self.derived.node).facts
+        sizes = self.derived.module.signatures[self.derived.node].size_names
         if lower is None:
             # A bound that holds from sizes of 2 on is no claim about all sizes.
-            return least(self._costs, cost, known) if not above_one(found, sizes, known) else None
+            return least(self.costs, cost, known) if not above_one(found, sizes, known) else None
         floors = {each.power: each.iterations for each in found.floors if each.power}
         counts = (
-            (growth_in_sizes(self._costs, each, sizes, self.where, known), power) for power, each in floors.items()
+            (growth_in_sizes(self.costs, each, sizes, self.where, known), power) for power, each in floors.items()
         )
         return b.total((False, each) for each in (lower, *(per_line(count, power) for count, power in counts if count)))
 
@@ -111,9 +109,9 @@ class InSizes:
         """A metric in sizes."""
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
-        cost, write = self.cost(metric), self.report.write
+        cost, write = self.cost(metric), self.derived.write
         counted = metric in ON_REQUEST and metric not in OF_CACHE
-        growth = None if counted else printed_growth(self.module, self.node, self._costs, cost)
+        growth = None if counted else printed_growth(self.derived.module, self.derived.node, self.costs, cost)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.shown]

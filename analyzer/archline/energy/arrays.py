@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.analysis.cost import Cost, whole_ends_at
-from archline.api.caches import DEFAULT_CACHE, cache_of
-from archline.api.metrics import Metric
-from archline.api.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.costs import rules
+from archline.costs.arrays import upper_of
 from archline.costs.sizes import Number, check_known, unplaced
+from archline.energy.caches import DEFAULT_CACHE, cache_of
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
 from archline.energy.machines import Machine, parameter
 from archline.energy.optimise.points import ExactValues
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
+from archline.energy.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.targets import SIZE
 from archline.expr import build as b
 from archline.expr.arrays import compiled
@@ -105,7 +105,7 @@ def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, Form
 
 
 def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
-    return Metric(subject.report, cost).upper_at({**sizes, **words} if cost.metric in OF_CACHE else sizes)
+    return upper_of(subject.report, cost, {**sizes, **words} if cost.metric in OF_CACHE else sizes)
 
 
 def numbers_of(known: ExactValues) -> dict[str, float]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from archline.analysis.cost import ends_at
-from archline.api.caches import Settings, cache_at
-from archline.api.running import Run, run, split
-from archline.api.subjects import AlgorithmSubject
 from archline.costs import rules
 from archline.costs.sizes import Given, Point
+from archline.energy.caches import Settings, cache_at
+from archline.energy.running import ExecutedRun, run, split
+from archline.energy.subjects import AlgorithmSubject
 from archline.execution.data import generate
 from archline.execution.jit import compiled_available
 from archline.expr.intervals import EvaluationError
@@ -31,8 +31,8 @@ class PairedRun:
     """The runs of two algorithms, and the data that they were on."""
 
     data: str
-    first: Run
-    second: Run
+    first: ExecutedRun
+    second: ExecutedRun
 
 
 def paired(
@@ -104,8 +104,8 @@ def _shared(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]
     return {name: others[name] if same(name) else value for name, value in values.items()}
 
 
-def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> Run:
+def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> ExecutedRun:
     cache, picked = cache_at(point, settings.cache, settings.chosen_cache)
     names = {name: value for name, value in values.items() if name not in ("Z", "L")}
     used = replace(settings, chosen_cache=picked)
-    return run(chosen.algorithm, names, cache, used, "the data was given", report=chosen.report)
+    return run(ExecutedRun, chosen.algorithm, names, cache, used, "the data was given", report=chosen.report)

@@ -6,27 +6,29 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from archline.algebra.polynomial import ZERO as NOTHING
 from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
-from archline.api.algorithms import Algorithm, algorithm
-from archline.api.caches import Settings, cache_at
-from archline.api.costs import CostReport
-from archline.api.in_sizes import InSizes
 from archline.costs import rules
+from archline.costs.algorithms import AlgorithmUnderFacts
+from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
+from archline.energy.caches import Settings, cache_at
 from archline.energy.estimates import ModelOnMachine
+from archline.energy.in_sizes import InSizes
 from archline.energy.model import Model
 from archline.energy.models import model
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
+from archline.energy.running import ExecutedRun, run_at
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.text import format_expression, format_fact
 from archline.growth.growths import Growth, is_number, reduced_sum
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
@@ -35,10 +37,6 @@ from archline.language.metrics import METRICS, OF_CACHE, Derived, names
 from archline.language.parser import parse_facts
 from archline.language.substitution import processors_of
 from archline.records import field, record, replace
-
-if TYPE_CHECKING:
-    from archline.api.running import Run
-
 
 INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
 """What is derived of an algorithm for models."""
@@ -72,7 +70,7 @@ class Basis:
 class AlgorithmSubject:
     """An algorithm."""
 
-    def __init__(self, subject: Algorithm) -> None:
+    def __init__(self, subject: AlgorithmUnderFacts) -> None:
         self.algorithm = subject
         self._derived: dict[object, Basis] = {}
 
@@ -82,7 +80,7 @@ class AlgorithmSubject:
         return self.algorithm.name
 
     @cached_property
-    def report(self) -> CostReport:
+    def report(self) -> DerivedCosts:
         """Its derived costs."""
         return self.algorithm.cost()
 
@@ -204,13 +202,11 @@ class AlgorithmSubject:
             found[name] = Input(Interval(Fraction(lower), Fraction(upper)), origin, status)
         return found, unknown
 
-    def run(self, at: Given, settings: Settings) -> Run:
+    def run(self, at: Given, settings: Settings) -> ExecutedRun:
         """A run on generated data, or on a matrix. Raises ArchlineError."""
-        from archline.api.running import run_at
+        return run_at(ExecutedRun, self.algorithm, at, None if self.on_grid else settings.cache, settings)
 
-        return run_at(self.algorithm, at, None if self.on_grid else settings.cache, settings)
-
-    def executed(self, ran: Run, metrics: Collection[str], settings: Settings) -> Basis:
+    def executed(self, ran: ExecutedRun, metrics: Collection[str], settings: Settings) -> Basis:
         """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
         cache = ran.cache
         assert cache is not None or self.on_grid
@@ -241,16 +237,15 @@ class AlgorithmSubject:
 
     @cached_property
     def _everywhere(self) -> InSizes:
-        module, node = self.algorithm.module, self.algorithm.node
-        return InSizes(self.report, module, node, self.cost)
+        return InSizes(self.report, self.cost)
 
     @cached_property
     def _in_general(self) -> InSizes:
-        case = self.report.case
-        if not case.when:
+        general = self.report.general
+        if general is None:
             return replace(self._everywhere, shorten=True)
-        metrics = {**case.costs.metrics, **grid_extents(case.module, case.node)}
-        return InSizes(self.report, case.module, case.node, metrics.__getitem__, case.when, shorten=True)
+        metrics = {**general.without_io.metrics, **grid_extents(general.module, general.node)}
+        return InSizes(general, metrics.__getitem__, self.report.case.when, shorten=True)
 
 
 class FormulaSubject:
@@ -314,8 +309,6 @@ class FormulaSubject:
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""
-        from archline.expr.text import format_expression
-
         text = format_expression(self.target.formulas[metric]) if metric in self.target.formulas else metric
         return SymbolicMetric(metric, "declared", Ends(text, text))
 
@@ -323,13 +316,13 @@ class FormulaSubject:
 Subject: TypeAlias = AlgorithmSubject | FormulaSubject
 
 
-def subject(target: str | Algorithm, where: str | None = None) -> Subject:
+def subject(target: str | AlgorithmUnderFacts, where: str | None = None) -> Subject:
     """The subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError."""
-    if isinstance(target, Algorithm):
+    if isinstance(target, AlgorithmUnderFacts):
         return AlgorithmSubject(target.assuming(where))
     if is_formula(target):
         return FormulaSubject(read_target(target))
-    found = algorithm(target)
+    found = AlgorithmUnderFacts.named(target)
     return AlgorithmSubject(found.assuming(own_facts(found, where)))
 
 
@@ -338,12 +331,10 @@ def of_numbers(subjects: Iterable[Subject]) -> bool:
     return all(isinstance(each, FormulaSubject) and not each.target.sizes for each in subjects)
 
 
-def own_facts(found: Algorithm, where: str | None) -> str | None:
+def own_facts(found: AlgorithmUnderFacts, where: str | None) -> str | None:
     """Of comma-separated facts those that an algorithm has the sizes for."""
     if not where:
         return None
-    from archline.expr.text import format_fact
-
     known = {*found.signature.size_names, *found.signature.indices, "Z", "L", "P", "K"}
     return ", ".join(format_fact(fact) for fact in parse_facts(where, "--where") if s.names(fact) <= known) or None
 
@@ -435,9 +426,9 @@ KEPT = ("memory", "node_memory", "P", "nodes")
 """Amounts that are those of the algorithm."""
 
 
-def energy_floor(report: CostReport, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]) -> (
-    EnergyFloor | None
-):  # fmt: skip
+def energy_floor(
+    report: DerivedCosts, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]
+) -> EnergyFloor | None:
     """The least energy, for the memory that an algorithm on a grid has at sizes; None where no bounds are known."""
     known = report.communication
     memory, processors = amounts.get("memory"), amounts.get("P")

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from archline.api.subjects import AlgorithmSubject, FormulaSubject, Subject
 from archline.costs import rules
 from archline.costs.sizes import Given, Number
 from archline.energy.optimise.constraints import Reading
 from archline.energy.optimise.problem import Constraint, Variable
 from archline.energy.quantities import QUANTITIES
+from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject
 from archline.energy.targets import SIZE
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError

@@ -1,0 +1,383 @@
+"""Algorithms compared: growth, verdicts at sizes on machines, and where the lesser of two changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations
+
+from archline.compare.executions import paired
+from archline.compare.growth import compared, with_ratios
+from archline.compare.results import ComparedPoint, CostComparison, Pair
+from archline.compare.verdicts import (
+    OPEN,
+    QUANTITIES,
+    Crossover,
+    Execution,
+    PointVerdict,
+    brackets,
+    judge,
+    quotient,
+    with_executions,
+)
+from archline.costs import rules
+from archline.costs.sizes import Given, check_known, unplaced
+from archline.energy.answers import applied, numeric
+from archline.energy.caches import Settings
+from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
+from archline.energy.formulas import names_in
+from archline.energy.growth import of_terms
+from archline.energy.in_sizes import InSizes
+from archline.energy.machines import Machine, Provenance, Quantity
+from archline.energy.model import Model
+from archline.energy.quantities import METRICS
+from archline.energy.quantities import QUANTITIES as MACHINE_QUANTITIES
+from archline.energy.results import CacheUsed
+from archline.energy.running import ExecutedRun
+from archline.energy.subjects import (
+    AlgorithmSubject,
+    FormulaSubject,
+    Subject,
+    as_many,
+    check_facts,
+    model_for,
+    of_numbers,
+    own,
+    processors_by_name,
+    with_facts,
+    with_processors,
+)
+from archline.energy.sweeps import SizeSweep
+from archline.growth.growths import Growth
+from archline.language.conditions import OF_SIZES
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import ON_REQUEST, names
+from archline.language.printer import format_fact
+
+SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL, *OF_SIZES}
+COMPARED = names(lambda each: each.taken and each.declared)
+"""Metrics whose growth is compared."""
+
+
+def comparison(
+    subjects: Sequence[Subject],
+    machines: Sequence[Machine],
+    given_model: Model | None,
+    given_by: str | None,
+    at: Given | None,
+    sweep: SizeSweep | None,
+    settings: Settings,
+    execute: bool = False,
+    where: str | None = None,
+    *,
+    everywhere: bool = False,
+) -> CostComparison:
+    """The comparison of all pairs.
+
+    The growth of what runs on a grid is that with several processors along each axis, unless `everywhere`. Raises
+    ArchlineError (AL411 for fewer than two, or numbers without a machine).
+    """
+    if given_by == "bytes" and not machines:
+        machines = [_BARE]
+    if at is None and machines and of_numbers(subjects):
+        at = {}
+    _check(subjects, machines, given_by, at, sweep, settings)
+    check_facts(where, subjects)
+    sized = at is not None or sweep is not None or settings.matrix is not None
+    levels = sized and settings.takes_levels({*(at or ()), *(sweep.names if sweep else ())})
+    model = given_model or _model_of(subjects, machines, levels, given_by)
+    without = "" if given_by else _without_energy(subjects, machines, model)
+    by = given_by or ("time" if without else "energy")
+    names = _names(subjects)
+    pairs = list(combinations(range(len(subjects)), 2))
+    known = [each.in_sizes(everywhere=everywhere) for each in subjects]
+    growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
+    growth = {
+        (names[i], names[j]): with_ratios(
+            compared(*(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))),
+            _ratios(subjects[i], known[i], known[j], model),
+        )
+        for i, j in pairs
+    }
+    when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
+    implied = {format_fact(fact) for each in known for fact in each.where}.difference(when)
+    found = CostComparison(
+        tuple(names),
+        model,
+        by,
+        growth,
+        assumptions=tuple(dict.fromkeys(text for each in subjects for text in each.assumptions)),
+        when=when,
+        implied=frozenset(implied),
+        processors=dict(processors_by_name(names, subjects)),
+        shorten=any(each.shorten for each in known),
+    )
+    if not (machines and sized):
+        return found
+    given = dict(at or {})
+    tied = () if sweep is None else sweep.names
+    if sweep is not None:
+        sweep.points_with(given)
+    check_known({**given, **dict.fromkeys(tied, (1, None))}, [each.names for each in subjects])
+    work = _Work(subjects, names, machines, model, by, given, sweep, settings, execute)
+    points = tuple(work.points())
+    return replace(
+        found,
+        points=points,
+        crossovers=tuple(work.crossovers(points)),
+        caches=work.caches,
+        variable="" if sweep is None else sweep.variable,
+        data="; ".join(filter(None, (*work.sources, work.executed))),
+        without=without,
+    )
+
+
+def _check(
+    subjects: Sequence[Subject],
+    machines: Sequence[Machine],
+    by: str | None,
+    at: Given | None,
+    sweep: SizeSweep | None,
+    settings: Settings,
+) -> None:
+    if len(subjects) < 2:
+        raise error(rules.OPTIONS_CLASH, "a comparison takes two algorithms or more", hint="archline compare A B ...")
+    if by is not None and by not in QUANTITIES:
+        raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
+    if not machines and (at is not None or sweep is not None or settings.matrix is not None):
+        raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
+
+
+def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
+    """The model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411) for two."""
+    several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid] or subjects[:1]
+    usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
+    models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
+    if len(models) > 1:
+        raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")
+    return next(iter(models.values()))
+
+
+def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
+    """Why energies cannot be compared, though times can; empty where they can, or where neither can."""
+    lacks = (ModelOnMachine(model.on(each), each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
+    return next(filter(None, lacks), "") if model.essential == "time" else ""
+
+
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    """The subjects' names, numbered where two are the same."""
+    names = [each.name for each in subjects]
+    return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
+
+
+def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
+    """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
+    metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
+    model = model.on(_ANY)
+    on = ModelOnMachine(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
+    held = on.needed - {"flops"}
+    if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
+        return metrics
+    terms = of_terms(on, {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
+    return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
+
+
+def _ratios(
+    chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
+) -> dict[str, str]:
+    """The ratios of metrics that are known at all sizes, and the terms of the energy that take equal ones alone."""
+    if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
+        return {}
+    known = {name: one.ratio(other, name) for name in COMPARED if name in chosen.metrics}
+    ratios = {name: each for name, each in known.items() if each is not None}
+    if model.at_most:
+        return ratios
+    equal = {name for name, each in ratios.items() if each == "1"}
+    terms = {name: ModelOnMachine(model, _ANY, frozenset(chosen.metrics)).formula(name) for name in model.energy}
+    same = {name for name, term in terms.items() if names_in(term) & METRICS.keys() <= {*equal, "Z", "L"}}
+    both = (*(f"energy.{name}" for name in same), *(("energy",) if same == terms.keys() else ()))
+    return {**ratios, **dict.fromkeys(both, "1")}
+
+
+_ANY = Machine(
+    "any", "", "any machine", "", (),
+    {
+        name: Quantity(name, Fraction(1), "1", "assumed", Provenance())
+        for name in MACHINE_QUANTITIES
+    },
+)  # fmt: skip
+_BARE = replace(
+    _ANY, title="", quantities={n: each for n, each in _ANY.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"}
+)
+"""For what depends on no machine: one without caches."""
+
+
+@dataclass
+class _Work:
+    """Estimates of subjects at sizes on machines, each made once, and the verdicts on pairs of them."""
+
+    subjects: Sequence[Subject]
+    names: Sequence[str]
+    machines: Sequence[Machine]
+    model: Model
+    by: str
+    at: Given
+    sweep: SizeSweep | None
+    settings: Settings
+    execute: bool
+    caches: dict[str, CacheUsed] = field(default_factory=dict)
+    sources: dict[str, None] = field(default_factory=dict)
+    executed: str = ""
+    _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
+
+    def points(self) -> Iterator[ComparedPoint]:
+        """The verdicts at all points, on all machines, of all pairs."""
+        if self.settings.matrix is not None:
+            yield from self._on_matrix()
+            return
+        for size in [0] if self.sweep is None else self.sweep.points:
+            for machine in range(len(self.machines)):
+                for i, j in combinations(range(len(self.subjects)), 2):
+                    yield self._point(size, machine, i, j)
+
+    def _given(self, size: int) -> Given:
+        given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+        return with_processors(given, self.subjects, self.settings.option)
+
+    def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
+        pair = (self.names[i], self.names[j])
+        first, second = (self._estimate(each, machine, size) for each in (i, j))
+        at = {name: value for name, (value, _) in self._given(size).items()}
+        for each in (first, second):
+            if isinstance(each, ArchlineError):
+                verdict = PointVerdict(OPEN, None, None, "", each.diagnostics[0].message)
+                return ComparedPoint(at, self.machines[machine], pair, verdict)  # type: ignore[arg-type]
+        assert isinstance(first, Estimate)
+        assert isinstance(second, Estimate)
+        verdict = judge(first, second, self.by)
+        if self.execute and verdict.verdict == OPEN and verdict.ratio is not None:
+            verdict = self._executed(verdict, size, machine, i, j)
+        return ComparedPoint(at, self.machines[machine], pair, verdict, first, second)  # type: ignore[arg-type]
+
+    def _estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
+        key = (index, machine, size)
+        if key not in self._known:
+            try:
+                at = own(self._given(size), self.subjects[index])
+                self._known[key] = self._numeric(index, machine, at, self.settings)
+            except ArchlineError as problem:
+                # Facts of the sizes may fail at some points of a sweep; whatever else is wrong is so at all of them.
+                if self.sweep is None or not {each.rule for each in problem.diagnostics} <= SKIPPED:
+                    raise
+                self._known[key] = problem
+        return self._known[key]
+
+    def _numeric(self, index: int, machine: int, at: Given, settings: Settings) -> Estimate:
+        result = numeric(self.subjects[index], self._machine(machine), self.model, at, settings, self._more)
+        assert result.estimate is not None
+        if result.cache is not None:
+            self.caches.setdefault(result.machine.name, result.cache)
+        self.sources.setdefault(result.data)
+        return result.estimate
+
+    def _machine(self, index: int) -> Machine:
+        """The machine; quantities that ratios do not depend on are 1 where it lacks them."""
+        machine = self.machines[index]
+        missing = [name for name in self.model.scale if name not in machine.quantities]
+        one = {name: Quantity(name, Fraction(1), "1", "assumed", Provenance()) for name in missing}
+        return machine.with_parameters(one)
+
+    # Executions
+    def _executed(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
+        one, other = self.subjects[i], self.subjects[j]
+        if not isinstance(one, AlgorithmSubject) or not isinstance(other, AlgorithmSubject):
+            return verdict
+        at = self._given(size)
+        try:
+            runs = list(paired(one, other, own(at, one), own(at, other), self._settings(machine)))
+        except ArchlineError as problem:
+            return replace(verdict, reason=f"not executed: {problem.diagnostics[0].message}")
+        return self._judged(verdict, [(each.data, each.first, each.second) for each in runs], machine, i, j)
+
+    def _settings(self, machine: int) -> Settings:
+        """The settings of runs that stand for a machine: with its caches."""
+        on = self._machine(machine)
+        return self.settings.on(on, self.model.on(on).levels)
+
+    def _judged(
+        self, verdict: PointVerdict, runs: Sequence[tuple[str, ExecutedRun, ExecutedRun]], machine: int, i: int, j: int
+    ) -> PointVerdict:
+        ratios: list[Execution] = []
+        decides = ""
+        for data, one, other in runs:
+            estimates = [self._of_run(index, machine, ran) for index, ran in ((i, one), (j, other))]
+            values = [each.by(self.by) for each in estimates]
+            assert values[0] is not None
+            assert values[1] is not None
+            ratio = quotient(values[0], values[1])
+            if ratio is not None:
+                ratios.append(Execution(data, ratio))
+                decides = decides or judge(estimates[0], estimates[1], self.by).decides
+        if ratios:
+            self.executed = "where runs decide the verdict, their inputs are as counted under the cache above"
+        return with_executions(verdict, ratios, decides)
+
+    @property
+    def _more(self) -> frozenset[str]:
+        """The metric that is compared, which no model need take."""
+        return frozenset({self.by} & METRICS.keys())
+
+    def _of_run(self, index: int, machine: int, ran: ExecutedRun) -> Estimate:
+        chosen = self.subjects[index]
+        assert isinstance(chosen, AlgorithmSubject)
+        measured = replace(self._settings(machine), measured=True)
+        on, used = applied(chosen, self._machine(machine), self.model, measured)
+        basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._more, measured)
+        return estimate_of(on.model, used, basis.amounts())
+
+    def _on_matrix(self) -> Iterator[ComparedPoint]:
+        """The verdicts at the sizes of a matrix: by the bounds, else by a run of each on it."""
+        plain = replace(self.settings, matrix=None, block=None)
+        for machine in range(len(self.machines)):
+            runs = []
+            for each in self.subjects:
+                if not isinstance(each, AlgorithmSubject):
+                    raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
+                runs.append(each.run(own(self.at, each), self._settings(machine)))
+            for i, j in combinations(range(len(self.subjects)), 2):
+                estimates = [self._numeric(each, machine, unplaced(dict(runs[each].sizes)), plain) for each in (i, j)]
+                verdict = judge(estimates[0], estimates[1], self.by)
+                if verdict.verdict == OPEN:
+                    data = str(self.settings.matrix)
+                    verdict = self._judged(verdict, [(data, runs[i], runs[j])], machine, i, j)
+                at_both = {**runs[j].sizes, **runs[i].sizes}
+                pair: Pair = (self.names[i], self.names[j])
+                yield ComparedPoint(at_both, self.machines[machine], pair, verdict, *estimates)
+
+    # Crossovers
+    def crossovers(self, points: Sequence[ComparedPoint]) -> Iterator[Crossover]:
+        """Where the lesser of each pair changes along the sweep, on each machine."""
+        if self.sweep is None:
+            return
+        for number, machine in enumerate(self.machines):
+            for i, j in combinations(range(len(self.subjects)), 2):
+                pair = (self.names[i], self.names[j])
+                own_points = [each for each in points if each.pair == pair and each.machine is machine]
+                sizes = list(zip(self.sweep.points, (each.verdict for each in own_points), strict=True))
+
+                def at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
+                    first, second = (self._estimate(each, number, size) for each in (i, j))
+                    if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
+                        return None
+                    return judge(first, second, self.by)
+
+                for start, end in brackets(sizes, at):
+                    before, after = at(start), at(end)
+                    assert before is not None
+                    assert after is not None
+                    who = {"A": pair[0], "B": pair[1]}
+                    yield Crossover(
+                        self.sweep.variable, start, end, machine.name,
+                        who[str(before.less)], who[str(after.less)], pair,
+                    )  # fmt: skip

@@ -1,0 +1,106 @@
+"""Upper bounds on costs at arrays of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import Cost
+from archline.analysis.vectorised import NoBoundError, broken, upper_at
+from archline.costs import rules
+from archline.costs.derived import DerivedCosts
+from archline.costs.sizes import checked_point, unplaced
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.metrics import OF_CACHE
+from archline.language.printer import format_fact
+from archline.numbers import point_text
+
+MAX_FOLLOWED = 64
+
+
+def known_bounds(derived: DerivedCosts, cost: Cost) -> tuple[Poly, Poly]:
+    """The bounds of a form of a cost. Raises ArchlineError (AL414) where there are none."""
+    if cost.lower is None or cost.upper is None:
+        raise error(rules.NEEDS_BOUND, f"the {cost.metric} of `{derived.name}` is unknown: {cost.reason}")
+    return cost.lower, cost.upper
+
+
+def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
+    """The names that the bounds hold. Raises ArchlineError (AL414) where there are neither bounds nor values."""
+    bounds = () if cost.valued and cost.upper is None else known_bounds(derived, cost)
+    free = frozenset[str]().union(*(each.names for each in bounds))
+    if cost.ends is not None and derived.recursive:
+        # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
+        free |= {*derived.names.sizes, *({"Z", "L"} if cost.metric in OF_CACHE else ())}
+    if cost.alternatives:
+        free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
+    return sorted(free, key=derived.names.all.index)
+
+
+def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDArray[Any]:
+    """The upper bound of a cost at arrays of values by name. Raises ArchlineError (AL401 to AL407, AL414 to AL416).
+
+    Of the first MAX_FOLLOWED points runs have to end; of others that is assumed.
+    """
+    known_bounds(derived, cost)
+    needed = needed_names(derived, cost)
+    arrays = {name: _integers(value) for name, value in given.items()}
+    smallest = {name: value if isinstance(value, str) else _least(value) for name, value in arrays.items()}
+    checked_point(unplaced(smallest), derived.names, needed=needed)
+    try:
+        together = np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        shapes = ", ".join(f"`{name}` {value.shape}" for name, value in arrays.items())
+        raise error(rules.ARRAYS_DIFFER, f"the arrays of the values cannot be combined: {shapes}") from None
+    shape = together[0].shape if together else ()
+    points = {name: values.ravel() for name, values in zip(arrays, together, strict=True)}
+    length = int(np.prod(shape))
+    _check_facts(points, length, derived.where)
+    for place in range(min(length, MAX_FOLLOWED)):
+        derived.require_runs({name: int(values[place]) for name, values in points.items()})
+    try:
+        return upper_at(cost, points, length).reshape(shape)
+    except NoBoundError as problem:
+        raise error(rules.NO_VALUE, f"{problem}: {_told(points, problem.place)}") from None
+
+
+def _integers(value: Any) -> Any:
+    """An array of int64, or of integers of Python; for what is neither, the first thing that is not an integer."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _short(value.astype(object))
+    array = np.array(value, dtype=object)
+    for each in array.flat:
+        if isinstance(each, bool | np.bool_) or not isinstance(each, int | np.integer):
+            return str(each)
+    return _short(array)
+
+
+def _short(array: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return array.astype(np.int64)
+    except OverflowError:
+        return np.array(np.frompyfunc(int, 1, 1)(array), dtype=object)
+
+
+def _least(array: NDArray[Any]) -> int | None:
+    return int(array.min()) if array.size else 1
+
+
+def _check_facts(points: Mapping[str, NDArray[Any]], length: int, where: Iterable[s.Fact]) -> None:
+    found = broken(where, points, length)
+    if found is not None:
+        fact, place = found
+        raise error(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold: {_told(points, place)}")
+    if "Z" in points and "L" in points:
+        low = points["Z"] < points["L"]
+        if low.any():
+            raise error(rules.NO_VALUE, f"Z holds no line of L words: {_told(points, int(np.argmax(low)))}")
+
+
+def _told(points: Mapping[str, NDArray[Any]], place: int) -> str:
+    return "at " + point_text({name: int(values[place]) for name, values in points.items()})

@@ -1,0 +1,428 @@
+"""Optimisation of a target on a machine: what is fixed, what varies, and the search over points or real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archline.algebra.evaluate.boxes import Boxes, OverBoxes
+from archline.analysis.vectorised import lower_at, upper_at
+from archline.costs import rules
+from archline.costs.sizes import Given, check_known, unplaced, wrong_value
+from archline.energy import arrays
+from archline.energy import rules as energy_rules
+from archline.energy.answers import applied, numeric
+from archline.energy.caches import Settings
+from archline.energy.estimates import ModelOnMachine, check_amounts, usual_model
+from archline.energy.formulas import names_in, value_of
+from archline.energy.machines import Machine, parameter
+from archline.energy.model import Model
+from archline.energy.models import model as model_of
+from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
+from archline.energy.optimise.constraints import UNITS, Reading
+from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, lattice, size
+from archline.energy.optimise.points import Candidates, ExactValues, minimal, values_at
+from archline.energy.optimise.problem import (
+    AMOUNT,
+    BRACKETED,
+    BRANCHING,
+    INFEASIBLE,
+    LATTICE,
+    OPTIMAL,
+    Constraint,
+    EnergyOptimum,
+    EnergyProblem,
+    Optimisation,
+    Variable,
+)
+from archline.energy.optimise.reals import solve
+from archline.energy.quantities import METRICS
+from archline.energy.results import CacheUsed
+from archline.energy.subjects import (
+    AlgorithmSubject,
+    FormulaSubject,
+    Subject,
+    check_facts,
+    model_for,
+    refuse_levels,
+)
+from archline.energy.sweeps import constraints_of, known_number, names_of, processors_in_sizes, variables
+from archline.energy.targets import SIZE
+from archline.energy.units import format_si
+from archline.expr import build as b
+from archline.expr.intervals import Interval
+from archline.expr.tree import defined_sizes, substituted_fact
+from archline.language import syntax as s
+from archline.language.conditions import OF_SIZES
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.metrics import OF_CACHE
+from archline.language.parser import parse_facts
+from archline.language.printer import format_fact
+from archline.language.substitution import facts_in_sizes
+from archline.records import replace
+
+HALVINGS = "halvings "
+"""What the name of a number of halvings begins with in formulas."""
+MOST_HALVINGS = 60
+_NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
+NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
+"""What is reported of sizes at which an algorithm has no run."""
+
+
+class OptimisationTask:
+    """A target on a machine, with what is fixed and what varies."""
+
+    def __init__(
+        self,
+        chosen: Subject,
+        machine: Machine,
+        model: str | None,
+        at: Given,
+        settings: Settings,
+        over: Sequence[str],
+        integer: frozenset[str],
+        halve: Sequence[str],
+        minimise: str,
+    ) -> None:
+        self.chosen, self.settings = chosen, settings.on(machine)
+        given = None if model is None else model_of(model)
+        self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False, asked=minimise))
+        own = chosen.target.sizes if isinstance(chosen, FormulaSubject) else names_of(chosen)
+        self.sizes = tuple(own)
+        self.halved = {each: tuple(part.strip() for part in each.split("=")) for each in halve}
+        most = min(MOST_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
+        times = (Variable(each, f"{HALVINGS}{each}", True, None, Fraction(most)) for each in halve)
+        self.variables = (*variables(chosen, self.sizes, over, integer), *times)
+        check_known(at, [chosen.names])
+        self.at = {name: known_number(name, *each) for name, each in at.items()}
+        if isinstance(chosen, AlgorithmSubject):
+            wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
+            if problems := [each for each in wrong if each is not None]:
+                raise ArchlineError(problems)
+        for name in (each.name for each in self.variables if each.name in at):
+            raise error(rules.REPEATED_SIZE, f"`{name}` varies, and is given by `--at` too", span=at[name][1])
+        known = {*at, *(each.name for each in self.variables), "Z", "L", *dict(defined_sizes(chosen.where))}
+        needed = {*chosen.names.needed, *({"P"} & {*self.sizes})}
+        missing = [name for name in self.sizes if name in needed - known]
+        if missing:
+            hint = "give --at " + ",".join(f"{name}=..." for name in dict.fromkeys(missing))
+            raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0]}`", hint=hint)
+        self.real = {each.name: each for each in self.variables if not each.integer}
+        self.halved_by = {name: each for each, names in self.halved.items() for name in names}
+        self.moved = [each.name for each in self.variables if each.key == each.name]
+        self.moved += [name for names in self.halved.values() for name in names]
+        for name in (name for names in self.halved.values() for name in names if name not in machine.quantities):
+            hint = did_you_mean(name, machine.quantities) or f"give --parameter {name}=..."
+            raise error(rules.UNKNOWN_SIZE, f"machine `{machine.name}` has no `{name}`", hint=hint)
+        more = {name: parameter(name, "1") for name in self.moved if name not in machine.quantities}
+        self.machine = replace(machine, quantities={**machine.quantities, **more})
+        on, _ = applied(chosen, self.machine, self.model, Settings())
+        self.on: ModelOnMachine = on
+        refuse_levels(on.model, "an optimisation")
+        self.held: frozenset[str] = frozenset()
+        """The metrics that the problem is about, which no model need take."""
+
+    # The problem
+    def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
+        """The problem and its answer."""
+        if minimise not in UNITS:
+            raise error(rules.OPTIONS_CLASH, f"`{minimise}` is not minimised", hint=f"take {', '.join(UNITS)}")
+        check_facts(where, [self.chosen])
+        more = parse_facts(where, "--where") if where else ()
+        reading = Reading(self.on, self.sizes)
+        constraints = [*reading.constraints(subject)]
+        objective = reading.formula(s.Name(minimise, span=b.DERIVED))
+        sides = [side for each in constraints for side in (each.left, each.right)]
+        self.held = frozenset().union(*map(names_in, (objective, *sides))) & METRICS.keys()
+        if self.halved:
+            counts: list[s.Expr] = [s.Name(each.key, span=b.DERIVED) for each in self.variables]
+            objective, minimise = (
+                reduce(lambda one, other: s.Binary("+", one, other, span=b.DERIVED), counts),
+                "halvings",
+            )
+        whole = all(each.integer for each in self.variables)
+        if isinstance(self.chosen, FormulaSubject):
+            constraints += [each for fact in more for each in constraints_of(reading, fact, whole)]
+        problem = self._problem(minimise, objective, constraints, upper)
+        found = self._found(problem, more)
+        if found.conflict:
+            found = replace(found, attainable=tuple(self._attainable(problem, found.conflict, more)))
+        assumptions = (*self.chosen.assumptions, *self.machine.assumptions)
+        return Optimisation(
+            self.chosen.name, self.machine.name, self.model.name, self.at, problem, found, assumptions, self._cache
+        )
+
+    @property
+    def _cache(self) -> CacheUsed | None:
+        """The cache that the costs depend on, unless Z or L varies, or they depend on none."""
+        settings, varied = self.settings, {each.name for each in self.variables} & {"Z", "L"}
+        if varied or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
+            return None
+        cache = settings.cache
+        return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
+
+    def _found(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
+        """The optimum, over real numbers where no size of an algorithm varies."""
+        whole = [each for each in self.variables if each.integer]
+        if len(whole) == len(self.variables) or (whole and isinstance(self.chosen, AlgorithmSubject)):
+            return self._over_points(problem, more)
+        return self._over_reals(problem)
+
+    def _attainable(self, problem: EnergyProblem, conflict: Sequence[str], more: Sequence[s.Fact]) -> Iterator[str]:
+        """For each constraint of a conflict, the best bound that is attainable under the others."""
+        places = [index for index, each in enumerate(problem.constraints) if each.text in conflict]
+        for index in places:
+            each = problem.constraints[index]
+            if each.bounded:
+                kept = [other for other in places if problem.constraints[other].text != each.text]
+                found = self._found(problem.attaining(index, kept), more)
+                value, least = found.value if problem.upper else found.lower, not names_in(each.right)
+                if value and found.status == OPTIMAL:
+                    best, unit = value if least else 1 / value, each.unit.removeprefix("1")
+                    number = format_si(Fraction(best), unit) if unit else f"{best:.12g}"
+                    yield f"{each.bounded} {'>=' if least else '<='} {number}"
+
+    def _problem(
+        self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool
+    ) -> EnergyProblem:
+        formulas = {"objective": objective}
+        for index, each in enumerate(constraints):
+            formulas |= {f"left {index}": each.left, f"right {index}": each.right}
+        if isinstance(self.chosen, FormulaSubject):
+            formulas |= {f"{AMOUNT}{name}": s.Name(name, span=b.DERIVED) for name in self.chosen.metrics}
+        formulas = {name: arrays.following(each, self.machine, self.moved) for name, each in formulas.items()}
+        bounds = arrays.in_names(self.chosen, formulas)
+        variables = self.variables
+        return EnergyProblem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
+
+    # Sizes
+    def _over_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
+        facts = [*self._facts(), *(self._in_sizes(fact) for fact in more)]
+        whole = tuple(each for each in self.variables if each.integer)
+        fixed, least = self._fixed(), self._least()
+        plain = isinstance(self.chosen, FormulaSubject) and all(isinstance(each, s.Binary) for each in more)
+        try:
+            start = lattice(fixed, whole, facts, least, wide=True)
+        except UnlimitedSizeError as unbounded:
+            if plain:
+                return self._over_reals(problem)
+            hint = f"give it a range: --over {unbounded}=1..64"
+            raise error(energy_rules.UNBOUNDED, f"no fact limits `{unbounded}`", hint=hint) from None
+        if not size(start):
+            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
+        if not any(" " in name for name in start):
+            found = self._candidates(problem, start)
+            if found is None:
+                raise error(rules.NO_VALUE, "a cost has no value at any point")
+            return found.best()
+        if plain:
+            return self._over_reals(problem)
+
+        def searched(kept: Sequence[int]) -> BoxSearch:
+            search = BoxSearch(self._space(problem.under(kept), facts, least), problem.under(kept), self._candidates)
+            search.run(start)
+            return search
+
+        every = range(len(problem.constraints))
+        search = searched(every)
+        if search.best < np.inf:
+            return search.optimum()
+        if not search.exhausted:
+            return EnergyOptimum(BRACKETED, BRANCHING, points=search.count)
+        left = minimal(every, lambda kept: not (tried := searched(kept)).exhausted or tried.best < np.inf)
+        conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
+        return EnergyOptimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
+
+    def _space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
+        """The boxes of what varies."""
+        cache = self.settings.cache
+        held: dict[str, tuple[Any, Any]] = {name: (float(each), float(each)) for name, each in self.at.items()}
+        held |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in held else {}
+        for each in self.variables:
+            if not each.integer:
+                if each.low is None or each.high is None:
+                    hint = f"give it a range: --over {each.name}=LO..HI"
+                    raise error(energy_rules.UNBOUNDED, f"nothing limits `{each.name}`", hint=hint)
+                held[each.name] = (float(each.low), float(each.high))
+        whole = tuple(each for each in self.variables if each.integer)
+        return Space(whole, facts, least, held, partial(self._over_boxes, self._held(problem)), self._sharp(problem))
+
+    def _over_boxes(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
+        """The values of names of formulas over boxes."""
+        found = {}
+        for name in names:
+            metric = name.removeprefix(arrays.LEAST)
+            if name.startswith(SIZE):
+                found[name] = boxes.name(name.removeprefix(SIZE))
+            elif name in ("Z", "L") or name in self.real:
+                found[name] = boxes.name(name)
+            elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
+                found[name] = ends_over(self.chosen.cost(metric), boxes, name != metric)
+            else:
+                found[name] = boxes.number(float(self.machine.values[name]))
+        return found
+
+    def _held(self, problem: EnergyProblem) -> frozenset[str]:
+        """The names of formulas that need numbers."""
+        ends = (end for each in problem.bounds.values() for end in (each.lower, each.upper))
+        return frozenset().union(*map(names_in, ends))
+
+    def _sharp(self, problem: EnergyProblem) -> bool:
+        """Whether the derived bounds of all costs are their values at sizes."""
+        chosen = self.chosen
+        if not isinstance(chosen, AlgorithmSubject):
+            return True
+        metrics = {name.removeprefix(arrays.LEAST) for name in self._held(problem)} & METRICS.keys()
+        costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
+        return all(cost.ends is None and not cost.alternatives for cost in costs)
+
+    def _candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
+        """The problem at points; None where costs have no values at any of them."""
+        if self.real:
+            space = self._space(problem, (), {})
+            rows = {name: each for name, each in points.items() if name not in self.at}
+            key, fit = space.bounds(problem, rows or points)
+            return Candidates(problem, points, key, fit, False, self._exact)
+        points, columns, sharp = self._columns(problem, points)
+        length = size(points)
+        if not length:
+            return None
+        key, fit = values_at(problem, columns, length, sharp)
+        return Candidates(problem, points, key, fit, sharp, self._exact)
+
+    def _facts(self) -> list[s.Fact]:
+        if isinstance(self.chosen, FormulaSubject):
+            return []
+        facts = list(facts_in_sizes(self.chosen.algorithm.node))
+        if "P" in self.at and "P" not in self.sizes:
+            facts.append(s.Binary("==", processors_in_sizes(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
+        return facts
+
+    def _in_sizes(self, fact: s.Fact) -> s.Fact:
+        """A fact of `--where`, with P in sizes where these say how many processors there are."""
+        if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
+            return fact
+        return substituted_fact(fact, {"P": processors_in_sizes(self.chosen)})
+
+    def _fixed(self) -> dict[str, int]:
+        return {name: int(value) for name, value in self.at.items() if value == int(value)}
+
+    def _least(self) -> dict[str, int]:
+        names = self.chosen.names
+        return {each.name: 0 if each.name in self.halved else names.least(each.name) or 0 for each in self.variables}
+
+    def _excluded(self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]) -> tuple[str, ...]:
+        """Facts and ranges that no point satisfies together."""
+        ranges = [each for each in self.variables if each.low is not None or each.high is not None]
+
+        def feasible(kept: Sequence[Any]) -> bool:
+            free = [each if each in kept else replace(each, low=None, high=None) for each in self.variables]
+            try:
+                found = lattice(fixed, free, [each for each in facts if each in kept], least)
+            except (UnlimitedSizeError, TooManyError):
+                return True
+            return len(next(iter(found.values()))) > 0
+
+        left = minimal([*facts, *ranges], feasible)
+        return tuple(each.text if isinstance(each, Variable) else format_fact(each) for each in left)
+
+    def _columns(
+        self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
+        """The points at which all names of the problem have numbers, these numbers, and whether they are exact."""
+        held, sharp, length = self._held(problem), self._sharp(problem), size(points)
+        cache = self.settings.cache
+        sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
+        values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
+        missing = np.zeros(length, bool)
+        whole = {name: np.broadcast_to(each, (length,)) for name, each in sizes.items() if arrays.is_whole(each)}
+        for name in held:
+            metric = name.removeprefix(arrays.LEAST)
+            if name in self.halved_by:
+                count = points[self.halved_by[name]]
+                values[name] = values[name] * 0.5**count
+            elif name.startswith(HALVINGS):
+                values[name] = arrays.as_floats(points[name.removeprefix(HALVINGS)])
+            elif name.startswith(SIZE):
+                values[name] = arrays.as_floats(sizes[name.removeprefix(SIZE)])
+            elif name in ("Z", "L"):
+                values[name] = arrays.as_floats(sizes[name])
+            elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
+                cost = self.chosen.cost(metric)
+                if cost.upper is None:
+                    message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
+                    raise error(rules.NEEDS_BOUND, message)
+                if len(whole) < len(sizes):
+                    values[name] = arrays.ends_one_by_one(cost, sizes, length, name != metric)
+                else:
+                    end = upper_at if name == metric else lower_at
+                    values[name] = end(cost, whole, length, missing).astype(np.float64)
+        if not missing.any():
+            return dict(points), values, sharp
+        kept = {name: each[~missing] if np.ndim(each) else each for name, each in values.items()}
+        return {name: each[~missing] for name, each in points.items()}, kept, sharp
+
+    def _exact(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
+        """What is known at a point, of a problem at its best real variables; None where the algorithm has no run."""
+        if problem is not None and self.real:
+            known = self._exact(point)
+            if known is None:
+                return None
+            found = solve(replace(problem, variables=tuple(self.real.values())), arrays.numbers_of(known))
+            best = None if found.value is None else self._exact({**point, **found.at})
+            return None if best is None else replace(best, real=found)
+        values = {each.name: arrays.exact_number(point[each.name]) for each in self.variables if each.name in point}
+        moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
+        for each, names in ((each, names) for each, names in self.halved.items() if each in values):
+            halved = {name: self.machine.values[name] / 2 ** int(values[each]) for name in names}
+            moved |= {name: parameter(name, str(value)) for name, value in halved.items()}
+        at = {**self.at, **{name: value for name, value in values.items() if name in self.sizes}}
+        machine = self.machine.with_parameters(moved, tried=True)
+        try:
+            if isinstance(self.chosen, FormulaSubject):
+                # Processors may be a real number here.
+                words = {"Z": self.settings.cache.Z, "L": self.settings.cache.L}
+                own = self.chosen.target.amounts({**words, **at})
+                amounts = {name: Interval.of(each) for name, each in words.items()} | own
+                check_amounts(amounts)
+                estimate = ModelOnMachine(self.model, machine, amounts.keys()).estimate(amounts)
+            else:
+                result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings, self.held)
+                assert result.estimate is not None
+                estimate, at = result.estimate, {**at, **(result.at or {})}
+        except ArchlineError as problem:
+            if problem.diagnostics[0].rule in NO_RUN:
+                return None
+            raise
+        sizes = {f"{SIZE}{name}": Interval.of(value) for name, value in at.items()}
+        constants = {name: Interval.of(value) for name, value in machine.values.items()}
+        constants |= {f"{HALVINGS}{name}": Interval.of(values[name]) for name in self.halved if name in values}
+        return ExactValues({**constants, **estimate.amounts, **sizes}, estimate)
+
+    def _over_reals(self, problem: EnergyProblem) -> EnergyOptimum:
+        """Over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
+        if isinstance(self.chosen, AlgorithmSubject):
+            here = self._exact({})
+            if here is None:
+                raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
+            values = arrays.numbers_of(here)
+        else:
+            cache = self.settings.cache
+            own = {"Z": cache.Z, "L": cache.L, **self.at}
+            values = {name: float(each) for name, each in self.machine.values.items()}
+            values |= {f"{SIZE}{name}": float(each) for name, each in own.items()} | {"Z": cache.Z, "L": cache.L}
+        found = solve(problem, values)
+        if found.value is None:
+            return found
+        known = self._exact(found.at)
+        if known is None:
+            return found
+        ends = value_of(problem.objective, known.values)
+        value = float(ends.upper if problem.upper else ends.lower)
+        bound = min(found.bound or 0.0, value)
+        return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, estimate=known.estimate)

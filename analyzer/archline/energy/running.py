@@ -1,0 +1,200 @@
+"""Runs of algorithms on data: generated, of a matrix, or given; their counts, also on caches of several levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from archline.costs import rules
+from archline.costs.algorithms import AlgorithmUnderFacts
+from archline.costs.derived import DerivedCosts
+from archline.costs.sizes import Given, Number, Point, broken_facts
+from archline.energy.caches import Processors, Settings, cache_at, cache_of
+from archline.energy.estimates import ModelOnMachine
+from archline.energy.formulas import parsed, value_of
+from archline.energy.machines import Machine
+from archline.energy.models import model
+from archline.execution.cache import (
+    Chunked,
+    Policy,
+    PrivateCaches,
+    StaticSchedule,
+    WorkStealing,
+    lru,
+    optimal,
+    private_caches,
+)
+from archline.execution.data import bind_matrix, generate
+from archline.execution.matrix_market import read_matrix
+from archline.execution.paths import METRICS
+from archline.execution.results import Cache, MatrixView, RunCounts
+from archline.execution.results import Run as Execution
+from archline.execution.run import execute
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError, error
+from archline.records import field, record, replace
+
+MAX_PROCESSORS = 65536
+USUAL = Settings(chosen_cache=True)
+"""The default settings of a run: compiled where that is faster, on simulated processors."""
+
+
+@record(eq=False)
+class ExecutedRun:
+    """A run, with what was given for it and what is counted beside it: private caches, the levels of a machine."""
+
+    algorithm: AlgorithmUnderFacts
+    execution: Execution
+    given: Mapping[str, Number]
+    cache: Cache | None
+    settings: Settings
+    data: str
+    matrix: MatrixView | None
+    private: PrivateCaches | None
+    levels: Mapping[str, tuple[Cache, RunCounts]]
+    """What each level of the machine's caches counts, by itself."""
+    _report: DerivedCosts | None = field(repr=False)
+
+    @property
+    def counts(self) -> RunCounts:
+        """Flops, work, span, accesses, io, writebacks, memory; io is None without a cache."""
+        return self.execution.counts
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The sizes of the run."""
+        return self.execution.sizes
+
+    @property
+    def at(self) -> Mapping[str, Number]:
+        """The sizes, and the values of the machine's symbols that were given."""
+        return {**self.sizes, **self.given}
+
+
+R = TypeVar("R", bound=ExecutedRun)
+
+
+def run_at(
+    kind: type[R], algorithm: AlgorithmUnderFacts, at: Given, cache: Cache | None, settings: Settings = USUAL
+) -> R:
+    """Run on data generated for sizes; a sparse kernel on a matrix, where `at` gives the sizes the matrix does not.
+
+    Raises ArchlineError: AL401 to AL407 for wrong sizes, AL420 to AL434 for what is no matrix, and as a run does.
+    """
+    report, file, seed = algorithm.report(), settings.matrix, settings.seed
+    point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
+    # On a grid there is no cache unless it is asked for.
+    cache = None if algorithm.node.grid and not settings.chosen_cache else cache
+    cache, chosen = cache_at(point, cache, settings.chosen_cache)
+    sizes, symbols = split(algorithm, point)
+    view = None
+    if file is None:
+        what, arguments = "data was", generate(*algorithm.executed, sizes, seed)
+    else:
+        matrix, block = read_matrix(file), settings.block
+        view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
+        what, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
+    settings, data = replace(settings, chosen_cache=chosen), f"the {what} generated (seed {seed})"
+    return run(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
+
+
+def split(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:
+    """Sizes and indices of the algorithm, P on a grid; symbols of cost and of the machine."""
+    own = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
+    sizes = {name: int(value) for name, value in point.items() if name in own}
+    return sizes, {name: value for name, value in point.items() if name not in own}
+
+
+def run(
+    kind: type[R],
+    algorithm: AlgorithmUnderFacts,
+    arguments: Mapping[str, Any],
+    cache: Cache | None = None,
+    settings: Settings = USUAL,
+    data: str = "the data was given",
+    matrix: MatrixView | None = None,
+    report: DerivedCosts | None = None,
+) -> R:
+    """Run on arguments by parameter name; `data` says where these are from. Raises ArchlineError.
+
+    On private caches, of processors, a cache must be given.
+    """
+    module, node = algorithm.executed
+    processors, machine, levels, compiled = settings.processors, settings.machine, settings.levels, settings.compiled
+    if node.grid and processors is not None:
+        names = sorted(set().union(*(s.names(axis.extent) for axis in node.grid)))
+        sizes = "P=8" if "P" in names else ",".join(f"{name}=..." for name in names)
+        hint = f"give them among the sizes: `--at {sizes}`"
+        raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
+    events = processors is not None
+    # On one processor a machine says which caches are counted; the paths through several take its times.
+    priced = machine is not None and (bool(node.grid) or cache_of(machine) is None)
+    execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
+                        compiled=compiled, engine=settings.engine, timeout=settings.timeout, trace=bool(levels),
+                        prices=_prices(node, machine) if machine and priced else (), path=settings.path)  # fmt: skip
+    broken = broken_facts(execution.sizes, algorithm.of_first_call)
+    if broken:
+        raise ArchlineError(broken)
+    private = None
+    if processors is not None and cache is not None:
+        private = _private(execution, processors, cache)
+    parameters = set(algorithm.parameters)
+    given = {name: value for name, value in arguments.items() if name not in parameters}
+    counted: dict[str, tuple[Cache, RunCounts]] = {}
+    traces = {_line(cache): execution.trace}
+    for name, each in levels:
+        if each.L not in traces:
+            again = execute(module, node, arguments, line=each.L, trace=True, races=False, compiled=compiled)
+            traces[each.L] = again.trace
+        trace = traces[each.L]
+        assert trace is not None
+        seen = (optimal if each.policy == "optimal" else lru)(trace.lines, each.lines, trace.writes)
+        counted[name] = each, execution.counts.with_cache(seen.io, seen.writebacks, each.L)
+    return kind(algorithm, execution, given, cache, settings, data, matrix, private, counted, report)
+
+
+def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
+    """The seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
+    if not algorithm.grid:
+        message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
+        raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
+    on = ModelOnMachine(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
+    on.quantity("time")
+    prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
+    prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
+    found = {name: value_of(on.complete(parsed(text)), on.constants).lower for name, text in prices.items()}
+    return tuple(found.get(name, Fraction(0)) for name in METRICS)
+
+
+def _line(cache: Cache | None) -> int:
+    return 1 if cache is None else cache.L
+
+
+def _private(execution: Execution, processors: Processors, cache: Cache) -> PrivateCaches:
+    trace, events = execution.trace, execution.events
+    assert trace is not None
+    assert events is not None
+    policy: Policy = "lru" if cache.policy == "lru" else "optimal"
+    return private_caches(trace.lines, events, processors.schedule, processors.count, cache.lines, policy, trace.writes)
+
+
+def read_schedule(text: str, count: int, seed: int) -> Processors:
+    """`static`, `chunked:C`, `stealing` or `stealing:SEED`. Raises ArchlineError (AL409)."""
+    kind, separator, number = text.partition(":")
+    if not 1 <= count <= MAX_PROCESSORS:
+        raise error(rules.WRONG_SCHEDULE, f"an execution takes 1 to {MAX_PROCESSORS} processors, not {count}")
+    if separator and not (number.isascii() and number.isdigit() and len(number) < 19):
+        raise error(rules.WRONG_SCHEDULE, f"`{text}`: behind the colon stands a whole number")
+    match kind:
+        case "static" if not separator:
+            return Processors(count, StaticSchedule(), "static")
+        case "chunked" if separator and int(number) >= 1:
+            return Processors(count, Chunked(int(number)), f"chunked ({number} iterations)")
+        case "stealing":
+            chosen = int(number) if separator else seed
+            return Processors(count, WorkStealing(chosen), f"work-stealing (seed {chosen})")
+        case _:
+            pass
+    hint = "schedules are `static`, `chunked:C` with C >= 1, `stealing` and `stealing:SEED`"
+    raise error(rules.WRONG_SCHEDULE, f"there is no schedule `{text}`", hint=hint)

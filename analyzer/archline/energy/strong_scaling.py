@@ -1,0 +1,164 @@
+"""Strong scaling of algorithms on grids, and of formulas that hold P."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from archline.analysis.analyse import derive
+from archline.claims.growth import pieces
+from archline.costs import rules
+from archline.costs.algorithms import AlgorithmUnderFacts
+from archline.costs.sizes import Given, read_settings
+from archline.energy.answers import energies, stated
+from archline.energy.caches import Settings
+from archline.energy.estimates import ModelOnMachine
+from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
+from archline.energy.fixed_memory import Subject as Formulas
+from archline.energy.formulas import FormulaBounds, names_in
+from archline.energy.growth import both_ends, of_formula
+from archline.energy.machines import Machine
+from archline.energy.model import Model
+from archline.energy.models import model as model_of
+from archline.energy.quantities import METRICS
+from archline.energy.scaling import FACTOR, ScaleStep, Scaling
+from archline.energy.subjects import AlgorithmSubject, Subject, model_for
+from archline.energy.sweeps import SizeSweep
+from archline.expr import build as b
+from archline.expr.text import format_fact
+from archline.growth.growths import Growth
+from archline.ir.declarations import declared
+from archline.language import syntax as s
+from archline.language.conditions import OF_SIZES
+from archline.language.diagnostics import ArchlineError, error
+from archline.language.extra_facts import with_where
+from archline.language.substitution import facts_in_sizes
+
+
+def scaling_of(
+    chosen: Subject,
+    machine: Machine,
+    vary: Sequence[str],
+    at: Given | str | None = None,
+    model: str | None = None,
+    factor: Fraction = FACTOR,
+    settings: Settings | None = None,
+) -> Scaling:
+    """How a subject scales while sizes vary: `["c=1..8"]`, or several together, `["P=16..64", "c=1..4"]`.
+
+    Sizes at which a fact of `where` fails are left out, with that reason. Raises ArchlineError as `energy` does; AL411
+    where the sweeps have different lengths, the model has no number of processors, or that does not grow.
+    """
+    given = read_settings(at, "--at") if isinstance(at, str) else at or {}
+    taken = model_for(chosen, None if model is None else model_of(model), model_of("linear"))
+    if taken.processors != "P":
+        raise error(rules.OPTIONS_CLASH, f"model `{taken.name}` does not count processors", hint="take `linear`")
+    sweeps = [SizeSweep.read(each) for each in vary]
+    if len({len(each.points) for each in sweeps}) > 1:
+        lengths = ", ".join(f"{each.variable} has {len(each.points)}" for each in sweeps)
+        raise error(rules.OPTIONS_CLASH, f"sizes that vary together need as many values: {lengths}")
+    steps = tuple(_steps(chosen, machine, taken, given, sweeps, settings or Settings()))
+    counts = [each.processors.lower for each in steps if each.result is not None]
+    if any(after <= before for before, after in pairwise(counts)):
+        hint = "vary the sizes that the grid is made of, or P"
+        raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
+    varied = tuple(dict.fromkeys(name for each in sweeps for name in each.names))
+    growths = _growths(chosen, machine, taken, varied)
+    fixed = _fixed_memory(chosen, machine, taken)
+    return Scaling(chosen.name, taken, varied, factor, steps, growths, fixed, (*chosen.needed, *machine.assumptions))
+
+
+def _steps(
+    chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[SizeSweep], settings: Settings
+) -> Iterator[ScaleStep]:
+    failed: list[ArchlineError] = []
+    points = len(sweeps[0].points)
+    for index in range(points):
+        sizes = {name: each.points[index] for each in sweeps for name in each.names}
+        point = at
+        for each in sweeps:
+            point = each.points_with(point)[index]
+        try:
+            (found,) = energies([chosen], [machine], model, point, settings)
+        except ArchlineError as problem:
+            if problem.diagnostics[0].rule not in (rules.FACT_FAILS, *OF_SIZES):
+                raise
+            failed.append(problem)
+            if len(failed) == points:
+                raise failed[0] from None
+            yield ScaleStep(sizes, None, problem.diagnostics[0].message.removesuffix(" at these sizes"))
+            continue
+        if "P" not in found.inputs:
+            message = f"`{chosen.name}` does not say on how many processors it runs"
+            raise error(rules.OPTIONS_CLASH, message, hint="take an algorithm on a grid, or formulas that hold P")
+        yield ScaleStep(sizes, found)
+
+
+def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """How P times each term of the time grows, and whether that is free of what is varied."""
+    on = ModelOnMachine(model, machine, frozenset(chosen.metrics))
+    zero = [name for name, value in machine.values.items() if value == 0]
+    found: dict[str, tuple[str, str]] = {}
+    known: dict[str, Growth] = {}
+    sizes = chosen.in_sizes(everywhere=True)
+    for name, text in model.sides.items():
+        times = on.complete(model.expanded(f"P*({text})"))
+        known |= {each: sizes.growth(each) for each in names_in(times) & METRICS.keys() if each not in known}
+        growth = of_formula(times, known, zero)
+        found[name] = (stated(growth, sizes) or "unknown", _verdict(growth, varied))
+    return found
+
+
+def _verdict(growth: Growth, varied: Sequence[str]) -> str:
+    if growth.upper is None:
+        return ""
+    held = [name for name in varied if name in names_in(growth.upper)]
+    if not held:
+        return "scales perfectly"
+    return f"{'depends' if growth.tight else 'may depend'} on {', '.join(held)}"
+
+
+def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
+    """How the energy grows in P where a processor keeps its memory; None for what is not on a grid of one level."""
+    if not isinstance(chosen, AlgorithmSubject) or not chosen.on_grid or model.inputs != model_of("linear").inputs:
+        return None
+    algorithm = chosen.algorithm
+    on, best = ModelOnMachine(model, machine, frozenset(chosen.metrics)), None
+    for facts in _general(algorithm.node):
+        try:
+            found = _of_costs(algorithm, facts, on)
+        except ArchlineError:
+            # There are no such sizes.
+            continue
+        if best is None or found.growth is not None:
+            best = found
+        if found.growth is not None and all(each.upper is not None for each in found.terms):
+            return found
+    return best
+
+
+def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
+    """Facts that leave out the least grids, of which growth says nothing: axes, then quotients too, are 2 or more."""
+    names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
+    first = b.least(names, 2)
+    yield first
+    divided = [each for each in node.where if isinstance(each, s.Divides) and s.names(each) <= {*names, "P"}]
+    if divided:
+        twice = (b.product([b.number(2), each.divisor]) for each in divided)
+        yield (*first, *(b.binary(">=", each.value, least) for each, least in zip(divided, twice, strict=True)))
+
+
+def _of_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
+    module, node = with_where(algorithm.module, algorithm.node, facts)
+    costs, known = derive(module, node), declared(module, node).facts
+    every = facts_in_sizes(node)
+    bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}
+    for name in ("flops", "words", "messages", "memory"):
+        cost = costs.metrics[name]
+        if cost.lower is None or cost.upper is None:
+            return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
+        (piece,) = pieces(costs, cost, every, known)
+        bounds[name] = both_ends(piece)
+    extents = tuple(axis.extent for axis in node.grid)
+    return at_fixed_memory(Formulas(bounds, extents, every, tuple(map(format_fact, facts))), on)

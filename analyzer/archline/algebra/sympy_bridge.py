@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.records import memoised
 
 if TYPE_CHECKING:
     import sympy
@@ -38,7 +39,6 @@ class _Translator:
 
     def __init__(self, known: dict[str, sympy.Symbol]) -> None:
         self._known = known
-        self._atoms: dict[Atom, sympy.Expr] = {}
 
     def expression(self, value: Poly) -> sympy.Expr:
         import sympy
@@ -49,12 +49,8 @@ class _Translator:
             terms.append(sympy.Mul(sympy.Rational(int(coefficient.p), int(coefficient.q)), *factors))
         return sympy.Add(*terms)
 
+    @memoised
     def _atom(self, atom: Atom) -> sympy.Expr:
-        if atom not in self._atoms:
-            self._atoms[atom] = self._translate(atom)
-        return self._atoms[atom]
-
-    def _translate(self, atom: Atom) -> sympy.Expr:
         import sympy
 
         match atom:

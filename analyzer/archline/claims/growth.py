@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from weakref import WeakKeyDictionary
+from typing import cast
 
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
@@ -24,8 +24,6 @@ from archline.records import replace
 
 WHERE_SOME = ("work", "span")
 """The outermost call counts."""
-_facts_of: WeakKeyDictionary[Facts, tuple[s.Fact, ...]] = WeakKeyDictionary()
-"""Cases as facts, for as long as the cases: all metrics ask about the same ones."""
 
 
 def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False) -> list[Growth]:
@@ -98,9 +96,10 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
 
 def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
     """What bounds of sizes a case tells, as facts."""
-    if case not in _facts_of:
-        _facts_of[case] = _known(case)
-    return _facts_of[case]
+    if facts_of_case not in case.found:
+        # All metrics ask about the same cases.
+        case.found[facts_of_case] = _known(case)
+    return cast(tuple[s.Fact, ...], case.found[facts_of_case])
 
 
 def _known(facts: Facts) -> tuple[s.Fact, ...]:

@@ -19,7 +19,7 @@ from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import without_floor
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 
 MAX_CASES = 12
 MAX_CLASSES, STRIP = 64, 4
@@ -247,20 +247,15 @@ class _Remainders:
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.names = facts, list[str]()
-        self._found: dict[Atom, Poly | None] = {}
 
     def _remainder(self, kind: str, most: Poly) -> Poly:
         self.names.append(f"{kind}{len(self.names)}")
         self.facts = self.facts.with_symbol(self.names[-1], (ZERO,), (most,))
         return Poly.symbol(self.names[-1])
 
+    @memoised
     def smooth(self, atom: Atom) -> Poly | None:
         """An atom as an expression with remainders; None for one that stays."""
-        if atom not in self._found:
-            self._found[atom] = self._smooth(atom)
-        return self._found[atom]
-
-    def _smooth(self, atom: Atom) -> Poly | None:
         match atom:
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant and a.is_integral(argument):
                 return (argument.map_atoms(self.smooth) - self._remainder(REST, modulus - 1)) * modulus**-1

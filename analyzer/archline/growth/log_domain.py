@@ -16,7 +16,7 @@ from archline.growth.monomials import Term, factor, single
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 
 _COMPARISONS = frozenset(("<=", "<", ">=", ">", "==", "!="))
 CACHE_NAMES = ("Z", "L")
@@ -51,9 +51,6 @@ class Domain:
         comparisons = [each for number, fact in enumerate(self.facts) for each in _comparisons(number, fact)]
         for number in _against_numbers(comparisons):
             raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
-        self._cones: dict[tuple[bool, fmpq], Cone] = {}
-        self._absorptions: dict[bool, Absorption] = {}
-        self._readers: dict[tuple[bool, frozenset[str]], Reader] = {}
         self.bounds: list[DominanceBound] = []
         for each in comparisons:
             self.bounds.extend(_bounds(each))
@@ -64,17 +61,19 @@ class Domain:
 
     def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
         """What reads expressions in these names under the facts; some of them are exponents."""
-        cached = self.has_cache(names)
-        if cached not in self._absorptions:
-            self._absorptions[cached] = Absorption([*self.bounds, *([_cache_bound()] if cached else [])])
-        return Reader(self._absorptions[cached], exponents | self._exponents)
+        return Reader(self._absorption(self.has_cache(names)), exponents | self._exponents)
+
+    @memoised
+    def _absorption(self, cached: bool) -> Absorption:
+        return Absorption([*self.bounds, *([_cache_bound()] if cached else [])])
 
     def shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> Reader:
         """A reader kept from one question to the next, with the steps of all: for questions without certificates."""
-        key = (self.has_cache(names), exponents)
-        if key not in self._readers:
-            self._readers[key] = self.reader(names, exponents)
-        return self._readers[key]
+        return self._reader(self.has_cache(names), exponents)
+
+    @memoised
+    def _reader(self, cached: bool, exponents: frozenset[str]) -> Reader:
+        return Reader(self._absorption(cached), exponents | self._exponents)
 
     def has_cache(self, names: Iterable[str]) -> bool:
         """Whether Z >= L is understood."""
@@ -87,10 +86,11 @@ class Domain:
 
     def cone(self, names: Iterable[str], slow: fmpq) -> Cone:
         """What is known everywhere, kept from one question to the next."""
-        key = (self.has_cache(names), slow)
-        if key not in self._cones:
-            self._cones[key] = Cone(self.known(names), slow)
-        return self._cones[key]
+        return self._cone(self.has_cache(names), slow)
+
+    @memoised
+    def _cone(self, cached: bool, slow: fmpq) -> Cone:
+        return Cone([*self.inequalities, self.cache_inequality] if cached else self.inequalities, slow)
 
     @cached_property
     def cache_inequality(self) -> Inequality:

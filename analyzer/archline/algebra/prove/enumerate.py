@@ -26,7 +26,7 @@ from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 
 MAX_MODULUS = 24
 MAX_SPLITS = 5
@@ -267,17 +267,15 @@ class _Proof:
     def __init__(self, facts: Facts, exponent: str) -> None:
         self._facts, self._exponent = facts, exponent
         self._steps = MAX_STEPS
-        self._known: dict[Poly, bool] = {}
 
+    @memoised
     def holds(self, value: Poly) -> bool:
         """Whether the value is proved to be at least 0."""
         if value.is_constant:
             return bool(value.constant_term >= 0)
-        if value not in self._known:
-            self._steps -= 1
-            spend(len(value.terms))
-            self._known[value] = self._steps >= 0 and not self._facts.refutes(value) and self._decided(value)
-        return self._known[value]
+        self._steps -= 1
+        spend(len(value.terms))
+        return self._steps >= 0 and not self._facts.refutes(value) and self._decided(value)
 
     def _decided(self, value: Poly) -> bool:
         others = [atom for atom in value.atoms() if not self._of_exponent(atom)]

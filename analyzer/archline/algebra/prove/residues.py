@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from math import prod
-from weakref import WeakKeyDictionary
+from typing import cast
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
@@ -17,16 +17,13 @@ MAX_RESIDUES = 8
 MAX_RESOLVED = 3
 
 _Resolved = tuple[Facts, Poly]
-_resolved: WeakKeyDictionary[Facts, dict[tuple[str, int, int], _Resolved]] = WeakKeyDictionary()
-_decided: WeakKeyDictionary[Facts, dict[Poly, bool]] = WeakKeyDictionary()
-"""Facts by remainders, and what was asked, which comes again and again: for as long as the facts that they are of."""
 
 
 def never_negative(value: Poly, facts: Facts) -> bool:
     """A proof that the value is never negative, by residues where floors stand in the way."""
     value = facts.simplify(value)
     facts = facts.oldest(value.names)
-    known = _decided.setdefault(facts, {})
+    known = cast(dict[Poly, bool], facts.found.setdefault(never_negative, {}))
     if value not in known:
         known[value] = not facts.refutes(value) and (
             facts.nonnegative(value)
@@ -83,7 +80,7 @@ def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
 
 
 def _remembered(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
-    known = _resolved.setdefault(facts, {})
+    known = cast(dict[tuple[str, int, int], _Resolved], facts.found.setdefault(_remembered, {}))
     case = name, modulus, residue
     if case not in known:
         known[case] = _with_remainder(facts, name, modulus, residue)

@@ -18,7 +18,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.hbl import AnyOrder, IterationSpace, any_order
-from archline.analysis.cache.lower.recursive_hbl import Boxes, boxes
+from archline.analysis.cache.lower.recursive_hbl import CallTreeBound, boxes
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cost import Cost, Costs
 from archline.certificates.check import check
@@ -43,7 +43,7 @@ from stdlib_cases import load
 LINES = (1, 2, 4, 8)
 
 
-def found(module: Module, algorithm: s.Algorithm) -> Boxes:
+def found(module: Module, algorithm: s.Algorithm) -> CallTreeBound:
     recursions = Recursions(module, algorithm)
     recursions.solve()
     return boxes(module, recursions.solved(algorithm).body)
@@ -55,14 +55,14 @@ def trace_of(module: Module, algorithm: s.Algorithm, shapes: Mapping[str, tuple[
     return compact(run.trace.lines)
 
 
-def assert_sound(bounds: Boxes, sizes: Mapping[str, int], trace: CompactTrace, line: int) -> None:
+def assert_sound(bounds: CallTreeBound, sizes: Mapping[str, int], trace: CompactTrace, line: int) -> None:
     """At capacities from one line to more than all."""
     for capacity in sorted({1, 2, 3, 5, 9, trace.distinct // 3 + 1, trace.distinct // 2 + 1, trace.distinct + 1}):
         at = bounds.at({**sizes, "L": line, "Z": capacity * line + line - 1})
         assert at <= optimal(trace, capacity).io, f"{sizes}, L = {line}, {capacity} lines"
 
 
-def run_at_random(drawn: Program, bounds: Boxes, module: Module, seed: int) -> None:
+def run_at_random(drawn: Program, bounds: CallTreeBound, module: Module, seed: int) -> None:
     source = random.Random(seed)
     algorithm = module.algorithms["main"]
     for most in (1, 6, 11):

@@ -27,7 +27,7 @@ from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.must_access import filled
-from archline.analysis.cache.upper.allocation import Planner, best_of
+from archline.analysis.cache.upper.allocation import Planner, shown
 from archline.analysis.cache.upper.cold import Everything, everything
 from archline.analysis.cache.upper.evaluate import Plan, Upper
 from archline.analysis.cache.upper.split_outer import Phases
@@ -221,26 +221,21 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     points = samples(algorithm, scope)
     planners = [Planner(each, scope.facts, points) for each in (found, without_remainders(found)) if each]
-    plans = [(planner, planner.plans()) for planner in planners]
-    by = {plan: planner for planner, own in plans for plan in own}
+    by = {plan: planner for planner in planners for plan in planner.plans()}
     if not by:
         raise UnboundedError
     upper = Upper(list(by), scope.facts)
     lower, phases = lower_bound(nodes, scope.facts, points), Phases(planners[0], upper)
-    shown = [plan for planner, own in plans for plan in planner.shown(own)]
-    if len(planners) > 1:
-        shown = best_of(shown, scope.facts, points)
+    best = shown(by, points)
     all_ = everything(found, scope.facts)
     written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
-    small = planners[0].lean(plan for plan in shown if by[plan] is planners[0])
-    lean = [replace(_alternative(plan, planners[0], False), lean=True) for plan in small]
-    others = [plan for plan in by if plan not in shown]
+    small = planners[0].lean(plan for plan in best if by[plan] is planners[0])
     alternatives = (
-        *lean,
-        *(_alternative(plan, by[plan], False) for plan in others),
-        *(_alternative(plan, by[plan], True) for plan in shown),
+        *(replace(_alternative(plan, planners[0], False), lean=True) for plan in small),
+        *(_alternative(plan, by[plan], False) for plan in by if plan not in best),
+        *(_alternative(plan, by[plan], True) for plan in best),
     )
     if all_ is not None and _is_nearer(all_, upper.plans, planners[0]):
         fitting = _fitting(all_.lines(scope.facts))

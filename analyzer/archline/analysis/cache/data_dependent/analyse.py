@@ -34,7 +34,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, local_arrays, reachable, recurses
 from archline.language.model import Module
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import record, replace
 from archline.recurrences.exact.at_call import NotComparableError
 
 CALLS = "calls"
@@ -62,10 +62,15 @@ class Site:
 
 @record(eq=False)
 class Caller:
-    """What an algorithm costs but for the calls that it makes, at most, and those."""
+    """What an algorithm that does not call itself costs but for the calls that it makes, at most, and those.
+
+    `given` and `made` are the words of its arguments and of its own arrays, with ends of lines.
+    """
 
     cost: Poly
     sites: tuple[Site, ...] = ()
+    given: Poly = ZERO
+    made: Poly = ZERO
 
 
 def caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> Caller:
@@ -164,19 +169,10 @@ Sizes = Mapping[str, int]
 
 
 @record(eq=False)
-class Around:
-    """An algorithm that does not call itself: the words of its arguments and of its own arrays, with ends of lines."""
-
-    caller: Caller
-    given: Poly
-    made: Poly
-
-
-@record(eq=False)
 class Totals:
     """What calls fetch at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
 
-    around: Mapping[s.Algorithm, Around]
+    around: Mapping[s.Algorithm, Caller]
     divided: Mapping[s.Algorithm, Divided]
     solving: Solving
     making: Making
@@ -191,25 +187,25 @@ class Totals:
         except EvaluationError as problem:
             raise UndividedError from problem
 
-    def _around(self, own: Around, place: PointValues) -> fmpq:
+    def _around(self, own: Caller, place: PointValues) -> fmpq:
         touched = self._touched(own, place)
-        fetched = place.number(own.caller.cost)
+        fetched = place.number(own.cost)
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._site(each, place) for each in own.caller.sites), NOTHING)
+            fetched += sum((self._site(each, place) for each in own.sites), NOTHING)
         except UndividedError:
             if touched is None:
                 raise
             return touched
         return fetched if touched is None else min(fetched, touched)
 
-    def _touched(self, own: Around, place: PointValues) -> fmpq | None:
+    def _touched(self, own: Caller, place: PointValues) -> fmpq | None:
         """All that is touched, if it fits and is known."""
         touched = place.number(own.given) + place.number(own.made)
         if touched <= self.room:
             try:
-                touched += max((self._stack(each, place) for each in own.caller.sites), default=NOTHING)
+                touched += max((self._stack(each, place) for each in own.sites), default=NOTHING)
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
@@ -232,9 +228,7 @@ class Totals:
             return NOTHING
         inner = self.around[site.target]
         there = PointValues(_Site(site, place).same)
-        return there.number(inner.made) + max(
-            (self._stack(each, there) for each in inner.caller.sites), default=NOTHING
-        )
+        return there.number(inner.made) + max((self._stack(each, there) for each in inner.sites), default=NOTHING)
 
     def calls(self, calls: Calls) -> fmpq:
         """What calls of a recursive algorithm fetch together."""
@@ -403,7 +397,7 @@ class _Table:
 
     lines: Mapping[s.Algorithm, Divided]
     made: Mapping[s.Algorithm, Divided]
-    around: Mapping[s.Algorithm, Around]
+    around: Mapping[s.Algorithm, Caller]
     kept: int
     volumes: Volumes = field(default_factory=Volumes)
 
@@ -444,7 +438,7 @@ def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Tab
         if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
             raise UndividedError
     around = {
-        each: Around(own, given(module, each, together[each], line), makers[each].cost if makers else ZERO)
+        each: replace(own, given=given(module, each, together[each], line), made=makers[each].cost if makers else ZERO)
         for each, own in callers.items()
     }
     return _Table(lines, made, around, streamed.lines)

@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 
 @record(eq=False)
-class Call:
+class CallAtSizes:
     """A call at known sizes: its volume, or what part of the caller's it has at most."""
 
     count: int
@@ -56,13 +56,13 @@ class Call:
 
 
 @record(eq=False)
-class Known:
+class CaseAtSizes:
     """A case at known sizes: between which volumes it comes, what it costs itself, and its calls."""
 
     low: fmpq
     high: fmpq
     cost: Concave
-    calls: tuple[Call, ...]
+    calls: tuple[CallAtSizes, ...]
     share: fmpq | None
 
 
@@ -70,9 +70,9 @@ class Known:
 class Volumes:
     """Cases at known sizes, whatever Z is."""
 
-    _cases: dict[tuple[State, fmpq], tuple[Known, ...]] = field(default_factory=dict)
+    _cases: dict[tuple[State, fmpq], tuple[CaseAtSizes, ...]] = field(default_factory=dict)
 
-    def cases(self, state: State, end: fmpq) -> tuple[Known, ...]:
+    def cases(self, state: State, end: fmpq) -> tuple[CaseAtSizes, ...]:
         """The cases that come at known sizes and at volumes up to an end. Raises UndividedError."""
         key = state, end
         if key not in self._cases:
@@ -101,7 +101,7 @@ def by_volume(slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapp
     )
 
 
-def _cases(state: State, end: fmpq) -> Iterator[Known]:
+def _cases(state: State, end: fmpq) -> Iterator[CaseAtSizes]:
     numbers, counts = state.numbers, weights(state.own, state.numbers)
     for case in state.own.cases:
         between = _between(case, numbers, counts.keys(), dict(state.caps))
@@ -113,7 +113,7 @@ def _cases(state: State, end: fmpq) -> Iterator[Known]:
         if low <= high:
             reading = _Reading(case, numbers, counts, caps, high)
             calls = tuple(reading.call(each) for each in case.inner)
-            yield Known(low, high, reading.cost(case.cost.substitute(numbers)), calls, case.share)
+            yield CaseAtSizes(low, high, reading.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
 def weights(own: Divided, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
@@ -176,7 +176,7 @@ class _Reading:
     caps: Mapping[str, fmpq]
     high: fmpq
 
-    def call(self, inner: Inner) -> Call:
+    def call(self, inner: Inner) -> CallAtSizes:
         """A call at the sizes. Raises UndividedError where they are not known, or how often it is made."""
         count = _whole(inner.factor.substitute(self.numbers))
         if inner.share is not None and count > MAX_COUNT:
@@ -185,7 +185,7 @@ class _Reading:
         sizes = {name: _whole(inner.arguments[name].substitute(self.numbers)) for name in target.fixed}
         caps = {name: self.caps[own] for name, own in inner.within.items() if own in self.caps}
         volume = None if inner.share is not None else constant(inner.volume.substitute(self.numbers))
-        return Call(count, State.of(target, sizes, caps), volume, inner.share or NOTHING)
+        return CallAtSizes(count, State.of(target, sizes, caps), volume, inner.share or NOTHING)
 
     def cost(self, value: Poly) -> Concave:
         """What the value is at most, by volume. Raises UndividedError."""
@@ -331,18 +331,20 @@ class Solving(ABC):
             done = following if following < end else None
         return known
 
-    def _at_call(self, caller: State, known: Concave, end: fmpq, call: Call) -> Concave:
+    def _at_call(self, caller: State, known: Concave, end: fmpq, call: CallAtSizes) -> Concave:
         """What a call comes to, by its volume; where that is a number, at any."""
         if call.volume is not None:
             return Concave(self.bound(call.state, call.volume).at(call.volume))
         return known if call.state == caller else self.bound(call.state, call.share * end)
 
     @abstractmethod
-    def _small(self, state: State, leaves: Sequence[Known], first: fmpq, end: fmpq) -> tuple[Concave, fmpq | None]:
+    def _small(
+        self, state: State, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
+    ) -> tuple[Concave, fmpq | None]:
         """A bound up to some volume, and that: `first`, at which cases with calls come, or more; None for the end."""
 
     @abstractmethod
-    def _whole(self, case: Known, at_call: Callable[[Call], Concave]) -> Iterator[Concave]:
+    def _whole(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
         """What a case comes to: the most of some functions."""
 
 
@@ -350,10 +352,12 @@ class Solving(ABC):
 class Stack(Solving):
     """The words of local arrays of a call and of all calls in it, of which one at a time is active."""
 
-    def _small(self, state: State, leaves: Sequence[Known], first: fmpq, end: fmpq) -> tuple[Concave, fmpq | None]:
+    def _small(
+        self, state: State, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
+    ) -> tuple[Concave, fmpq | None]:
         return _leaf(leaves, first), first
 
-    def _whole(self, case: Known, at_call: Callable[[Call], Concave]) -> Iterator[Concave]:
+    def _whole(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
         yield case.cost
         for call in case.calls:
             yield added([at_call(call).stretched(call.share), case.cost])
@@ -371,7 +375,9 @@ class FetchedLines(Solving):
     room: int = 0
     making: Making = lambda *_: Concave()
 
-    def _small(self, state: State, leaves: Sequence[Known], first: fmpq, end: fmpq) -> tuple[Concave, fmpq | None]:
+    def _small(
+        self, state: State, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
+    ) -> tuple[Concave, fmpq | None]:
         leaf = _leaf(leaves, first)
         given = given_at(state, self.line, end)
         touched = added([given, self.making(state, end)])
@@ -383,7 +389,7 @@ class FetchedLines(Solving):
         points += (leaf if most < first else touched).points(both, max(first, most))
         return covering(points), max(first, most) if most < end else None
 
-    def _whole(self, case: Known, at_call: Callable[[Call], Concave]) -> Iterator[Concave]:
+    def _whole(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
         start = sum((each.count * at_call(each).start for each in case.calls if each.volume is not None), NOTHING)
         varying = [each for each in case.calls if each.volume is None for _ in range(each.count)]
         if case.share is not None:
@@ -394,7 +400,7 @@ class FetchedLines(Solving):
         yield added([inner, case.cost, Concave(start)])
 
 
-def _leaf(leaves: Sequence[Known], end: fmpq) -> Concave:
+def _leaf(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
     """What cases without calls cost up to a volume."""
     points: list[Point] = []
     for each in leaves:
@@ -415,7 +421,7 @@ def _up_to(value: Concave, most: fmpq, end: fmpq) -> fmpq | None:
     return end
 
 
-def _passes_on(case: Known, state: State) -> bool:
+def _passes_on(case: CaseAtSizes, state: State) -> bool:
     """Whether a case costs what the one call that it makes, of itself, does."""
     match case.calls:
         case (call,):

@@ -90,7 +90,7 @@ def _joint(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | No
 
 
 @record(eq=False)
-class Rule:
+class LoopSide:
     """Iterations of a loop on one side: those `below` an end, or those from it on."""
 
     loop: Loop
@@ -120,8 +120,8 @@ class Cutter:
 
     symbol: str
     within: Bounds
-    _loops: dict[tuple[Loop, Rule | None], Loop] = field(default_factory=dict)
-    _facts: dict[tuple[int, Rule | None], tuple[Facts, Facts]] = field(default_factory=dict)
+    _loops: dict[tuple[Loop, LoopSide | None], Loop] = field(default_factory=dict)
+    _facts: dict[tuple[int, LoopSide | None], tuple[Facts, Facts]] = field(default_factory=dict)
 
     def clip(self, reference: Reference, dimension: int, below: bool) -> Reference | None:
         """What a reference may access before the symbol in a dimension, or from there on; None where that is all."""
@@ -137,14 +137,14 @@ class Cutter:
         place = (*reference.place[:dimension], (low, high), *reference.place[dimension + 1 :])
         return replace(twin, place=place)
 
-    def cut(self, reference: Reference, rule: Rule | None) -> Reference:
+    def cut(self, reference: Reference, rule: LoopSide | None) -> Reference:
         """What a reference accesses on the rule's side; all of it without a rule, with what is known of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._loop(loop, rule, first) for loop in reference.chain)
         facts = self.facts(reference.facts, rule, first)
         return replace(reference, chain=chain, facts=facts)
 
-    def facts(self, facts: Facts, rule: Rule | None, first: str | None) -> Facts:
+    def facts(self, facts: Facts, rule: LoopSide | None, first: str | None) -> Facts:
         """Facts with what is known of the symbol, which is older than the `first` counter, and of the rule's loop."""
         within = rule if rule is not None and rule.loop.variable in facts.bounds else None
         key = id(facts), within
@@ -160,7 +160,7 @@ class Cutter:
             self._facts[key] = facts, facts.with_bounds(found)
         return self._facts[key][1]
 
-    def _loop(self, loop: Loop, rule: Rule | None, first: str | None) -> Loop:
+    def _loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
             facts, within = (self.facts(each, rule, first) for each in (loop.facts, loop.inside))

@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Lines, Reference
-from archline.analysis.cache.footprint.windows import ROW, Ranges, Rows, added, monotone, spread, summed
+from archline.analysis.cache.footprint.windows import ROW, Ranges, RowIntervals, added, monotone, spread, summed
 from archline.ir.factored import Product, largest_in, total_in
 from archline.ir.layout import ClosedInterval, placed_run, run
 from archline.ir.tree import Array, Chain, contiguous_dimension
@@ -50,7 +50,7 @@ class Union:
         return self.references[0].array
 
     @cached_property
-    def by_row(self) -> Rows | None:
+    def by_row(self) -> RowIntervals | None:
         """The union row by row; None where some reference tells no rows apart."""
         if len(self._array.extents) != 2:
             return None
@@ -60,7 +60,7 @@ class Union:
             return None
         rows = _hull([each.rows for each in known], self.facts)
         facts = self.facts.with_symbol(ROW, (rows[0],), (rows[1],))
-        return Rows(rows, _hull([each.entries for each in known], facts))
+        return RowIntervals(rows, _hull([each.entries for each in known], facts))
 
     @cached_property
     def hull(self) -> list[ClosedInterval]:

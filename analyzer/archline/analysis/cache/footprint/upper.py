@@ -14,7 +14,16 @@ from functools import cached_property
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.analysis.cache.footprint.windows import ROW, Ranges, Rows, added, monotone, slope_of, spread, summed
+from archline.analysis.cache.footprint.windows import (
+    ROW,
+    Ranges,
+    RowIntervals,
+    added,
+    monotone,
+    slope_of,
+    spread,
+    summed,
+)
 from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in
 from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
 from archline.ir.shape import Shape, named, of_access, of_chain
@@ -225,7 +234,7 @@ class Lines:
         return tuple(found)
 
     @cached_property
-    def by_row(self) -> Rows | None:
+    def by_row(self) -> RowIntervals | None:
         """What is touched of a matrix row by row; None where no rows are told apart."""
         along = contiguous_dimension(self.reference.array)
         row = 1 - along
@@ -236,7 +245,7 @@ class Lines:
             low, high = self.box[row]
             if self.apart or low != high:
                 return None
-            return Rows((low, low), entries)
+            return RowIntervals((low, low), entries)
         ((name, lo, hi, _),) = self.ranges
         slope = slope_of(place[0], name)
         if slope not in (ONE, -ONE):
@@ -245,7 +254,7 @@ class Lines:
         first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
         back = {name: slope * (Poly.symbol(ROW) - shift)}
         rows = slope * first + shift, slope * last + shift
-        return Rows(rows, (entries[0].substitute(back), entries[1].substitute(back)))
+        return RowIntervals(rows, (entries[0].substitute(back), entries[1].substitute(back)))
 
     @cached_property
     def _dense(self) -> bool:

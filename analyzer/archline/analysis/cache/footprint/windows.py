@@ -211,7 +211,7 @@ def is_known(value: Poly) -> bool:
 
 
 @record(eq=False)
-class Rows:
+class RowIntervals:
     """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
 
     rows: ClosedInterval

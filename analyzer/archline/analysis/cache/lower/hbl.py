@@ -155,10 +155,7 @@ def touches(nodes: tuple[Node, ...]) -> bool:
 def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
     decided = decided_by(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
-    seen: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
-    for access in own:
-        if not access.array.local:
-            seen[access.array, access.place] = _picked(access, chain, decided)
+    seen = {(access.array, access.place): _picked(access, chain, decided) for access in own if not access.array.local}
     return covered(seen, free, iterations_of(chain), facts)
 
 

@@ -68,7 +68,7 @@ class AccessMap:
 
 
 @record(eq=False)
-class Family:
+class IterationFamily:
     """Iterations that each call of an algorithm runs, no two of them with the same coordinates: how many, in its sizes.
 
     Its exponents are those of its access maps.
@@ -78,12 +78,12 @@ class Family:
     maps: tuple[AccessMap, ...]
     coordinates: int
 
-    def alike(self, other: Family) -> bool:
+    def alike(self, other: IterationFamily) -> bool:
         """Whether iterations of both see the same elements by the same coordinates."""
         pairs = zip(self.maps, other.maps, strict=False)
         return len(self.maps) == len(other.maps) and all(one.same(two) for one, two in pairs)
 
-    def with_(self, other: Family) -> Family:
+    def with_(self, other: IterationFamily) -> IterationFamily:
         """These iterations and others that see the same, none of which have the same coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
@@ -134,7 +134,7 @@ class _Shift:
     ends: ClosedInterval
 
 
-def placed(own: Family, call: Recursion, other: Family, facts: Facts) -> Placed | None:
+def placed(own: IterationFamily, call: Recursion, other: IterationFamily, facts: Facts) -> Placed | None:
     """Where the iterations of a call lie among those of its caller; None where that is not known."""
     if own.coordinates != other.coordinates:
         return None
@@ -148,7 +148,7 @@ def placed(own: Family, call: Recursion, other: Family, facts: Facts) -> Placed 
 
 
 def _shifted(
-    maps: Sequence[AccessMap], call: Recursion, other: Family, order: Sequence[int], facts: Facts
+    maps: Sequence[AccessMap], call: Recursion, other: IterationFamily, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """How each coordinate is moved, one shift for each time that it stands somewhere; all are by as much."""
     if not maps:
@@ -197,7 +197,7 @@ class NoBoxesError(Exception):
 
 
 @record(eq=False)
-class Boxes:
+class CallTreeBound:
     """io >= `touched`, the lines of arrays that are touched whole, and >= what `orders` has.
 
     Where there is `some`, it is 1 at least. `reason` tells why `orders` has no bodies.
@@ -225,28 +225,23 @@ class _Path:
     nodes: tuple[Node, ...]
 
 
-def boxes(module: Module, body: Called, known: Filled | None = None) -> Boxes:
+def boxes(module: Module, body: Called, known: Filled | None = None) -> CallTreeBound:
     """The lower bounds of a recursive algorithm, in its sizes; `known` is what its calls touch in full."""
     touched = (known or filled(module, body.algorithm)).lines(body.algorithm)
-    families = _Families(module)
+    found, some, reason = list[IterationSpace](), False, ""
     try:
         paths = _paths(module, body)
         some = all(_calls_itself(path, body) or touches(path.nodes) for path in paths)
+        found = list(_Families(module).bodies(body, paths))
     except NoBoxesError as problem:
-        return Boxes(touched, AnyOrder(()), reason=str(problem))
-    try:
-        return Boxes(touched, AnyOrder(tuple(families.bodies(body, paths))), some)
-    except NoBoxesError as problem:
-        return Boxes(touched, AnyOrder(()), some, str(problem))
+        reason = str(problem)
+    return CallTreeBound(touched, AnyOrder(tuple(found)), some, reason)
 
 
 # Ways through a body
 def _paths(module: Module, body: Called) -> list[_Path]:
-    match component(module, body.algorithm):
-        case (one, other, *_):
-            raise NoBoxesError(f"`{one.name}` and `{other.name}` call each other in a circle")
-        case _:
-            pass
+    if len(circle := component(module, body.algorithm)) > 1:
+        raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` call each other in a circle")
     try:
         every = ways(body.nodes)
     except TooManyWaysError:
@@ -271,7 +266,7 @@ class _Families:
     """The families of algorithms, each found once."""
 
     module: Module
-    _known: dict[s.Algorithm, tuple[Family, ...]] = field(default_factory=dict)
+    _known: dict[s.Algorithm, tuple[IterationFamily, ...]] = field(default_factory=dict)
 
     def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
         """What an algorithm runs for certain, in its sizes. Raises NoBoxesError if nothing is known."""
@@ -289,7 +284,7 @@ class _Families:
             raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
         yield from found
 
-    def of(self, algorithm: s.Algorithm) -> tuple[Family, ...]:
+    def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
         """Those of an algorithm that another one calls; none where they are not known."""
         if algorithm not in self._known:
             try:
@@ -300,7 +295,7 @@ class _Families:
             self._known[algorithm] = found
         return self._known[algorithm]
 
-    def _of(self, body: Called, paths: Sequence[_Path]) -> list[Family]:
+    def _of(self, body: Called, paths: Sequence[_Path]) -> list[IterationFamily]:
         leaves = [path for path in paths if not _calls_itself(path, body)]
         if len(leaves) != 1:
             raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
@@ -320,7 +315,7 @@ class _Families:
             raise problem
         return found
 
-    def _check(self, path: _Path, own: Family, body: Called) -> None:
+    def _check(self, path: _Path, own: IterationFamily, body: Called) -> None:
         """Raises NoBoxesError unless the calls of a way keep iterations apart, and make up all of them."""
         if not _calls_itself(path, body):
             return
@@ -347,7 +342,7 @@ class _Families:
             raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not make up all of its iterations")
 
 
-def _require_parts(own: Family, call: Recursion, facts: Facts) -> None:
+def _require_parts(own: IterationFamily, call: Recursion, facts: Facts) -> None:
     """Raises NoBoxesError unless all arrays that tell a coordinate are given from the same place on."""
     for coordinate in range(own.coordinates):
         starts = {_start(call, place, facts) for place in own.telling(coordinate)}
@@ -377,14 +372,14 @@ class _Leaf:
     """Loops of a leaf, and the iterations that they run."""
 
     chains: tuple[Chain, ...]
-    family: Family
+    family: IterationFamily
 
     def with_(self, other: _Leaf) -> _Leaf:
         """Both as one."""
         return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
 
 
-def _leaves(nodes: tuple[Node, ...], facts: Facts) -> list[list[Family]]:
+def _leaves(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
     """What the loops of a leaf run: for each nest, or several as one, families to be tried one after the other."""
     found: list[list[_Leaf]] = []
     for chain, own in bodies_in(nodes):
@@ -418,7 +413,7 @@ def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
     exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
     maps = tuple(each for number, each in enumerate(seen.values()) if number in used)
-    return _Leaf((chain,), Family(IterationSpace(body.iterations, exponents, times), maps, len(free)))
+    return _Leaf((chain,), IterationFamily(IterationSpace(body.iterations, exponents, times), maps, len(free)))
 
 
 def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
@@ -439,7 +434,7 @@ def _apart(one: Chain, other: Chain) -> bool:
 
 
 # What an algorithm calls
-def _given(call: Recursion, family: Family, facts: Facts) -> IterationSpace | None:
+def _given(call: Recursion, family: IterationFamily, facts: Facts) -> IterationSpace | None:
     """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
     told: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, access_map in enumerate(family.maps):

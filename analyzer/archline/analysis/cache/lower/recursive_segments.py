@@ -79,49 +79,40 @@ class TouchedPart:
         for stack in self.stacks:
             yield (*self.amounts, *stack)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The symbols on which it depends."""
-        groups = (group for way in self.ways for group in way)
-        values = (each for group in groups for one in group for each in (*one.extents, *one.needs))
-        return frozenset[str]().union(*(value.names for value in values))
-
 
 @record(eq=False)
-class Called:
+class CallStep:
     """A call at sizes; its arrays share no line if it is `apart`, else no word."""
 
     target: s.Algorithm
     sizes: Mapping[str, Poly]
     apart: bool
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The symbols on which it depends."""
-        return frozenset[str]().union(*(size.names for size in self.sizes.values()))
-
 
 @record(eq=False)
-class Repeated:
-    """A loop with calls in it."""
+class LoopStep:
+    """A loop with calls in it; `alike`, if what it does is the same in each iteration."""
 
     variable: str
     lo: Poly
     hi: Poly
     steps: tuple[Step, ...]
-
-    @cached_property
-    def inside(self) -> frozenset[str]:
-        """The symbols on which its steps depend."""
-        return frozenset[str]().union(*(step.names for step in self.steps))
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The symbols on which it depends."""
-        return self.lo.names | self.hi.names | self.inside - {self.variable}
+    alike: bool
 
 
-Step = TouchedPart | Called | Repeated
+Step = TouchedPart | CallStep | LoopStep
+
+
+def _depends(step: Step, name: str) -> bool:
+    """Whether what a step does depends on a symbol."""
+    match step:
+        case TouchedPart(ways=ways):
+            amounts = [one for way in ways for group in way for one in group]
+            return any(name in value.names for one in amounts for value in (*one.extents, *one.needs))
+        case CallStep(sizes=sizes):
+            return any(name in size.names for size in sizes.values())
+        case LoopStep(lo=lo, hi=hi, steps=steps):
+            return name in lo.names | hi.names or any(_depends(each, name) for each in steps)
 
 
 @dataclass(eq=False)
@@ -201,21 +192,21 @@ class _Solving:
         match step:
             case TouchedPart(ways=ways):
                 return max(self._beyond(way, point, apart) for way in ways)
-            case Called(target=target, sizes=sizes, apart=own):
+            case CallStep(target=target, sizes=sizes, apart=own):
                 try:
                     inner = {name: int(evaluate(size, point)) for name, size in sizes.items()}
                 except EvaluationError:
                     return 0
                 return self.fetched(target, inner, own and apart)
-            case Repeated():
+            case LoopStep():
                 return self._repeated(step, point, apart)
 
-    def _repeated(self, step: Repeated, point: Sizes, apart: bool) -> int:
+    def _repeated(self, step: LoopStep, point: Sizes, apart: bool) -> int:
         try:
             lo, hi = int(evaluate(step.lo, point)), int(evaluate(step.hi, point))
         except EvaluationError:
             return 0
-        if step.variable not in step.inside:
+        if step.alike:
             return max(0, hi - lo) * self._sum(step.steps, point, apart)
         turns = range(lo, min(hi, lo + MAX_TURNS))
         return sum(self._sum(step.steps, {**point, step.variable: turn}, apart) for turn in turns)
@@ -280,10 +271,12 @@ class _Ready:
                     apart = _apart(list(node.views.values()), facts)
                     if target in self.filled.bodies and apart is not None:
                         known = {name: restore(size) for name, size in sizes.items()}
-                        yield Called(target, known, apart)
+                        yield CallStep(target, known, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
                     inside = within(Turn(variable, lo, hi), facts, 1)
-                    yield Repeated(variable, restore(lo), restore(hi), tuple(self._steps(body, inside)))
+                    steps = tuple(self._steps(body, inside))
+                    alike = not any(_depends(step, variable) for step in steps)
+                    yield LoopStep(variable, restore(lo), restore(hi), steps, alike)
                 case _:
                     pass
         yield from self._piece(between, facts)

@@ -83,7 +83,7 @@ Alternatives = tuple[Poly, ...]
 
 
 @record(eq=False)
-class Family:
+class WindowFamily:
     """Windows of one kind: at most `count` of them touch, added up over all, the lines of `shared` and of `stacks`.
 
     `shared` has an amount for each array; of `stacks`, the amounts of local arrays that lie on each other, only one
@@ -119,10 +119,10 @@ class Family:
 class WindowTree:
     """A loop, or the whole run: the windows in it, and the loops inside, one behind the other."""
 
-    families: tuple[Family, ...]
+    families: tuple[WindowFamily, ...]
     branches: tuple[WindowTree, ...]
 
-    def all(self) -> Iterator[Family]:
+    def all(self) -> Iterator[WindowFamily]:
         """Its windows and those of the loops inside."""
         yield from self.families
         for branch in self.branches:
@@ -166,7 +166,7 @@ class _Builder:
             self._trees[shape] = WindowTree(families, self._branches(loop.body, chain, found))
         return self._trees[shape]
 
-    def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[Family]:
+    def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[WindowFamily]:
         """Groups of iterations, single ones, and whole executions, as far as these differ."""
         *around, loop = chain
         outside = tuple(Turn(each.variable, each.lo, each.hi) for each in around)
@@ -193,7 +193,7 @@ class _Builder:
         if not late():
             yield from self._in_turn(chain, Windows(self.facts, (*outside, turn), (), depth))
 
-    def _in_turn(self, chain: Chain, windows: Windows) -> Iterator[Family]:
+    def _in_turn(self, chain: Chain, windows: Windows) -> Iterator[WindowFamily]:
         """Windows of k - 1 accesses to k rows in turn, in each run of the loop."""
         found = sorted(self.every, key=lambda each: not each[0].written)
         rows = in_turn(found, chain, windows.known(windows.outer))
@@ -208,15 +208,17 @@ class _Builder:
                 runs = self._count(replace(windows, outer=windows.outer[:-1]))
                 count = (len(rows) * each + (len(rows) - 2) * runs).scaled(Fraction(1, len(rows) - 1))
                 lines, count = self.facts.restore(counted * each - runs), self.facts.restore(count)
-                yield Family(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
+                yield WindowFamily(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
-    def _family(self, kind: _Kind, found: list[Spot], cut: bool) -> Family | None:
+    def _family(self, kind: _Kind, found: list[Spot], cut: bool) -> WindowFamily | None:
         windows, part = self._windows(kind, cut)
         try:
             count = self._count(windows)
         except (UnresolvedError, TooComplexError):
             return None
-        sampled = SampledAmounts(self.facts, self.points, Family(kind.name, count, (), (), kind.trips, part).whole)
+        sampled = SampledAmounts(
+            self.facts, self.points, WindowFamily(kind.name, count, (), (), kind.trips, part).whole
+        )
         amounts: dict[Array, Alternatives] = {}
         for array in dict.fromkeys(spot.array for spot in found):
             parts = [part for spot in found if spot.array is array for part in Least(spot, windows).parts]
@@ -230,7 +232,7 @@ class _Builder:
         shared = tuple(each for array, each in amounts.items() if not array.local)
         stacks = tuple(_stacked(array, amounts) for array in amounts if array.local)
         restore = self.facts.restore
-        return Family(
+        return WindowFamily(
             kind.name,
             restore(count),
             shared,
@@ -362,7 +364,7 @@ class Lower:
     orders: AnyOrder
 
     @cached_property
-    def _counters(self) -> dict[Family, _Counter]:
+    def _counters(self) -> dict[WindowFamily, _Counter]:
         return {family: _Counter(family) for family in self.run.all()}
 
     def at(self, point: Mapping[str, int]) -> int:
@@ -388,7 +390,7 @@ class Lower:
         return [(family.name, family.bound) for family in self.run.all() if not family.beside]
 
 
-def _fetched(branch: WindowTree, best: Mapping[Family, Number | None]) -> Number:
+def _fetched(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
     """What windows fetch that they do not find, those of loops one behind the other together."""
     own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
     return max(0, own, sum(_fetched(each, best) for each in branch.branches))
@@ -397,7 +399,7 @@ def _fetched(branch: WindowTree, best: Mapping[Family, Number | None]) -> Number
 class _Counter:
     """A family of windows at points."""
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: WindowFamily) -> None:
         amounts = [*family.shared, *(each for stack in family.stacks for each in stack)]
         ends = [value for value in (family.trips, *(family.part or ())) if value is not None]
         values = [family.count, *ends, *(value for each in amounts for value in each)]

@@ -164,7 +164,7 @@ Key = TypeVar("Key")
 
 
 @dataclass(eq=False)
-class Tally:
+class DistanceTally:
     """Numbers of accesses: all, first ones, at each distance in sizes, and those whose distance changes.
 
     `ranged` has the accesses whose distance is at least a + T/b, by a and b; `open` those whose distance is a
@@ -277,7 +277,7 @@ def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
 def counted(asked: Problem) -> LruCounts:
     """The numbers of accesses by stack distance, in sizes and loop variables."""
     context = isl.Set(asked.context)
-    tally = Tally(context)
+    tally = DistanceTally(context)
     tally.add(distances(asked.references, context))
     sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
 

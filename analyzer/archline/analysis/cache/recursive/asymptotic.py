@@ -41,7 +41,6 @@ from archline.expr.text import format_expression
 from archline.expr.tree import names, structure, substituted
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.conditions import negated, required, with_all, with_fact
-from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import calls
 from archline.ir.tree import Array, ChoiceBranch, Recursion, contiguous_dimension
@@ -66,7 +65,7 @@ class UnsolvedRecursionError(Exception):
 
 
 @record
-class Order:
+class GrowthOrder:
     """What io is O of: the growth of the recurrence's solution over real sizes, by conditions ("": anywhere)."""
 
     regimes: tuple[tuple[str, str], ...]
@@ -79,7 +78,7 @@ class Order:
         return parse_expression(self.regimes[0][1])
 
 
-def order(recursions: Recursions, facts: Sequence[s.Fact]) -> Order:
+def order(recursions: Recursions, facts: Sequence[s.Fact]) -> GrowthOrder:
     """The growth of the io of a recursive algorithm under facts of sizes, Z and L. Raises UnsolvedRecursionError."""
     return _Orders(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(recursions.algorithm)
 
@@ -88,10 +87,10 @@ def order(recursions: Recursions, facts: Sequence[s.Fact]) -> Order:
 class _Orders:
     recursions: Recursions
     facts: tuple[s.Fact, ...]
-    _found: dict[s.Algorithm, Order] = field(default_factory=dict)
+    _found: dict[s.Algorithm, GrowthOrder] = field(default_factory=dict)
     _open: list[s.Algorithm] = field(default_factory=list)
 
-    def of(self, algorithm: s.Algorithm) -> Order:
+    def of(self, algorithm: s.Algorithm) -> GrowthOrder:
         if algorithm in self._open:
             raise UnsolvedRecursionError(f"`{algorithm.name}` and others call each other in a circle")
         if algorithm not in self._found:
@@ -100,7 +99,7 @@ class _Orders:
             self._open.pop()
         return self._found[algorithm]
 
-    def _solve(self, algorithm: s.Algorithm) -> Order:
+    def _solve(self, algorithm: s.Algorithm) -> GrowthOrder:
         body = self.recursions.solved(algorithm)
         scope = body.body.scope
         # What is said of the outermost call's sizes says nothing of those of others.
@@ -116,16 +115,16 @@ class _Orders:
             regimes = tuple(writer.once(self.recursions))
             # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
             regimes = (("", regimes[-1][1]),) if _is_below(regimes[-1][1], regimes[0][1], facts) else regimes
-            return Order(tuple((condition, format_expression(growth)) for condition, growth in regimes))
+            return GrowthOrder(tuple((condition, format_expression(growth)) for condition, growth in regimes))
         growth = writer.by_roots(tuple(filter(_of_machine, facts)))
         if growth is not None:
-            return Order((("", format_expression(growth)),))
+            return GrowthOrder((("", format_expression(growth)),))
         cases = tuple(writer.cases())
         writer.require_known(cases)
         answer = solve(RealRecurrence((RealDefinition(NAME, writer.sizes, cases),), facts))
         if not isinstance(answer, SolvedGrowth):
             raise UnsolvedRecursionError(answer.reason)
-        return Order(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
+        return GrowthOrder(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
 
 
 def _of_machine(fact: s.Fact) -> bool:
@@ -137,7 +136,7 @@ class _Writer:
     algorithm: s.Algorithm
     body: Body
     facts: Facts
-    orders: Callable[[s.Algorithm], Order]
+    orders: Callable[[s.Algorithm], GrowthOrder]
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -390,14 +389,7 @@ class _Writer:
         return total
 
     def _piece(self, piece: StraightLinePart) -> Poly:
-        found = []
-        for plan in piece.upper.plans:
-            try:
-                needs, misses = piece.planner.smooth(plan)
-            except UnboundedError:
-                continue
-            if any(all(self.facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
-                found.append(self._grown(misses))
+        found = [self._grown(each) for each in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
         if not found:
             raise UnsolvedRecursionError("a part without calls has no bound that holds under these facts")
         return min(found, key=_large)

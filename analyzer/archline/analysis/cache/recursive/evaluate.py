@@ -297,7 +297,7 @@ class _Evaluation:
     line: int
     _uppers: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
     _made: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
-    _straight: dict[tuple[Upper, tuple[int | None, ...]], int] = field(default_factory=dict)
+    _straight: dict[tuple[Upper, int, tuple[int | None, ...]], int] = field(default_factory=dict)
     _spare: int = MAX_FITTING
 
     @cached_property
@@ -329,7 +329,7 @@ class _Evaluation:
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
-    def _sequence(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
+    def _sequence(self, solved: Solved, parts: tuple[Part, ...], point: Point, _: bool = False) -> int:
         return self._least(solved, parts, point, self._sum(solved, parts, point))
 
     def _least(self, solved: Solved, parts: tuple[Part, ...], point: Point, most: int) -> int:
@@ -345,7 +345,8 @@ class _Evaluation:
         if not made or made >= self.capacity:
             return most
         try:
-            held = self._held(solved, parts[first:end], {**point, "Z": (self.capacity - made) * self.line})
+            inside = {**point, "Z": (self.capacity - made) * self.line}
+            held = self._sum(solved, parts[first:end], inside, stack=True)
         except EvaluationError:
             return most
         return min(most, made * self.recursions.again + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
@@ -359,30 +360,6 @@ class _Evaluation:
             bases.add(solved.value(call.base, sizes))
             most = max(most, self.made(*self._target(solved, call, sizes)))
         return most if len(bases) == 1 else None
-
-    def _held(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int:
-        """What parts fetch where the stack is kept beside the lines of Z.
-
-        Raises EvaluationError where the arrays of a call do not fit, or no bound is known for so few lines.
-        """
-        return sum(self._held_part(solved, part, point) for part in parts)
-
-    def _held_part(self, solved: Solved, part: Part, point: Point) -> int:
-        match part:
-            case StraightLinePart(upper=upper):
-                return upper.at(point)
-            case Called(call=call):
-                target, sizes = self._target(solved, call, point)
-                given, moved = target.given_at(sizes)
-                if given > point["Z"] // point["L"]:
-                    raise EvaluationError("the arrays of a call and the stack do not fit together")
-                return moved
-            case Repeated(parts=inner):
-                each = (times * self._held(solved, inner, at) for at, times in self._iterations(solved, part, point))
-                return part.together(each)
-            case Chosen(branches=branches):
-                taken = self._taken(solved, branches, point)
-                return max((self._held(solved, inner, point) for inner in taken), default=0)
 
     def made(self, solved: Solved, point: Point) -> int:
         """The lines of local arrays of a call and of all calls in it, of which one at a time is active.
@@ -401,25 +378,36 @@ class _Evaluation:
             self._made[key] = max(ends)
         return self._made[key]
 
-    def _sum(self, solved: Solved, parts: Iterable[Part], point: Point) -> int:
-        return sum(self._part(solved, part, point) for part in parts)
+    def _sum(self, solved: Solved, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
+        """What parts fetch, each from an empty cache; or with the lines of the `stack` kept beside those of Z.
 
-    def _part(self, solved: Solved, part: Part, point: Point) -> int:
+        Then it raises EvaluationError where the arrays of a call do not fit, or no bound is known for so few lines.
+        """
+        return sum(self._part(solved, part, point, stack) for part in parts)
+
+    def _part(self, solved: Solved, part: Part, point: Point, stack: bool) -> int:
         match part:
             case StraightLinePart(upper=upper):
-                key = upper, tuple(map(point.get, upper.names))
+                key = upper, point["Z"], tuple(map(point.get, upper.names))
                 if key not in self._straight:
                     self._straight[key] = upper.at(point)
                 return self._straight[key]
             case Called(call=call):
-                return self.upper(*self._target(solved, call, point))
-            case Repeated(parts=parts):
-                each = (times * self._sum(solved, parts, at) for at, times in self._iterations(solved, part, point))
-                return self._least(solved, (part,), point, part.together(each))
+                target, sizes = self._target(solved, call, point)
+                if not stack:
+                    return self.upper(target, sizes)
+                given, moved = target.given_at(sizes)
+                if given > point["Z"] // self.line:
+                    raise EvaluationError("the arrays of a call and the stack do not fit together")
+                return moved
+            case Repeated(parts=inner):
+                iterations = self._iterations(solved, part, point)
+                most = part.together(times * self._sum(solved, inner, at, stack) for at, times in iterations)
+                return most if stack else self._least(solved, (part,), point, most)
             case Chosen(branches=branches):
-                return max(
-                    (self._sequence(solved, parts, point) for parts in self._taken(solved, branches, point)), default=0
-                )
+                each = self._sum if stack else self._sequence
+                taken = self._taken(solved, branches, point)
+                return max((each(solved, inner, point, stack) for inner in taken), default=0)
 
     def _taken(
         self, solved: Solved, branches: Sequence[tuple[ChoiceBranch, tuple[Part, ...]]], point: Point

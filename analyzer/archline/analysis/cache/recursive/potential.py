@@ -25,7 +25,6 @@ from itertools import combinations
 import numpy as np
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array as Weights
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
@@ -37,7 +36,6 @@ from archline.analysis.cache.summaries.reach import AccessPath, Reach
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cost import FEW_LINES
 from archline.expr.intervals import EvaluationError
-from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
@@ -135,14 +133,7 @@ class Charges:
             return ZERO
         planner = Planner(found, facts, samples(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL[0])
-        ways = []
-        for plan in planner.plans():
-            try:
-                needs, misses = planner.smooth(plan)
-            except (UnboundedError, TooComplexError):
-                continue
-            if any(all(tall.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
-                ways.append(misses * LINE)
+        ways = [misses * LINE for misses in planner.smooth_misses(planner.plans(), tall)]
         if not ways:
             raise UnpaidError
         # Proofs know little of floors and the like.

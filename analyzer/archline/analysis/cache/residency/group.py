@@ -6,6 +6,7 @@ Interleaved references to one row, such as a[2*i*s] and a[(2*i + 1)*s], keep the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from operator import itemgetter
@@ -25,7 +26,6 @@ from archline.analysis.cache.residency.base import (
 from archline.analysis.cache.residency.single import last_line
 from archline.ir.factored import Product, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
-from archline.records import record
 
 
 def interleaved(references: Sequence[Reference]) -> Resident | None:
@@ -113,25 +113,14 @@ def continued(references: Sequence[Reference]) -> Resident | None:
     return known(Resident((row, after), chain[-1], partial(pass_once, len(chain), 0), fit=lambda _: True))
 
 
-@record(eq=False)
-class Pin:
-    """What spare lines do for the units of an array: of `lines` touched in each of `windows`, some stay for all of it.
+def pins(references: Sequence[Reference]) -> Iterator[tuple[Loop | None, Poly, Poly]]:
+    """The windows around all references to an array in which lines of it may be pinned: loops, lines, how many windows.
 
-    With f of them, those that are fetched most, the units fetch at most misses*(1 - f/lines) + f*windows.
+    With f of the lines, those that are fetched most, units fetch at most misses*(1 - f/lines) + f*windows.
     """
-
-    loop: Loop | None
-    lines: Poly
-    windows: Poly
-
-
-def pins(references: Sequence[Reference]) -> Iterator[Pin]:
-    """The windows around all references to an array in which lines of it may be pinned."""
     chain = shared(references)
     for depth in range(len(chain) + 1):
-        try:
+        with suppress(UnboundedError):
             lines = of_sizes(footprint(references, depth).count.at_most(chain[:depth]), references[0].facts).value
             windows = of_sizes(Product((ONE,)).over(chain[:depth]), references[0].facts).value
-        except UnboundedError:
-            continue
-        yield Pin(chain[depth - 1] if depth else None, lines, windows)
+            yield chain[depth - 1] if depth else None, lines, windows

@@ -13,7 +13,7 @@ from archline.algebra.atoms import PositivePart
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.references import Cutter, Rule
+from archline.analysis.cache.footprint.references import Cutter, LoopSide
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import Resident
@@ -56,7 +56,7 @@ class Splitter:
 
     side: Side
     cutter: Cutter
-    _rules: dict[tuple[str, Poly], Rule] = field(default_factory=dict)
+    _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
     _parts: dict[Reference, Reference | None] = field(default_factory=dict)
 
     def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
@@ -83,7 +83,7 @@ class Splitter:
             self._parts[reference] = None if rule is None else self.cutter.cut(reference, rule)
         return self._parts[reference]
 
-    def _rule(self, reference: Reference) -> Rule | None:
+    def _rule(self, reference: Reference) -> LoopSide | None:
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
             return None
@@ -99,7 +99,7 @@ class Splitter:
             end, below = place[0] + counter - Poly.symbol(CUT) + 1, not self.side.before
         else:
             return None
-        return self._rules.setdefault((loop.variable, end), Rule(loop, end, below))
+        return self._rules.setdefault((loop.variable, end), LoopSide(loop, end, below))
 
 
 def _picking(reference: Reference, dimension: int) -> Loop | None:
@@ -152,7 +152,7 @@ class Half:
 
 
 @record(eq=False)
-class Split:
+class RowSplit:
     """Of the rows on one side of `CUT` one unit keeps lines, of the others each of those that kept them of all rows.
 
     `CUT` is between 0 and `last`; all rows of the units fetched `fetched` lines before.
@@ -201,7 +201,7 @@ class Splits:
             # The end that no loop moves is passed by most walks: lines on its side are worth most.
             yield Side(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
-    def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> Split | None:
+    def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> RowSplit | None:
         """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""
         kept = self._measured(coarse, side)
         if kept is None:
@@ -216,7 +216,7 @@ class Splits:
             fetched = fetched + unit.misses
         array = coarse.references[0].array
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
-        return Split(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
+        return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
     def _rest(self, unit: Resident, side: Side) -> list[Half] | None:
         """What a unit keeps of its rows, or its references each by itself where several loops pick the rows."""

@@ -258,7 +258,7 @@ def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tu
     *outer, loop = references[0].chain
     count, facts = footprint(references, len(outer)).count.value, loop.facts
     fetched = count.scaled(passes)
-    if facts.positive(count):
+    if facts.positive(count) or facts.positive(loop.trips):
         fetched = fetched - (passes - 1)
     if others:
         fetched = facts.minimum(fetched, facts.positive_part(loop.trips).scaled(others))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, partial, reduce
 from itertools import chain
 from math import inf
@@ -20,12 +19,11 @@ from numpy.typing import NDArray
 
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.compiled import Compiler, Number
-from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.group import Pin, by_turns, continued, interleaved, pins
+from archline.analysis.cache.residency.group import by_turns, continued, interleaved, pins
 from archline.analysis.cache.residency.row_split import Splits
 from archline.analysis.cache.residency.single import alone, course, in_windows, resumed, walking
 from archline.analysis.cache.residency.stencil import beside, sweeping, up_to
@@ -47,7 +45,7 @@ class Cluster:
     parts: tuple[Cluster, ...] = ()
 
     @cached_property
-    def pins(self) -> tuple[Pin, ...]:
+    def pins(self) -> tuple[tuple[Loop | None, Poly, Poly], ...]:
         """The windows in which lines may be pinned."""
         return tuple(pins(self.references))
 
@@ -204,27 +202,16 @@ class Planner:
                 found[key] = self._plan(units)
         return list(found.values())
 
-    def shown(self, plans: Sequence[Plan]) -> list[Plan]:
-        """The plans that are best for some capacity at large sizes, from few lines to many."""
-        for exact, point in zip(reversed(self._exact), reversed(self.points), strict=True):
-            if point["L"] == 1 or not all(unit in exact for plan in plans for unit in plan.units):
-                continue
-            lines = {plan: max(self._lines(plan.units, exact)) for plan in plans}
-            misses = {plan: sum(exact[unit][1] for unit in plan.units) for plan in plans}
-            best: list[Plan] = []
-            for plan in sorted(plans, key=lambda each: (lines[each], misses[each])):
-                if not best or misses[plan] < misses[best[-1]]:
-                    best.append(plan)
-            return best
-        return list(plans[:1])
-
-    def _lines(self, units: Sequence[Resident], exact: Mapping[Resident, tuple[Number, Number]]) -> list[Number]:
-        """What each region takes at a sample."""
-        held: list[Number] = [int(anew) for anew in self._anew(units)]
-        for unit in units:
-            for place in self._taken[unit][0]:
+    def at_sample(self, plan: Plan, sample: int) -> tuple[Number, Number] | None:
+        """The lines that a plan needs at a sample, and its misses; None where some unit has no numbers there."""
+        exact = self._exact[sample]
+        if not all(unit in exact for unit in plan.units):
+            return None
+        held: list[Number] = [int(anew) for anew in self._anew(plan.units)]
+        for unit in plan.units:
+            for place in self._places(unit)[0]:
                 held[place] += exact[unit][0]
-        return held
+        return max(held), sum(exact[unit][1] for unit in plan.units)
 
     def lean(self, plans: Iterable[Plan]) -> Iterator[Plan]:
         """Plans with a line or none for each reference in place of units that save little at a large sample.
@@ -409,6 +396,16 @@ class Planner:
             needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
+    def smooth_misses(self, plans: Iterable[Plan], facts: Facts) -> list[Poly]:
+        """What those plans fetch, without rounding, that fit wherever facts hold."""
+        found = []
+        for plan in plans:
+            with suppress(UnboundedError, TooComplexError):
+                needs, misses = self.smooth(plan)
+                if any(all(facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
+                    found.append(misses)
+        return found
+
     def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
         """The regions in which what is held through a loop, but for some inside, takes room; None is around all."""
         around = ((place, region) for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
@@ -445,26 +442,22 @@ class Planner:
             for side in splits.sides(unit, units) if not unit.given_up else ():
                 find = partial(splits.split, unit, units, side)
                 yield ByRow(references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of)
-        for pin in cluster.pins:
-            moved = pin.lines * pin.windows * max(each.moves for each in cluster.references)
-            yield ByClass(references, (fetched, moved, ONE, ZERO, pin.lines), self._regions_of(pin.loop))
+        for loop, lines, windows in cluster.pins:
+            moved = lines * windows * max(each.moves for each in cluster.references)
+            yield ByClass(references, (fetched, moved, ONE, ZERO, lines), self._regions_of(loop))
 
 
-def best_of(plans: Sequence[Plan], facts: Facts, points: Sequence[Mapping[str, int]]) -> list[Plan]:
-    """Those that no other one betters at a large sample, from few lines to many."""
-    large = next((each for each in reversed(points) if each["L"] > 1), points[-1])
-    known: list[tuple[Fraction, Fraction, Plan]] = []
-    for plan in plans:
-        with suppress(EvaluationError):
-            misses, *needs = (evaluate(facts.restore(value), large) for value in plan.values)
-            known.append((max(needs), misses, plan))
-    found: list[Plan] = []
-    least = None
-    for _, misses, plan in sorted(known, key=lambda each: each[:2]):
-        if least is None or misses < least:
-            least = misses
-            found.append(plan)
-    return found
+def shown(planners: Mapping[Plan, Planner], points: Sequence[Mapping[str, int]]) -> list[Plan]:
+    """The plans that are best for some capacity at large sizes, from few lines to many."""
+    for sample in reversed([number for number, point in enumerate(points) if point["L"] > 1]):
+        numbers = {plan: found for plan, planner in planners.items() if (found := planner.at_sample(plan, sample))}
+        if len(numbers) == len(planners):
+            best: list[Plan] = []
+            for plan in sorted(numbers, key=numbers.__getitem__):
+                if not best or numbers[plan][1] < numbers[best[-1]][1]:
+                    best.append(plan)
+            return best
+    return [next(iter(planners))]
 
 
 def _apart(units: Iterable[Resident]) -> tuple[Resident, ...]:

@@ -22,7 +22,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.row_split import CUT, Split
+from archline.analysis.cache.residency.row_split import CUT, RowSplit
 from archline.expr.intervals import EvaluationError
 from archline.ir.tree import Loop
 from archline.records import record
@@ -38,7 +38,7 @@ NEAREST = 8
 
 
 @record(eq=False)
-class Compiled:
+class CompiledBounds:
     """Expressions in sizes of some names, and in `CUT`, each compiled once."""
 
     names: tuple[str, ...]
@@ -89,10 +89,10 @@ def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
 
 
 @dataclass(eq=False)
-class Point:
+class PointCache:
     """Values of expressions at sizes, and what was found from them."""
 
-    compiled: Compiled
+    compiled: CompiledBounds
     sizes: Mapping[str, int]
     known: dict[Hashable, tuple[Number, ...]] = field(default_factory=dict)
     taken: dict[tuple[ByRow, Number], tuple[Number, ...]] = field(default_factory=dict)
@@ -133,12 +133,12 @@ class ByClass:
     values: tuple[Poly, ...]
     regions: tuple[int, ...]
 
-    def ceiling(self, point: Point, _: Sequence[Number]) -> float:
+    def ceiling(self, point: PointCache, _: Sequence[Number]) -> float:
         """About the most that it saves, with any number of lines."""
         fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, about(fetched - instead))
 
-    def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
+    def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """With as many classes as fit."""
         fetched, instead, each, once, classes = point.once(self, self.values)
         held = self._held(point, spare)
@@ -146,13 +146,13 @@ class ByClass:
             return NOTHING
         return Saving(((held * each + once, self.regions),), Fraction(fetched - instead) * held / classes)
 
-    def estimate(self, point: Point, spare: Sequence[Number]) -> float:
+    def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """About what is saved with as many classes as fit: fractions take far longer."""
         fetched, instead, *_, classes = point.once(self, self.values)
         held = self._held(point, spare)
         return about(fetched - instead) * about(held) / about(classes) if held else 0.0
 
-    def _held(self, point: Point, spare: Sequence[Number]) -> Number:
+    def _held(self, point: PointCache, spare: Sequence[Number]) -> Number:
         _, _, each, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // each if each else classes if room >= 0 else 0))
@@ -169,11 +169,11 @@ class ByRow:
     references: frozenset[Reference]
     totals: tuple[Poly, Poly, Poly, Poly]
     loop: Loop | None
-    find: Callable[[], Split | None]
+    find: Callable[[], RowSplit | None]
     regions: Callable[[Loop | None], tuple[int, ...]]
 
     @cached_property
-    def split(self) -> Split | None:
+    def split(self) -> RowSplit | None:
         """What is held and fetched on both sides."""
         return self.find()
 
@@ -196,7 +196,7 @@ class ByRow:
         places = sorted({region for regions in self._regions for region in regions})
         return [(each, [half for half, regions in enumerate(self._regions) if each in regions]) for each in places]
 
-    def ceiling(self, point: Point, spare: Sequence[Number]) -> float:
+    def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
         """About the most that it saves: some rows are worth more than others, at most about `DENSEST` times."""
         fetched, instead, held, lines = point.once(self, self.totals)
         if (fetched - instead) * LITTLE < fetched:
@@ -204,7 +204,7 @@ class ByRow:
         share = about(min([spare[region] for region in self._around]) + held) / max(1.0, about(lines))
         return about(fetched - instead) * min(1.0, DENSEST * share)
 
-    def saving(self, point: Point, spare: Sequence[Number]) -> Saving:
+    def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """With as many rows as fit."""
         if self.split is None:
             return NOTHING
@@ -213,11 +213,11 @@ class ByRow:
             point.savings[key] = self._most_rows(self.split, point, spare)
         return point.savings[key]
 
-    def estimate(self, point: Point, spare: Sequence[Number]) -> float:
+    def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """About what is saved with as many rows as fit."""
         return about(self.saving(point, spare).saved)
 
-    def _most_rows(self, split: Split, point: Point, spare: Sequence[Number]) -> Saving:
+    def _most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
         step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
         most = ceil(last / Fraction(step))
 
@@ -238,7 +238,7 @@ class ByRow:
         taken = tuple(zip(self._taken(split, point, cut(rows)), self._regions, strict=True))
         return Saving(taken, saved) if saved > 0 else NOTHING
 
-    def _taken(self, split: Split, point: Point, cut: Number) -> tuple[Number, ...]:
+    def _taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
         """The lines that each half takes with rows split at a place."""
         key = self, cut
         if key not in point.taken:
@@ -271,7 +271,7 @@ def about(value: Number) -> float:
         return inf
 
 
-def best(ranked: Sequence[Ranked], point: Point, spare: Sequence[Number]) -> tuple[Retention, Saving] | None:
+def best(ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]) -> tuple[Retention, Saving] | None:
     """The first of those that save most with all spare lines."""
     most, first, found = 0.0, 0, None
     for negated, place, each in ranked:
@@ -317,7 +317,7 @@ class Upper:
 
     plans: Sequence[Plan]
     facts: Facts
-    _compiled: dict[frozenset[str], Compiled] = field(default_factory=dict, repr=False)
+    _compiled: dict[frozenset[str], CompiledBounds] = field(default_factory=dict, repr=False)
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """The bound at sizes, Z and L, with `spare` lines used or not; Z >= L. Raises EvaluationError."""
@@ -340,14 +340,14 @@ class Upper:
                 least = min(least, each.at(point, rows=True))
         return floor(least)
 
-    def point(self, sizes: Mapping[str, int]) -> Point:
+    def point(self, sizes: Mapping[str, int]) -> PointCache:
         """Where expressions are evaluated; those of the same symbols are compiled once."""
         names = frozenset(sizes)
         if names not in self._compiled:
-            self._compiled[names] = Compiled(tuple(sorted(names)), self.facts.restore)
-        return Point(self._compiled[names], sizes)
+            self._compiled[names] = CompiledBounds(tuple(sorted(names)), self.facts.restore)
+        return PointCache(self._compiled[names], sizes)
 
-    def fitting(self, point: Point) -> Iterator[tuple[Plan, Number, list[Number]]]:
+    def fitting(self, point: PointCache) -> Iterator[tuple[Plan, Number, list[Number]]]:
         """The plans that fit, what they fetch, and the lines that each region has to spare."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
@@ -376,7 +376,7 @@ class WithSpare:
     hope: float
 
     @classmethod
-    def of(cls, point: Point, plan: Plan, bound: Number, spare: list[Number]) -> WithSpare:
+    def of(cls, point: PointCache, plan: Plan, bound: Number, spare: list[Number]) -> WithSpare:
         """A plan with its spare lines."""
         groups = [point.ranked(each, spare) for each in plan.retentions] if any(spare) else []
         # Each takes the same share of what it saves of each of its references.
@@ -387,7 +387,7 @@ class WithSpare:
         hope = about(bound) - sum(shares.values())
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
-    def at(self, point: Point, rows: bool) -> Number:
+    def at(self, point: PointCache, rows: bool) -> Number:
         """The bound with spare lines used, for some `rows` too or not."""
         bound, spare = self.bound, self.spare
         groups = [[each for each in ranked if rows or isinstance(each[2], ByClass)] for ranked in self.groups]

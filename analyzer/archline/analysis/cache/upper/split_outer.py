@@ -16,7 +16,7 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.references import Cutter, Rule
+from archline.analysis.cache.footprint.references import Cutter, LoopSide
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.upper.allocation import Planner
 from archline.analysis.cache.upper.evaluate import Upper
@@ -98,7 +98,7 @@ class Phases:
 
     def _part(self, loop: Loop, below: bool) -> Upper:
         cutter = Cutter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
-        rule = Rule(loop, Poly.symbol(PHASE), below)
+        rule = LoopSide(loop, Poly.symbol(PHASE), below)
         references = [cutter.cut(each, rule) for each in _on_side(self.planner.references, loop, below)]
         facts = cutter.facts(self.planner.facts, rule, None)
         points = list(self._points())

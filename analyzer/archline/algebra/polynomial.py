@@ -219,8 +219,8 @@ class Poly:
                 del terms[monomial]
         return Poly(terms)
 
-    def __rsub__(self, other: Poly | Number) -> Poly:
-        return as_poly(other) + (-self)
+    def __rsub__(self, other: Number) -> Poly:
+        return Poly.constant(other) + (-self)
 
     def __mul__(self, other: Poly | Number) -> Poly:
         if not isinstance(other, Poly):
@@ -418,11 +418,6 @@ def rational(value: Number) -> fmpq:
         return value
     # Whether an integer is a Fraction takes long to ask.
     return fmpq(value) if isinstance(value, int) else fmpq(value.numerator, value.denominator)
-
-
-def as_poly(value: Poly | Number) -> Poly:
-    """A number or a polynomial, as a polynomial."""
-    return value if isinstance(value, Poly) else Poly.constant(value)
 
 
 def reduces(atom: Atom) -> bool:

@@ -18,7 +18,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import guard
-from archline.analysis.cost import Cost, Costs, ends_at, whole_ends_at
+from archline.analysis.cost import Cost, Costs, cost_text, ends_at, whole_ends_at
 from archline.analysis.metrics.relations import margins, time_on
 from archline.analysis.sampling import fixed_sizes
 from archline.claims.by_cases import ByCases
@@ -140,7 +140,7 @@ def _explained(verdict: Verdict, asked: Question) -> Verdict:
     """A verdict that does not hold with what a reader needs to check it by hand."""
     if verdict.outcome == "holds":
         return verdict
-    derived, cost, point = asked.derived, asked.cost, verdict.point
+    derived, cost, point = cost_text(asked.costs, asked.cost), asked.cost, verdict.point
     if point is None or (cost.ends is not None and not cost.exact):
         # Bounds evaluated by a recurrence may depend on any size of it.
         return replace(verdict, derived=derived, deciding=point)

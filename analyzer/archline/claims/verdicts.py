@@ -9,7 +9,7 @@ from typing import TypeAlias
 from archline.algebra.facts import Facts
 from archline.analysis.checks.failures import refusal
 from archline.analysis.checks.sizes import Guarded
-from archline.analysis.cost import Cost, Costs, cost_text
+from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed, points
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Proved
@@ -85,11 +85,6 @@ class Question:
     def unknown(self, reason: str) -> Verdict:
         """The verdict that it is not decided, and why."""
         return self.verdict("unknown", reason)
-
-    @property
-    def derived(self) -> str:
-        """The cost as text."""
-        return cost_text(self.costs, self.cost)
 
 
 Tactic: TypeAlias = Callable[[Question], Verdict | None]

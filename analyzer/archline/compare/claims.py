@@ -111,8 +111,6 @@ class _Setting:
 
     def cost(self, metric: str) -> Cost:
         """A derived cost; one that is unknown where it is not derived."""
-        if metric in ("P", "nodes"):
-            return self.subject.cost(metric)
         with suppress(KeyError):
             return (self.subject.report.with_longest if self.limited else self.subject.report).cost(metric)
         return Cost(metric, "unknown", None, None, f"it is not derived of `{self.subject.name}`")

@@ -38,54 +38,11 @@ from archline.language.extra_facts import with_where
 from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
-from archline.records import record, replace
+from archline.records import replace
 
 MAX_KNOWN = 256
 MAX_CONFIRMED = 3
 """So many of the smallest sizes of a certain failure are executed to confirm it."""
-
-
-@record(eq=False)
-class Added:
-    """Facts that are added to an algorithm as it stands in its file: they are about the outermost call."""
-
-    module: model.Module
-    node: s.Algorithm
-    facts: tuple[s.Fact, ...] = ()
-
-    @cached_property
-    def inherited(self) -> tuple[s.Fact, ...]:
-        """Those that hold in all calls that it makes of itself."""
-        return inherited(self.module, self.node, self.facts) if self.facts else ()
-
-    @cached_property
-    def derived(self) -> tuple[model.Module, s.Algorithm]:
-        """What costs are derived from: the algorithm under those facts."""
-        return with_where(self.module, self.node, self.inherited)
-
-    @cached_property
-    def of_sizes(self) -> tuple[model.Module, s.Algorithm]:
-        """The same for flops, work and span, of which facts of the machine alone say nothing; P is a size of a grid."""
-        symbols = set(machine_symbols(self.module.signatures[self.node])) - ({"P"} if self.node.grid else set())
-        own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
-        return self.derived if own == self.inherited else with_where(self.module, self.node, own)
-
-    @cached_property
-    def costs(self) -> Costs:
-        """Flops, work and span under those facts; what is not found then is that without them."""
-        found = derive(*self.of_sizes)
-        if not self.inherited or all(cost.upper is not None for cost in found):
-            return found
-        plain = derive(self.module, self.node)
-        metrics = {**found.metrics, **_known(found.metrics, plain.metrics)}
-        kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, plain.flops_by_kind)}
-        return replace(found, metrics=metrics, flops_by_kind=kinds)
-
-    @cached_property
-    def io(self) -> Cost:
-        """Io under those facts, or without them likewise."""
-        found = io_cost(*self.derived)
-        return io_cost(self.module, self.node) if self.inherited and found.upper is None else found
 
 
 def _known(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
@@ -98,10 +55,52 @@ class AlgorithmUnderFacts:
 
     costs_class: type[DerivedCosts] = DerivedCosts
 
-    def __init__(self, module: model.Module, node: s.Algorithm, added: Added | None = None) -> None:
+    def __init__(
+        self,
+        module: model.Module,
+        node: s.Algorithm,
+        plain: tuple[model.Module, s.Algorithm] | None = None,
+        further_facts: tuple[s.Fact, ...] = (),
+    ) -> None:
+        """`further_facts`, about the outermost call, are added to the `plain` algorithm, as it stands in its file."""
         self.module = module
         self.node = node
-        self._added = added or Added(module, node)
+        self._plain = plain or (module, node)
+        self.further_facts = further_facts
+
+    @cached_property
+    def inherited(self) -> tuple[s.Fact, ...]:
+        """Those that hold in all calls that it makes of itself."""
+        return inherited(*self._plain, self.further_facts) if self.further_facts else ()
+
+    @cached_property
+    def executed(self) -> tuple[model.Module, s.Algorithm]:
+        """What is run, and what costs are derived from: the algorithm under those facts."""
+        return with_where(*self._plain, self.inherited)
+
+    @cached_property
+    def _of_sizes(self) -> tuple[model.Module, s.Algorithm]:
+        """The same for flops, work and span, of which facts of the machine alone say nothing; P is a size of a grid."""
+        symbols = set(machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
+        own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
+        return self.executed if own == self.inherited else with_where(*self._plain, own)
+
+    @cached_property
+    def _costs(self) -> Costs:
+        """Flops, work and span under those facts; what is not found then is that without them."""
+        found = derive(*self._of_sizes)
+        if not self.inherited or all(cost.upper is not None for cost in found):
+            return found
+        plain = derive(*self._plain)
+        metrics = {**found.metrics, **_known(found.metrics, plain.metrics)}
+        kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, plain.flops_by_kind)}
+        return replace(found, metrics=metrics, flops_by_kind=kinds)
+
+    @cached_property
+    def _io(self) -> Cost:
+        """Io under those facts, or without them likewise."""
+        found = io_cost(*self.executed)
+        return io_cost(*self._plain) if self.inherited and found.upper is None else found
 
     @classmethod
     def every(cls, target: str, where: str | None = None) -> tuple[Self, ...]:
@@ -153,30 +152,20 @@ class AlgorithmUnderFacts:
         """
         if not where:
             return self
-        before, facts = self._added, parse_facts(where, "where")
+        facts = parse_facts(where, "where")
         if fitting:
             # On a grid P is the number of processors.
             own = {*self.sizes, *(["P"] if self.node.grid else [])}
             facts = tuple(fact for fact in facts if s.names(fact) <= own)
-        added = Added(before.module, before.node, (*before.facts, *facts))
-        narrowed = type(self)(*with_where(self.module, self.node, facts), added)
+        both = (*self.further_facts, *facts)
+        narrowed = type(self)(*with_where(self.module, self.node, facts), self._plain, both)
         _require_sizes(narrowed, facts)
         return narrowed
 
     @property
-    def executed(self) -> tuple[model.Module, s.Algorithm]:
-        """What is run: under the facts that hold in all of its calls."""
-        return self._added.derived
-
-    @property
-    def further_facts(self) -> tuple[s.Fact, ...]:
-        """The facts that it was given besides those of its own."""
-        return self._added.facts
-
-    @property
     def of_first_call(self) -> tuple[s.Fact, ...]:
         """The facts that are known of the outermost call only."""
-        return tuple(fact for fact in self._added.facts if fact not in self._added.inherited)
+        return tuple(fact for fact in self.further_facts if fact not in self.inherited)
 
     def cost(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
         """Its derived flops, work and span; on a grid words, messages and memory too.
@@ -203,12 +192,12 @@ class AlgorithmUnderFacts:
         """Its `cost`, without the runs that look for lost messages."""
         subject = self.assuming(where)
         subject.refuse_certain_failures()
-        added, about = subject._added, subject.executed
+        about = subject.executed
         found = self.costs_class(
             subject.module,
             subject.node,
-            added.costs,
-            lambda: added.io,
+            subject._costs,
+            lambda: subject._io,
             subject.of_first_call,
             ProblemBounds.of(*about, problem) if subject.node.grid or problem is not None else None,
             side_conditions(*about),
@@ -220,7 +209,7 @@ class AlgorithmUnderFacts:
 
     def refuse_certain_failures(self) -> None:
         """Raise ArchlineError for what is wrong with it whatever the data."""
-        failures = _certain_failures(*self._added.derived)
+        failures = _certain_failures(*self.executed)
         if failures:
             raise ArchlineError(failures)
 

@@ -13,6 +13,7 @@ from archline.analysis.cache.traffic import traffic_cost
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
+from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
@@ -259,8 +260,15 @@ class DerivedCosts:
         """
         return None if self.communication is None else self.communication.replicated
 
+    @cached_property
+    def extents(self) -> Mapping[str, Cost]:
+        """How many processors and nodes a grid has."""
+        return grid_extents(self.module, self.node) if self.on_grid else {}
+
     def cost(self, metric: str) -> Cost:
-        """A derived cost, one that is derived on request too. KeyError for what is not derived."""
+        """A derived cost, one that is derived on request too, or an extent. KeyError for what is not derived."""
+        if metric in self.extents:
+            return self.extents[metric]
         report = self.including(metric)
         return (report.costs if metric == "io" else report.without_io)[metric]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 from archline.analysis.cost import Cost, Costs
@@ -38,7 +37,6 @@ class InSizes:
     """
 
     derived: DerivedCosts
-    cost: Callable[[str], Cost]
     when: tuple[s.Fact, ...] = ()
     shorten: bool = False
 
@@ -57,7 +55,7 @@ class InSizes:
 
         At all sizes that both allow.
         """
-        one, two = self.cost(metric), other.cost(metric)
+        one, two = self.derived.cost(metric), other.derived.cost(metric)
         if not one.exact or not two.exact or one.upper is None or two.upper is None:
             return None
         facts, mine, its = declared(self.derived.module, self.derived.node).facts, one.upper, two.upper
@@ -71,7 +69,7 @@ class InSizes:
         if metric in PER_LEVEL:
             # Of a cache of one size, which nothing is said of in sizes.
             return Growth(None, None)
-        cost = self.cost(metric)
+        cost = self.derived.cost(metric)
         if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)
         found = growth_of(self.derived.module, self.derived.node, self.costs, cost)
@@ -109,7 +107,7 @@ class InSizes:
         """A metric in sizes."""
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric))
-        cost, write = self.cost(metric), self.derived.write
+        cost, write = self.derived.cost(metric), self.derived.write
         counted = metric in ON_REQUEST and metric not in OF_CACHE
         growth = None if counted else printed_growth(self.derived.module, self.derived.node, self.costs, cost)
         if cost.lower is None or cost.upper is None:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.polynomial import ZERO as NOTHING
-from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
@@ -112,21 +111,18 @@ class AlgorithmSubject:
     @property
     def derivable(self) -> tuple[str, ...]:
         """The metrics that may be derived of it."""
-        return (*INPUTS, *PER_LEVEL) if not self.on_grid else tuple(name for name in ON_GRID if name in self._on_grid)
+        if not self.on_grid:
+            return (*INPUTS, *PER_LEVEL)
+        known = {*self.report.without_io.metrics, *self.report.extents}
+        return tuple(name for name in ON_GRID if name in known)
 
     @property
     def metrics(self) -> Collection[str]:
         """What models may take of it."""
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
-    @cached_property
-    def _on_grid(self) -> Mapping[str, Cost]:
-        return {**self.report.without_io.metrics, **grid_extents(self.algorithm.module, self.algorithm.node)}
-
     def cost(self, metric: str, procs: int | None = None) -> Cost:
         """A derived cost; with processors, time in place of span and the misses of all their caches."""
-        if self.on_grid:
-            return self._on_grid[metric]
         if procs is not None and metric == "span":
             return self.report.time_on(procs)
         if procs is not None and metric == "io":
@@ -237,15 +233,14 @@ class AlgorithmSubject:
 
     @cached_property
     def _everywhere(self) -> InSizes:
-        return InSizes(self.report, self.cost)
+        return InSizes(self.report)
 
     @cached_property
     def _in_general(self) -> InSizes:
         general = self.report.general
         if general is None:
             return replace(self._everywhere, shorten=True)
-        metrics = {**general.without_io.metrics, **grid_extents(general.module, general.node)}
-        return InSizes(general, metrics.__getitem__, self.report.case.when, shorten=True)
+        return InSizes(general, self.report.case.when, shorten=True)
 
 
 class FormulaSubject:

@@ -21,8 +21,8 @@ from archline.report.communication import CommunicationView, counted_view
 from archline.report.cost_view import values_at
 from archline.report.documents import Document, WithPage
 from archline.report.paths import ExecutedPath
-from archline.report.view import CacheView, Number, Point, RunView, ValueRange
 from archline.report.view import CheckedCounts as CountsView
+from archline.report.view import Number, Point, RunView, ValueRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Run(ExecutedRun, WithPage):
     @cached_property
     def view(self) -> RunView:
         """What the reports show."""
-        point, machine, processors = dict(self.at), self.settings.machine, self.settings.processors
+        point, processors = dict(self.at), self.settings.processors
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
         costs = self.costs.with_longest if "K" in point else self.costs
         metrics, unchecked = dict(costs.costs.metrics), dict[str, str]()
@@ -105,22 +105,10 @@ class Run(ExecutedRun, WithPage):
                 found, why = derived_at({f"{level}_io": metrics["io"]}, {**point, "Z": cache.Z, "L": cache.L})
                 derived, unchecked = derived | found, unchecked | why
                 statuses |= dict.fromkeys(found, metrics["io"].status)
-        return RunView(
-            algorithm=self.algorithm.name,
-            at=point,
-            counts=CountsView(
-                self._executed(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
-            ),
-            cache=self._cache_view(),
-            matrix=self.matrix,
-            data=self.data + self._other_words,
-            unchecked=unchecked,
-            path=self.path,
-            timed=None if self.counts.time is None or machine is None else (machine.name, *self.counts.time),
-            communication=self.lower_bounds,
-            replicated=self.execution.replicated,
-            processor_io=() if self.private is None else tuple(each.io for each in self.private.caches),
+        counts = CountsView(
+            self._executed(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
         )
+        return RunView(self, counts, self.data + self._other_words, unchecked, self.lower_bounds, self.path)
 
     @property
     def _other_words(self) -> str:
@@ -152,14 +140,6 @@ class Run(ExecutedRun, WithPage):
     def _moves(self, metric: str) -> bool:
         """Whether a metric of communication can count anything: within nodes only where an axis is."""
         return not metric.startswith("node_") or any(axis.within is not None for axis in self.algorithm.node.grid)
-
-    def _cache_view(self) -> CacheView | None:
-        if self.cache is None:
-            return None
-        levels = tuple((name, each.Z, each.L) for name, (each, _) in self.levels.items())
-        chosen, own = self.settings.chosen_cache, self.settings.processors
-        count, described = (1, None) if own is None else (own.count, own.described)
-        return CacheView(self.cache.Z, self.cache.L, self.cache.policy, chosen, count, described, levels)
 
     def __str__(self) -> str:
         return runs.run(self.view, 100)

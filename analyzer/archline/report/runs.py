@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from archline.costs.communication import replicated
+from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
-from archline.execution.results import MatrixView
+from archline.execution.results import Cache, MatrixView
 from archline.numbers import exact, point_text, readable
 from archline.report import paths
 from archline.report.communication import document as bounds_document
@@ -16,20 +17,26 @@ from archline.report.communication import of_run
 from archline.report.documents import Document, Table, cells
 from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, page, wrap
-from archline.report.view import CacheView, Number, RunView, ValueRange
+from archline.report.view import Number, RunView, ValueRange
 
 
 def run(view: RunView, width: int) -> str:
     """Counts of an execution between the derived bounds."""
     path = [] if view.path is None else [paths.text(view.path, width - 2)]
-    shares = ["io by processor: " + ", ".join(map(str, view.processor_io))] if view.processor_io else []
+    shares = ["io by processor: " + ", ".join(map(str, each))] if (each := processor_io(view.run)) else []
     whole = page(width, run_heading(view), [Columns(counted(view), (1, 2, 3, 5, 6))], shares, path, notes(view))
     return whole + ("\n".join(["", *wrap(alarm(view.counts.outside), width), ""]) if view.counts.outside else "")
 
 
 def run_heading(view: RunView) -> str:
     """The algorithm, and the sizes of the run."""
-    return f"{view.algorithm} at {point_text(view.at)}" if view.at else view.algorithm
+    name, at = view.run.algorithm.name, view.run.at
+    return f"{name} at {point_text(at)}" if at else name
+
+
+def processor_io(run: ExecutedRun) -> list[int]:
+    """What is fetched into the cache of each processor, where each has its own."""
+    return [] if run.private is None else [each.io for each in run.private.caches]
 
 
 def counted(view: RunView) -> list[list[str]]:
@@ -51,11 +58,11 @@ def counted(view: RunView) -> list[list[str]]:
 
 def notes(view: RunView) -> list[str]:
     """The cache and the data of a run, and why some counts are not checked."""
-    matrix = [] if view.matrix is None else [matrix_note(view.matrix)]
-    costs = [ON_PATHS] if view.counts.own else [cache_note(view.cache)]
+    matrix = [] if view.run.matrix is None else [matrix_note(view.run.matrix)]
+    costs = [ON_PATHS] if view.counts.own else [cache_note(view.run)]
     timed = [] if view.timed is None else [timed_note(*view.timed)]
     least = [] if view.communication is None else list(of_run(view.communication))
-    if view.replicated:
+    if view.run.execution.replicated:
         least.append(replicated({}, view.communication is not None))
     return [*matrix, *costs, *timed, *least, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
 
@@ -99,16 +106,17 @@ def matrix_note(matrix: MatrixView) -> str:
     return f"matrix {matrix.path}: {sizes}{block}"
 
 
-def cache_note(cache: CacheView | None) -> str:
+def cache_note(run: ExecutedRun) -> str:
     """Which cache io is counted for, and whether anybody asked for it."""
+    cache, several = run.cache, run.settings.processors
     if cache is None:
         return "io is not counted, as no cache is given"
     policy = {"optimal": "optimal replacement", "lru": "LRU replacement"}[cache.policy]
-    size = f"Z = {cache.words} words, L = {cache.line} words a line ({cache.words // cache.line} lines)"
-    own = f"{cache.processors} caches of " if cache.processors > 1 else ""
-    schedule = f", {cache.schedule} schedule" if cache.schedule is not None else ""
-    origin = "" if cache.chosen else "; the default, as --cache is not given"
-    levels = "".join(f"; {name} has Z = {words}, L = {line}" for name, words, line in cache.levels)
+    size = f"Z = {cache.Z} words, L = {cache.L} words a line ({cache.lines} lines)"
+    own = f"{several.count} caches of " if several is not None and several.count > 1 else ""
+    schedule = f", {several.described} schedule" if several is not None else ""
+    origin = "" if run.settings.chosen_cache else "; the default, as --cache is not given"
+    levels = "".join(f"; {name} has Z = {each.Z}, L = {each.L}" for name, (each, _) in run.levels.items())
     return f"io is counted for {own}{size}, {policy}{schedule}{origin}{levels}"
 
 
@@ -124,18 +132,18 @@ def document(view: RunView) -> Document:
 
 def run_document(view: RunView) -> dict[str, Any]:
     """`archline run`. `checked` is whether every count was compared with derived bounds and lies within them."""
-    counts = view.counts
+    counts, done = view.counts, view.run
     document: dict[str, Any] = {
         "version": VERSION,
-        "algorithm": view.algorithm,
-        "at": point(view.at),
+        "algorithm": done.algorithm.name,
+        "at": point(done.at),
         "counts": {metric: _number(count) for metric, count in counts.executed.items()},
         "flops_by_kind": {kind: _number(count) for kind, count in counts.kinds.items()},
         "derived": {metric: ends(values) for metric, values in counts.derived.items()},
         "checked": not view.unchecked and not counts.outside,
         "outside": counts.outside,
         "unchecked": view.unchecked,
-        "cache": None if view.cache is None else _cache_document(view.cache),
+        "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
     for name, values in (("own", counts.own), ("total", counts.total)):
@@ -146,14 +154,14 @@ def run_document(view: RunView) -> dict[str, Any]:
         document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
     if view.path is not None:
         document["path"] = paths.document(view.path)
-    if view.matrix is not None:
-        document["matrix"] = view.matrix
+    if done.matrix is not None:
+        document["matrix"] = done.matrix
     if counts.own:
-        document["replicated_input"] = view.replicated
+        document["replicated_input"] = done.execution.replicated
     if view.communication is not None:
         document["communication_bounds"] = bounds_document(view.communication)
-    if view.processor_io:
-        document["processor_io"] = view.processor_io
+    if own := processor_io(done):
+        document["processor_io"] = own
     return document
 
 
@@ -161,13 +169,15 @@ def _number(count: Number) -> int | str:
     return int(count) if count == int(count) else exact(count)
 
 
-def _cache_document(cache: CacheView) -> dict[str, Any]:
+def _cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:
+    several = done.settings.processors
+    levels = {name: {"Z": each.Z, "L": each.L} for name, (each, _) in done.levels.items()}
     return {
-        "Z": cache.words,
-        "L": cache.line,
+        "Z": cache.Z,
+        "L": cache.L,
         "policy": cache.policy,
-        "default": not cache.chosen,
-        "processors": cache.processors,
-        "schedule": cache.schedule,
-        **({"levels": {name: {"Z": words, "L": line} for name, words, line in cache.levels}} if cache.levels else {}),
+        "default": not done.settings.chosen_cache,
+        "processors": 1 if several is None else several.count,
+        "schedule": None if several is None else several.described,
+        **({"levels": levels} if levels else {}),
     }

@@ -15,7 +15,7 @@ from archline.resources import resource
 
 if TYPE_CHECKING:
     from archline.claims.verdicts import Verdict
-    from archline.execution.results import MatrixView
+    from archline.energy.running import ExecutedRun
     from archline.expr.tree import Span
     from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression
@@ -206,43 +206,25 @@ class CheckedCounts:
         return (*metrics, *kinds)
 
 
-@record
-class CacheView:
-    """The cache that io was counted for; `processors` and `schedule` where there is one a processor.
-
-    `levels` are the names, words and words in a line of further caches, each counted by itself.
-    """
-
-    words: int
-    line: int
-    policy: str
-    chosen: bool
-    processors: int = 1
-    schedule: str | None = None
-    levels: tuple[tuple[str, int, int], ...] = ()
-
-
-@record
+@record(eq=False)
 class RunView:
-    """A run. `unchecked` says by metric why a count has no derived value to compare it with.
+    """A run with its `counts` compared with derived bounds, and with lower bounds for the memory that it had.
 
-    `communication` has lower bounds for the memory that the run had, `replicated` tells whether several processors read
-    one element of the input. `timed` is the time on a machine, along the path that takes longest, and with each metric
-    of its own longest path.
+    `unchecked` says by metric why a count has no derived value to compare it with.
     """
 
-    algorithm: str
-    at: Point
+    run: ExecutedRun
     counts: CheckedCounts
-    cache: CacheView | None
-    matrix: MatrixView | None
     data: str
     unchecked: Mapping[str, str]
-    processor_io: tuple[int, ...] = ()
-    timed: tuple[str, Fraction, Fraction] | None = None
-    communication: CommunicationView | None = None
-    replicated: bool = False
-    path: ExecutedPath | None = None
+    communication: CommunicationView | None
+    path: ExecutedPath | None
+
+    @property
+    def timed(self) -> tuple[str, Fraction, Fraction] | None:
+        """The time on a machine, along the path that takes longest, and with each metric of its own longest path."""
+        time, machine = self.run.counts.time, self.run.settings.machine
+        return None if time is None or machine is None else (machine.name, *time)
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:

@@ -141,6 +141,7 @@ def _step(name: str, statement: s.Simple) -> str:
         case s.Assign(op="=", value=s.Binary(op="+" | "-" as op, left=s.Name(id=of), right=s.Integer())) if of == name:
             return "rises" if op == "+" else "falls"
         case _:
+            # Other statements may give it any value.
             return "set"
 
 

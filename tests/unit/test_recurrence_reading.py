@@ -10,8 +10,9 @@ import pytest
 
 from archline.api.growth import recurrence
 from archline.language.diagnostics import ArchlineError
+from archline.language.parser import parse_expression
 from archline.language.printer import format_expression, format_fact
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, evaluate
+from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, evaluate, value_at
 from archline.recurrences.asymptotic.read import MAX_LENGTH, parse_recurrence
 from cli_support import cli, process
 
@@ -153,8 +154,8 @@ def test_brackets_hold_commas_conditions_and_signs_together() -> None:
 # Following recurrences down to their bases, against values that are known otherwise
 
 
-def value(text: str, *, exact_logs: bool = False, limit: int = 100_000, **point: float) -> Fraction | float:
-    return evaluate(parse_recurrence(text), point, exact_logs=exact_logs, limit=limit)
+def value(text: str, *, limit: int = 100_000, **point: float) -> Fraction | float:
+    return evaluate(parse_recurrence(text), point, limit=limit)
 
 
 def test_merge_sort_is_exact_far_out() -> None:
@@ -179,16 +180,29 @@ def test_the_base_that_goes_without_saying() -> None:
     assert value("A(n) = B(sqrt(n)) + 1; B(n) = A(sqrt(n)) + 10", n=256) == 1 + 10 + 1 + 1
 
 
-def test_logarithms_are_those_of_two_more() -> None:
-    assert value("T(n) = log2(n)", n=14) == 4
-    assert value("T(n) = log2(n)", n=16, exact_logs=True) == 4
+def test_logarithms_at_points_are_ordinary_ones() -> None:
+    assert value("T(n) = log2(n)", n=16) == 4
     assert value("T(n) = n^log2(4)", n=3) == pytest.approx(9)
-    assert value("T(n) = log(n)", n=3) == pytest.approx(math.log(5))
+    assert value("T(n) = log(n)", n=3) == pytest.approx(math.log(3))
+    with pytest.raises(EvaluationRefusedError):
+        value("T(n) = T(n/2) + log2(n - 2), T(1) = 0", n=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("T(n) = T(n/2) + log2(n), T(1) = 0", (0, 1, 3, 6)), ("T(n) = 2*T(n/2) + n*log2(n), T(1) = 1", (1, 4, 16, 56))],
+)
+def test_values_at_points_are_those_of_the_closed_form(text: str, expected: tuple[int, ...]) -> None:
+    solution = recurrence(text)
+    assert solution.exact is not None
+    for k, value in enumerate(expected):
+        assert solution.at(n=2**k) == value
+        assert value_at(parse_expression(solution.exact), {"n": 2**k}) == value
 
 
 def test_huge_sizes_by_roots() -> None:
-    assert value("T(n) = T(sqrt(n)) + log2(n), T(2) = 1", n=2 ** (2**12), exact_logs=True) == 2**13 - 1
-    found = value("T(n) = 2*sqrt(n)*T(sqrt(n)) + n, T(2) = 1", n=3 ** (2**6), exact_logs=True)
+    assert value("T(n) = T(sqrt(n)) + log2(n), T(2) = 1", n=2 ** (2**12)) == 2**13 - 1
+    found = value("T(n) = 2*sqrt(n)*T(sqrt(n)) + n, T(2) = 1", n=3 ** (2**6))
     assert found / 3.0 ** (2**6) == pytest.approx(2**6 * found_at_three() - 1)
 
 

@@ -38,12 +38,12 @@ class Solution:
         outcomes = {SolvedGrowth: "solved", Refused: "refused"}
         return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **found)
 
-    def at(self, *, exact_logs: bool = False, **values: int | Fraction | float) -> Fraction | float:
+    def at(self, **values: int | Fraction | float) -> Fraction | float:
         """The recurrence itself at sizes and symbols, followed down to its base; exact where rationals suffice.
 
-        Logarithms are read as log2(2 + w) unless `exact_logs`. Raises EvaluationRefusedError.
+        Its logarithms are ordinary ones, as those of `exact`. Raises EvaluationRefusedError where it has no value.
         """
-        return evaluate(self.problem, values, exact_logs=exact_logs)
+        return evaluate(self.problem, values)
 
     @property
     def document(self) -> dict[str, Any]:

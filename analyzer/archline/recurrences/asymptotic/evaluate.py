@@ -1,9 +1,10 @@
 """Values of recurrences by following them, memoised and without recursion in Python: the witness of every solver.
 
 A function has its base value at sizes up to the base's; where none is given and no case has a condition, it is 1 up to
-size 1 (up to 2, where sizes shrink by roots alone). `log2(w)` and `log(w)` of something that varies are those of
-2 + w, unless `exact_logs` is asked for. Two kinds of numbers serve: rationals (`EXACT`), and floats of any
-magnitude (`WIDE`). Expressions are compiled to closures of the names' values and the calls' values.
+size 1 (up to 2, where sizes shrink by roots alone). Where growth is witnessed, `log2(w)` and `log(w)` of something
+that varies are those of 2 + w; a value asked for at a point has ordinary logarithms (`exact_logs`). Two kinds of
+numbers serve: rationals (`EXACT`), and floats of any magnitude (`WIDE`). Expressions are compiled to closures of the
+names' values and the calls' values.
 """
 
 from __future__ import annotations
@@ -161,7 +162,6 @@ def evaluate(
     problem: RealRecurrence,
     point: Mapping[str, int | Fraction | float],
     *,
-    exact_logs: bool = False,
     limit: int = LIMIT,
 ) -> Fraction | float:
     """The value of the asked function where the point gives its parameters and every symbol.
@@ -171,7 +171,7 @@ def evaluate(
     """
     for arithmetic in (EXACT, WIDE):
         try:
-            found = Evaluator(problem, point, arithmetic, exact_logs=exact_logs, limit=limit).at(point)
+            found = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).at(point)
             return arithmetic.plain(found)
         except NoValueError as without:
             reason = str(without)

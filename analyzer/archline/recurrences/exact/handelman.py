@@ -7,6 +7,7 @@ an expression is such a sum, and which expression of a family is the best that i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
@@ -30,7 +31,8 @@ from archline.algebra.lp.highs import (
     places,
     program,
 )
-from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
+from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, rational
+from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.products import Products, Shape
 from archline.algebra.prove.residues import first, of_floor
 from archline.numbers import fmpq
@@ -44,6 +46,8 @@ BELOW = tuple(Poly.constant(each) for each in range(16))
 """What is tried to be enough beside e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
+DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
+NEGLIGIBLE = 1e-4
 LITTLE, MORE = 1.1, 1.25
 """How much larger a factor may get for fewer terms, and for fewer that are taken off: of those less is proved."""
 MEAN = 0.1
@@ -248,6 +252,17 @@ class ConeConstraint:
     rest: Poly
 
 
+def constraints(situation: Situation, gains: Sequence[Poly], rest: Poly) -> Iterator[ConeConstraint]:
+    """That an expression is a sum of multiples of facts, for each of the values that some indices may have."""
+    for numbers in situation.choices():
+        first, *values = (each.substitute(situation.pinned).substitute(numbers) for each in (rest, *gains))
+        facts = [each.substitute(situation.pinned).substitute(numbers) for each in situation.facts]
+        atoms = sorted({atom for each in (first, *values, *facts) for atom in each.atoms()}, key=str)
+        facts += [each for atom in atoms if isinstance(atom, a.Floor) for each in of_floor(atom)]
+        varied = tuple(dict.fromkeys(each for each in facts if not each.is_constant))
+        yield ConeConstraint(ProductCone(varied, 1, frozenset(), len(varied)), tuple(values), first)
+
+
 @record
 class Proposal:
     """The coefficients, for each part the weight of each product, and the largest factor."""
@@ -353,3 +368,36 @@ def _watching(goal: Goal) -> Array:
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
+
+
+def proposals(parts: Sequence[ConeConstraint], mean: Array, side: int = 1) -> Iterator[tuple[fmpq, ...]]:
+    """Short coefficients near those of least mean for which all parts are in their cones, the least mean first."""
+    found = propose(parts, Goal(mean, np.array([])))
+    near = () if found is None else shortened(found.coefficients.tolist(), side)
+    yield from sorted(near, key=lambda each: float(mean @ np.array(list(map(as_float, each)))))
+
+
+def shortened(numbers: Sequence[float], side: int) -> Iterator[tuple[fmpq, ...]]:
+    """Fractions near the numbers, the simplest first: the nearest, and the nearest on the safe side."""
+    seen = set()
+    # What is this small is mostly no more than rounding.
+    numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
+    # Of two fractions that are as near, the safe one, whichever way the solver rounds.
+    leaning = [each + side * NEAR if each else each for each in numbers]
+    for most in DENOMINATORS:
+        plain = [Fraction(round(each * most), most) for each in leaning]
+        nearest = [
+            Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
+        ]
+        safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
+        for chosen in (plain, nearest, safe):
+            # Pairs of integers hash far faster than rationals.
+            told = tuple([each.as_integer_ratio() for each in chosen])
+            if told not in seen:
+                seen.add(told)
+                yield tuple(map(rational, chosen))
+
+
+def _least(number: float) -> Fraction:
+    """A unit fraction no farther from 0 than a number, so that no term is lost."""
+    return Fraction(0) if abs(number) < NEAR else Fraction(1 if number > 0 else -1, math.ceil(1 / abs(number)))

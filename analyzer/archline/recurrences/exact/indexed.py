@@ -5,8 +5,8 @@ Sizes shrink by halves; indices are moved about. What shrinks with them is in th
 
 - An exact form satisfies the equation of every case identically: linear equations for its coefficients.
 - So do forms that each case hands on whole, f(x) = sum of f over the calls: areas and volumes. A bound is made of them,
-  of the quantities and a constant. A linear program over samples proposes it. That every case keeps it is then proved
-  from what is known in the case, by adding up multiples of facts (`combination`).
+  of the quantities and a constant. A linear program holds it and the
+  proof that every case keeps it: from what is known in the case, by adding up multiples of facts.
 - Calls may only be made where more holds than at the start: where a case cuts what is wide, both halves are still
   fairly wide, and so are all that they call in turn. `invariants` finds such a fact, and where it holds the bound is
   one of its own.
@@ -21,16 +21,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
 from random import Random
+
+import numpy as np
 
 from archline.algebra import atoms as a
 from archline.algebra.atoms import positive_part
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import IndexRange, index_range
-from archline.algebra.lp.highs import corner
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, rational, total
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, total
 from archline.algebra.prove.farkas import Situation
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
@@ -39,6 +40,7 @@ from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record, replace
 from archline.recurrences.evaluate import FunctionCases, Point, ValueTable
+from archline.recurrences.exact.handelman import constraints, proposals
 from archline.recurrences.model import Equation, SizeFunction, by_call, calls, with_calls
 
 MAX_DEGREE = 3
@@ -169,12 +171,11 @@ class Invariant:
 
 @record(eq=False)
 class Sample:
-    """Indices at which the case `number` applies, the function's value there, what is added, and the calls."""
+    """Indices at which the case `number` applies, the function's value there, and the calls."""
 
     number: int
     point: Point
     value: Fraction
-    forcing: Fraction
     calls: tuple[tuple[int, Point], ...]
 
 
@@ -210,7 +211,7 @@ class InductiveSearch:
             (times, {**point, **{name: evaluate(argument, point) for name, argument in given.items()}})
             for times, given in move.calls
         )
-        return Sample(number, point, value, evaluate(move.forcing, point), made)
+        return Sample(number, point, value, made)
 
     @cached_property
     def invariants(self) -> tuple[Invariant, ...]:
@@ -250,17 +251,35 @@ class InductiveSearch:
         return all(situation.proves(value.substitute(given)) for _, given in self._moves[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
-        """A bound that is proved, made of forms."""
-        program = _Program(self._moves, forms, upper, invariant)
-        for samples in self._samples:
-            for sample in samples:
-                program.require(sample)
-            found = program.solve()
-            if found is None:
-                return None
-            if all(self._situations[n].knowing(facts).proves(margin) for n, facts, margin in program.margins(*found)):
-                return found[0]
+        """A bound that is proved, made of forms: one at any indices, and one where the invariant holds."""
+        sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
+        margins = list(self._margins(forms, sign, invariant))
+        mean = np.zeros(width)
+        for sample in chain(*self._samples):
+            weight = sign / float(1 + sample.value)
+            mean[: len(forms)] += [float(evaluate(form, sample.point)) * weight for form in forms]
+        parts = [part for margin in margins for part in constraints(*margin)]
+        for numbers in proposals(parts, mean, sign):
+            if all(situation.proves(combination(gains, numbers, rest)) for situation, gains, rest in margins):
+                return combination(forms, numbers[: len(forms)])
         return None
+
+    def _margins(
+        self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
+    ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
+        """By case, what must be at least 0 for the bounds to be ones: what each coefficient is of, and the rest."""
+        nothing = [ZERO] * len(forms)
+        for number, move in enumerate(self._moves):
+            situation, due = self._situations[number], move.forcing.scaled(-sign)
+            whole = [move.less_calls(form, form).scaled(sign) for form in forms]
+            if invariant is None:
+                yield situation, whole, due
+                continue
+            own = [form.scaled(sign) for form in forms]
+            calls = [move.less_calls(ZERO, form).scaled(sign) for form in forms]
+            enters = number in invariant.begins
+            yield situation, [*own, *calls] if enters else [*whole, *nothing], due
+            yield situation.knowing((invariant.value,)), [*nothing, *whole], due
 
     def clamped(self, bound: Poly) -> Poly:
         """A lower bound that says something where it is below 0."""
@@ -270,73 +289,6 @@ class InductiveSearch:
     def size(self, bound: Poly) -> Fraction:
         """How large a bound is beside the function, at the samples."""
         return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples[0]), Fraction(0))
-
-
-class _Program:
-    """Coefficients of a bound at any indices, and of one where an invariant holds, such that every case keeps them."""
-
-    def __init__(
-        self, all_moves: Sequence[Move], forms: Sequence[Poly], upper: bool, invariant: Invariant | None
-    ) -> None:
-        self._moves, self._forms, self._invariant = all_moves, forms, invariant
-        self._sign = 1 if upper else -1
-        self._width = len(forms) * (1 if invariant is None else 2)
-        self._goal = [fmpq(0)] * self._width
-        self._rows: list[list[fmpq]] = []
-        self._limits: list[fmpq] = []
-
-    def require(self, sample: Sample) -> None:
-        """Both bounds keep the case at a sample; the first is to be tight there."""
-        here = [rational(evaluate(form, sample.point)) for form in self._forms]
-        weight = fmpq(1) / (1 + rational(sample.value))
-        for index, number in enumerate(here):
-            self._goal[index] -= number * weight * self._sign
-        for inside in self._sides(sample.point):
-            row = [fmpq(0)] * self._width
-            self._add(row, here, inside, 1)
-            within = inside or self._enters(sample.number)
-            for times, there in sample.calls:
-                self._add(row, [rational(evaluate(form, there)) for form in self._forms], within, -times)
-            self._at_least(row, rational(sample.forcing))
-            # What follows from the calls, at those that are no samples.
-            itself = [fmpq(0)] * self._width
-            self._add(itself, here, inside, 1)
-            self._at_least(itself, rational(sample.value))
-
-    def _at_least(self, row: Sequence[fmpq], limit: fmpq) -> None:
-        self._rows.append([-number * self._sign for number in row])
-        self._limits.append(-limit * self._sign)
-
-    def _add(self, row: list[fmpq], numbers: Sequence[fmpq], inside: bool, times: int) -> None:
-        start = len(self._forms) if inside else 0
-        for index, number in enumerate(numbers):
-            row[start + index] += number * times
-
-    def _sides(self, point: Point) -> tuple[bool, ...]:
-        inside = self._invariant is not None and evaluate(self._invariant.value, point) >= 0
-        return (False, True) if inside else (False,)
-
-    def _enters(self, number: int) -> bool:
-        return self._invariant is not None and number in self._invariant.begins
-
-    def solve(self) -> tuple[Poly, ...] | None:
-        """The bound at any indices, and the one where the invariant holds."""
-        found = corner(self._goal, self._rows, self._limits)
-        if found is None:
-            return None
-        count = len(self._forms)
-        return tuple(combination(self._forms, found[start : start + count]) for start in range(0, self._width, count))
-
-    def margins(self, anywhere: Poly, within: Poly | None = None) -> Iterator[tuple[int, tuple[Poly, ...], Poly]]:
-        """By case, what must be at least 0 for the bounds to be ones, under which further facts."""
-        for number, move in enumerate(self._moves):
-            inner = within if self._enters(number) and within is not None else anywhere
-            yield number, (), self._margin(move, anywhere, inner)
-            if within is not None and self._invariant is not None:
-                yield number, (self._invariant.value,), self._margin(move, within, within)
-
-    def _margin(self, move: Move, here: Poly, inner: Poly) -> Poly:
-        return move.less_calls(here - move.forcing, inner).scaled(self._sign)
 
 
 def closed(function: SizeFunction, declaration: Declaration, values: ValueTable | None) -> tuple[Poly, Poly] | None:

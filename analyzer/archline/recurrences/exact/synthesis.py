@@ -42,7 +42,15 @@ from archline.recurrences.exact.constraints import (
     bent,
 )
 from archline.recurrences.exact.halved_sizes import leveled, limited, on_a_path, reproduced, shrinking
-from archline.recurrences.exact.handelman import NEAR, ConeConstraint, Goal, ProductCone, Proposal, cone, propose
+from archline.recurrences.exact.handelman import (
+    ConeConstraint,
+    Goal,
+    ProductCone,
+    Proposal,
+    cone,
+    propose,
+    shortened,
+)
 from archline.recurrences.exact.transitions import Transition
 
 ROUNDED = 1 + 1e-6
@@ -89,7 +97,6 @@ MAX_LEFT_OUT, FEW = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
 QUICK, LONG = 200, 4_000
 """The products up to which a good bound is looked for, and one that is fair."""
-NEGLIGIBLE = 1e-4
 PLAIN = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
@@ -107,7 +114,6 @@ PLAINLY = Fraction(5, 4)
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = ProductCone((), 0)
-DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
 LATE = 10
 """How much far points count beside near ones for products of logarithms, which show late."""
 LONGEST = 1_000_000
@@ -291,7 +297,7 @@ class Synthesis:
         near = self._near(elements, there, found)
         wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
-        short = tuple(_short(found.coefficients.tolist(), self._sign))
+        short = tuple(shortened(found.coefficients.tolist(), self._sign))
         return best_proved(
             short,
             self._largest(goal, short),
@@ -315,7 +321,7 @@ class Synthesis:
 
     def _near(self, elements: Sequence[BasisTerm], there: There, found: Proposal) -> Fraction:
         """The factor of what floating point proposes, measured as those of bounds are."""
-        exact = _exact([Fraction(each).limit_denominator(LONGEST) for each in found.coefficients.tolist()])
+        exact = tuple(rational(Fraction(each).limit_denominator(LONGEST)) for each in found.coefficients.tolist())
         return min(found.factor, self._seen(elements, there, exact).factor)
 
     def _proposed(
@@ -422,33 +428,3 @@ def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
     if above * least <= below * most and below * least <= above * most:
         return True
     return all(down < up and up * LOGARITHM.denominator <= LOGARITHM.numerator * down for up, down in (one, other))
-
-
-def _short(numbers: Sequence[float], side: int) -> Iterator[Coefficients]:
-    """Fractions near the numbers, the simplest first: the nearest, and the nearest on the safe side."""
-    seen = set()
-    # What is this small is mostly no more than rounding.
-    numbers = [0.0 if abs(each) < NEGLIGIBLE else each for each in numbers]
-    # Of two fractions that are as near, the safe one, whichever way the solver rounds.
-    leaning = [each + side * NEAR if each else each for each in numbers]
-    for most in DENOMINATORS:
-        plain = [Fraction(round(each * most), most) for each in leaning]
-        nearest = [
-            Fraction(lean).limit_denominator(most) or _least(each) for lean, each in zip(leaning, numbers, strict=True)
-        ]
-        safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
-        for chosen in (plain, nearest, safe):
-            # Pairs of integers hash far faster than rationals.
-            told = tuple([each.as_integer_ratio() for each in chosen])
-            if told not in seen:
-                seen.add(told)
-                yield _exact(chosen)
-
-
-def _least(number: float) -> Fraction:
-    """A unit fraction no farther from 0 than a number, so that no term is lost."""
-    return Fraction(0) if abs(number) < NEAR else Fraction(1 if number > 0 else -1, math.ceil(1 / abs(number)))
-
-
-def _exact(numbers: Sequence[Fraction]) -> Coefficients:
-    return tuple(fmpq(each.numerator, each.denominator) for each in numbers)

@@ -1,8 +1,8 @@
 """Which part of an array a recursion by indices reaches, such as one that cuts a trapezoid of points in time and space.
 
 Its calls are given arrays whole and say by indices what they work on. How far a call gets along a dimension is looked
-for as a sum of its indices, and of what slopes add to them: x1 + max(0, dx1)*(t1 - t0). A linear program over samples
-proposes it. It is proved by induction: in every case the accesses lie within, and so does how far the calls get.
+for as a sum of its indices, and of what slopes add to them: x1 + max(0, dx1)*(t1 - t0). A linear program proposes
+it. It is proved by induction: in every case the accesses lie within, and so does how far the calls get.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from functools import cached_property
 from itertools import islice
 from random import Random
 
+import numpy as np
+
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.lp.highs import corner
-from archline.algebra.polynomial import ONE, ZERO, Poly, rational
+from archline.algebra.polynomial import ONE, ZERO, Poly, combination
 from archline.algebra.prove.farkas import Situation
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
@@ -25,8 +26,8 @@ from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import ClosedInterval
 from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
 from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
-from archline.numbers import fmpq
 from archline.records import record
+from archline.recurrences.exact.handelman import ConeConstraint, constraints, proposals
 
 TRIES, ENOUGH = 400, 60
 """How many indices are drawn, and how many of them that the declaration allows are enough."""
@@ -120,9 +121,22 @@ class Reach:
             accessed = [tuple(case.farthest(end)) for case in self.cases]
         except UnboundedError:
             return None
-        # What is nearest at samples need not hold elsewhere; what is made of one index mostly does.
-        proposed = (_proposed(self.samples, accessed, forms) for forms in (self._forms, *self._plain))
-        return next((each for each in proposed if each is not None and self._proves(each, accessed)), None)
+        proposed = (each for forms in (self._forms, *self._plain) for each in self._proposed(accessed, forms))
+        return next((each for each in proposed if self._proves(each, accessed)), None)
+
+    def _proposed(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
+        """Sums of forms that are at least what is accessed, and at least what they are at calls, the nearest first."""
+        parts: list[ConeConstraint] = []
+        for case, own in zip(self.cases, accessed, strict=True):
+            situation = self.situation(case.known)
+            for given in case.calls:
+                parts += constraints(situation, [form - form.substitute(given) for form in forms], ZERO)
+            for each in own:
+                parts += constraints(situation, forms, -each)
+        points = self.samples.drawn
+        mean = np.array([float(sum(evaluate(form, point) for point in points)) for form in forms])
+        for numbers in proposals(parts, mean):
+            yield combination(forms, numbers)
 
     def _proves(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
         """Whether no case gets farther than the bound if its calls do not."""
@@ -198,43 +212,6 @@ class Samples:
             )
             self._followed[key] = number, calls
         return self._followed[key]
-
-
-def _proposed(samples: Samples, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Poly | None:
-    """The sum of forms that is nearest above what is accessed at the samples, and no less there than at their calls."""
-    known: dict[tuple[int, ...], int | None] = {}
-
-    def farthest(point: Point) -> int | None:
-        key = tuple(point.values())
-        if key not in known:
-            case, calls = samples.follow(point)
-            own = (int(evaluate(value, point)) for value in accessed[case])
-            known[key] = max((each for each in (*own, *map(farthest, calls)) if each is not None), default=None)
-        return known[key]
-
-    def at(point: Point) -> list[fmpq]:
-        return [rational(evaluate(form, point)) for form in forms]
-
-    rows: list[list[fmpq]] = []
-    limits: list[fmpq] = []
-    goal = [fmpq(0)] * len(forms)
-    for point in samples.drawn:
-        try:
-            least, (_, calls) = farthest(point), samples.follow(point)
-        except (EvaluationError, RecursionError):
-            continue
-        if least is not None:
-            here = at(point)
-            rows.append([-number for number in here])
-            limits.append(fmpq(-least))
-            goal = [before - number for before, number in zip(goal, here, strict=True)]
-            for there in calls:
-                rows.append([number - own for number, own in zip(at(there), here, strict=True)])
-                limits.append(fmpq(0))
-    coefficients = corner(goal, rows, limits)
-    if coefficients is None:
-        return None
-    return sum((form.scaled(each) for form, each in zip(forms, coefficients, strict=True)), ZERO)
 
 
 # Cases

@@ -64,19 +64,6 @@ class Atom(metaclass=_OneOfEach):
     def __repr__(self) -> str:
         return self.key
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        kinds = [kind for kind in type(self).__mro__ if kind is not object]
-        names = [name for kind in kinds for name in kind.__dict__["__slots__"] if name != "__weakref__"]
-        return _unpickled, (type(self), {name: getattr(self, name) for name in names})
-
-
-def _unpickled(kind: type[Atom], values: Mapping[str, Any]) -> Atom:
-    """The one atom of a kind with such values."""
-    atom = object.__new__(kind)
-    for name, value in values.items():
-        setattr(atom, name, value)
-    return kind._made.setdefault(atom.key, atom)
-
 
 class Symbol(Atom):
     """A size, a loop variable, or a machine symbol; it stands for an integer."""
@@ -374,10 +361,6 @@ class Poly:
         if isinstance(other, Poly):
             return self is other or self.terms == other.terms
         return NotImplemented
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Hashes are those of one process.
-        return Poly, (self.terms,)
 
     def __hash__(self) -> int:
         if self._hash is None:

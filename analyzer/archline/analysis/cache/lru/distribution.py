@@ -19,13 +19,19 @@ less, as its caches may begin with different lines.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from math import ceil
 
+from archline.algebra.atoms import Floor
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import Poly, Symbol
 from archline.records import record
 
+# Counts go from process to process: atoms are made anew, one object each, and hashes are those of one process.
+copyreg.pickle(Poly, lambda value: (Poly, (value.terms,)))
+copyreg.pickle(Symbol, lambda atom: (Symbol, (atom.name,)))
+copyreg.pickle(Floor, lambda atom: (Floor, (atom.argument, atom.modulus)))
 THRESHOLD = "T"
 """The symbol of the distance that an access has at least."""
 

@@ -219,13 +219,14 @@ def page_view(
     if at is not None and "K" in at and derived.longest is None:
         derived = derived.with_longest
     more = () if processors is None else (derived.time_on(processors), derived.misses_on(processors))
-    view = cost_view(derived, derived.without_io if without_io else derived.costs, at, more)
-    known = derived.communication
+    costs = derived.without_io if without_io else derived.costs
+    verdicts, on_grid, known = derived.ensures, derived.on_grid, derived.communication
+    view = cost_view(derived, costs, at, more)
     return replace(
         view,
-        contracts=tuple(map(contract, derived.ensures)),
+        contracts=tuple(map(contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
-        case=partial(_case, derived) if derived.on_grid and at is None else view.case,
+        case=partial(_case, derived) if on_grid and at is None else view.case,
         replicated=None if known is None else known.replicated,
         communication=None if known is None else communication_view(derived, at),
         schedules=() if processors is None else derived.schedules(processors),

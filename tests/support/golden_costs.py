@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import archline as al
 from archline.api.growth import order
+from archline.costs.arrays import needed_names
 from archline.language.loader import load_target
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -115,7 +116,11 @@ def _points(cost: al.CostReport, grid: bool) -> Iterator[Mapping[str, int]]:
 
 def _names(metric: al.Metric, grid: bool) -> list[str]:
     try:
-        return [each for each in metric._needed if each not in ("Z", "L") and (grid or each != "P")]
+        return [
+            each
+            for each in needed_names(metric._report, metric._cost)
+            if each not in ("Z", "L") and (grid or each != "P")
+        ]
     except al.ArchlineError:
         return []
 
@@ -165,7 +170,9 @@ def _capacities(cost: al.CostReport, point: Mapping[str, int], line: int) -> lis
 def _ends(metric: al.Metric, point: Mapping[str, int]) -> str | None:
     """The value or both bounds as text; None where there is none."""
     try:
-        found = metric.at({name: value for name, value in point.items() if name in metric._needed})
+        found = metric.at(
+            {name: value for name, value in point.items() if name in needed_names(metric._report, metric._cost)}
+        )
     except al.ArchlineError as problem:
         if problem.diagnostics[0].rule.code not in WITHOUT_VALUE:
             raise

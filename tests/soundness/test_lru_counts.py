@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from archline.analysis.cache.lru import client as solve
 from archline.analysis.cache.lru.client import Uncounted, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, at_least, bound, value_at
+from archline.analysis.cache.lru.distribution import LruCounts, at_least, value_at
 from archline.analysis.cache.lru.schedule import problem
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
 from archline.execution.cache.streamed import SPARE
@@ -82,19 +82,20 @@ def trace_of(module: Module, algorithm: s.Algorithm, arguments: Any, line: int) 
 
 def assert_equal(counts: LruCounts, trace: CompactTrace, point: Mapping[str, int]) -> None:
     """At every number of lines; where distances stay open, they count as hits below and as misses above."""
-    assert value_at(counts.accesses, point) == trace.accesses
+    curve = counts.at(point)
+    assert curve.accesses == trace.accesses
     if not trace.accesses:
         return
     simulated = stack_distances(trace)
-    assert value_at(counts.first, point) == simulated.cold
+    assert curve.first == simulated.cold
     unknown = sum(value_at(row.count, point) for row in counts.open)
-    closed = replace(counts, open=())
+    closed = replace(curve, open=False)
     for lines in range(trace.distinct + 2):
-        least = closed.misses(lines, point)
+        least = closed.misses(lines)
         misses = simulated.misses(lines) if lines else trace.accesses
         assert least <= misses <= least + unknown, f"{point}, {lines} lines"
-        assert counts.misses(lines, point) == (None if unknown else misses)
-    assert closed.misses(0, point) == trace.accesses - unknown
+        assert curve.misses(lines) == (None if unknown else misses)
+    assert closed.misses(0) == trace.accesses - unknown
 
 
 @with_isl
@@ -169,12 +170,11 @@ def test_figures_of_haystack_for_gemm() -> None:
     """T. Gysi et al., PLDI 2019: 1024^3 floats of 4 bytes, lines of 64 bytes, 512 and 8192 lines."""
     counts = lru_counts(*load("polybench.gemm::gemm"), {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
     assert isinstance(counts, LruCounts)
-    compulsory = value_at(counts.first, {})
-    assert value_at(counts.accesses, {}) == 4297064448
-    assert compulsory == 196608
+    curve = counts.at({})
+    assert curve.accesses == 4297064448
+    assert curve.first == 196608
     for lines in (512, 8192):
-        misses = counts.misses(lines, {})
-        assert misses - compulsory == 67043328
+        assert curve.misses(lines) - curve.first == 67043328
 
 
 @with_isl
@@ -192,9 +192,10 @@ algorithm main(x: inout real[n], rounds: size):
     for n in (1, 2, 7, 64, 10**12 + 1):
         for rounds in (1, 2, 10**6):
             point, held = {"n": n, "rounds": rounds}, -(-n // line)
-            assert value_at(counts.accesses, point) == 2 * n * rounds
-            assert counts.misses(held, point) == held
-            assert counts.misses(held - 1, point) == held * rounds or held == 1
+            curve = counts.at(point)
+            assert curve.accesses == 2 * n * rounds
+            assert curve.misses(held) == held
+            assert curve.misses(held - 1) == held * rounds or held == 1
 
 
 @with_isl
@@ -237,9 +238,9 @@ def test_the_bound_is_attained() -> None:
 def test_bounds_on_kernels(target: str, line: int) -> None:
     subject, source = kernel(target, CASES[target]), Random(line)
     point, trace = trace_of(subject.module, subject.algorithm, subject.draw(source), line)
-    counts = counted(subject.module, subject.algorithm, point)
+    curve = counted(subject.module, subject.algorithm, point).at(point)
     for capacity in range(1, trace.distinct + 2):
-        found = bound(counts, capacity, point)
+        found = curve.bound(capacity)
         assert found.misses == lru(trace, found.lines).io
         assert found.bound <= optimal(trace, capacity).io
     assert found.bound == trace.distinct

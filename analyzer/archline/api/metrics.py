@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, bound, value_at
+from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
 from archline.costs.arrays import known_bounds, needed_names, upper_of
@@ -194,23 +194,23 @@ def lru_view(module: model.Module, node: s.Algorithm, line: int, at: Point | Non
         return LruView(line, reason=found.reason, place=place)
     if at is None:
         return LruView(line, found)
-    return _at(LruView(line, found, accesses=value_at(found.accesses, point)), found, point)
+    curve = found.at(point)
+    return _at(LruView(line, found, accesses=curve.accesses), curve, point)
 
 
-def _at(view: LruView, found: LruCounts, point: Mapping[str, int]) -> LruView:
+def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
     """LRU misses of caches of 1, 2, 4, ... lines, up to where all data fits, and the bounds at the given cache."""
-    distinct = value_at(found.first, point)
-    lines = {1 << step for step in range(distinct.bit_length())} | {max(1, distinct)}
+    lines = {1 << step for step in range(curve.first.bit_length())} | {max(1, curve.first)}
     capacity = point["Z"] // point["L"] if "Z" in point and "L" in point else None
     if capacity is not None:
         lines |= {capacity}
-    misses = [(each, found.misses(each, point)) for each in sorted(lines)]
+    misses = [(each, curve.misses(each)) for each in sorted(lines)]
     known = tuple((each, count) for each, count in misses if count is not None)
-    if found.misses(0, point) != view.accesses:
+    if curve.misses(0) != view.accesses:
         return LruView(view.line, reason="the counts of isl do not add up to the number of accesses")
     if len(known) < len(misses):
         return LruView(view.line, reason="some distances are no polynomials that can be followed")
-    return replace(view, misses=known, bound=None if capacity is None else bound(found, capacity, point))
+    return replace(view, misses=known, bound=None if capacity is None else curve.bound(capacity))
 
 
 def with_lru(view: CostView, lru: LruView) -> CostView:

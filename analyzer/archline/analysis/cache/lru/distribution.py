@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Mapping
+from fractions import Fraction
 from math import ceil
 
 from archline.algebra.atoms import Floor
@@ -91,11 +92,6 @@ class DistanceRange:
     scale: int
     count: Piecewise
 
-    def beyond(self, lines: int, point: Mapping[str, int]) -> int:
-        """How many are at a larger distance than so many lines."""
-        needed = ceil((lines + 1 - evaluate(self.least, point)) * self.scale)
-        return value_at(self.count, {**point, THRESHOLD: needed})
-
 
 @record
 class LruCounts:
@@ -114,13 +110,16 @@ class LruCounts:
     ranged: tuple[DistanceRange, ...]
     open: tuple[Row, ...]
 
-    def misses(self, lines: int, point: Mapping[str, int]) -> int | None:
-        """The lines that an LRU cache of so many lines fetches at sizes; None where open rows decide that."""
-        if any(value_at(row.count, point) for row in self.open):
-            return None
-        found = value_at(self.first, point)
-        found += sum(value_at(row.count, point) for row in self.settled if evaluate(row.distance, point) > lines)
-        return found + sum(row.beyond(lines, point) for row in self.ranged)
+    def at(self, point: Mapping[str, int]) -> MissCurve:
+        """The counts at sizes, ready for any number of lines."""
+        return MissCurve(
+            value_at(self.accesses, point),
+            value_at(self.first, point),
+            tuple((evaluate(row.distance, point), value_at(row.count, point)) for row in self.settled),
+            tuple((evaluate(row.least, point), row) for row in self.ranged),
+            any(value_at(row.count, point) for row in self.open),
+            point,
+        )
 
 
 NEAR = 24
@@ -144,24 +143,46 @@ def at_least(misses: int, lines: int, capacity: int) -> int:
     return first + 1 + parts * (lines - capacity + 1)
 
 
-def bound(counts: LruCounts, capacity: int, point: Mapping[str, int]) -> FromLru | None:
-    """The best bound on io with so many lines at sizes; None where misses are not known at some number of lines."""
-    best = None
-    for lines in _tried(counts, capacity, point):
-        misses = counts.misses(lines, point)
-        if misses is None:
+@record
+class MissCurve:
+    """The misses of LRU caches at one point of sizes, by their number of lines.
+
+    `settled` are distances, each with its number of accesses; `ranged` are least distances, each with its accesses;
+    `open` is whether there are accesses of an unknown distance.
+    """
+
+    accesses: int
+    first: int
+    settled: tuple[tuple[Fraction, int], ...]
+    ranged: tuple[tuple[Fraction, DistanceRange], ...]
+    open: bool
+    point: Mapping[str, int]
+
+    def misses(self, lines: int) -> int | None:
+        """The lines that an LRU cache of so many lines fetches; None where accesses of an unknown distance decide."""
+        if self.open:
             return None
-        found = FromLru(at_least(misses, lines, capacity), lines, misses)
-        if best is None or found.bound > best.bound:
-            best = found
-    return best
+        beyond = sum(
+            value_at(each.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * each.scale)})
+            for least, each in self.ranged
+        )
+        return self.first + sum(count for distance, count in self.settled if distance > lines) + beyond
 
+    def bound(self, capacity: int) -> FromLru | None:
+        """The best bound on io with so many lines; None where misses are not known at some number of lines."""
+        if self.open:
+            return None
+        bounds = [
+            FromLru(at_least(misses, lines, capacity), lines, misses)
+            for lines in self._candidates(capacity)
+            if (misses := self.misses(lines)) is not None
+        ]
+        return max(bounds, key=lambda each: each.bound)
 
-def _tried(counts: LruCounts, capacity: int, point: Mapping[str, int]) -> list[int]:
-    """Numbers of lines from `capacity` to all: on a scale, and where one more would make many accesses hits."""
-    most = max(capacity, value_at(counts.first, point))
-    common = sorted(counts.settled, key=lambda row: -value_at(row.count, point))[:NEAR]
-    edges = [int(evaluate(row.distance, point)) - 1 for row in common]
-    unit = max(1, capacity // 8)
-    scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * NEAR)]
-    return sorted({capacity, most, *(each for each in (*edges, *scale) if capacity <= each <= most)})
+    def _candidates(self, capacity: int) -> list[int]:
+        """Numbers of lines from `capacity` to all: on a scale, and where one more would make many accesses hits."""
+        most = max(capacity, self.first)
+        edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:NEAR]]
+        unit = max(1, capacity // 8)
+        scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * NEAR)]
+        return sorted({capacity, most, *(each for each in (*edges, *scale) if capacity <= each <= most)})

@@ -23,7 +23,13 @@ from archline.analysis.metrics.relations import margins, time_on
 from archline.analysis.sampling import fixed_sizes
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import by_unrolling
-from archline.claims.growth_claims import NO_VALUE, by_growth_of_bounds, by_recursion, by_shown_growth
+from archline.claims.growth_claims import (
+    NO_VALUE,
+    by_growth_of_bounds,
+    by_recursion,
+    by_shown_growth,
+    where_logarithms_vanish,
+)
 from archline.claims.verdicts import PROVED, Question, Tactic, Verdict, first_decided
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
@@ -125,12 +131,15 @@ def _decided(asked: Question) -> Verdict:
         tactics = (by_growth_of_bounds, by_recursion, by_shown_growth)
     found = first_decided(asked, tactics)
     assert found is not None
+    if not asked.compares and found.outcome == "holds":
+        found = where_logarithms_vanish(asked) or found
     if asked.compares or found.outcome != "fails":
         return _explained(found, asked)
 
     def proved(guarded: s.Ensures) -> bool:
         there = replace(asked, claim=guarded)
-        return next(there.points(), None) is not None and by_growth_of_bounds(there).outcome == "holds"
+        holds = next(there.points(), None) is not None and by_growth_of_bounds(there).outcome == "holds"
+        return holds and where_logarithms_vanish(there) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
     return replace(_explained(found, asked), guarded=guard(claim, sizes, proved) if sizes else None)

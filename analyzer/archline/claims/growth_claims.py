@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from itertools import islice, pairwise, takewhile
+from itertools import islice, pairwise, product, takewhile
 
 from archline.algebra import atoms as a
 from archline.algebra.factors import extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Atom, Poly
+from archline.algebra.printing import to_tree
 from archline.analysis.checks.sizes import at_least, guards
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.growth import facts_of, over_range, pieces, pieces_of_time
@@ -25,6 +26,7 @@ from archline.claims.verdicts import PROVED, Question, Verdict
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_fact
+from archline.expr.tree import rewritten, substituted, substituted_fact
 from archline.expr.values import evaluate, holds
 from archline.growth.counterexample import Point
 from archline.growth.growths import Growth, decide_growth, domain_of
@@ -32,6 +34,7 @@ from archline.growth.growths import holds as grows_no_faster
 from archline.growth.is_big_o import Refuted
 from archline.ir.conditions import knowing, with_fact
 from archline.ir.declarations import declared
+from archline.ir.scope import known_value
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -185,6 +188,52 @@ def _is_logarithm(atom: Atom) -> bool:
     return isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
 
 
+def where_logarithms_vanish(asked: Question) -> Verdict | None:
+    """The verdict on a proved growth claim from below at the least sizes, if it does not hold there.
+
+    Growth reads log2(w) as log2(2 + w). So a cost such as k*log2(n) seems Omega(k), and is 0 at n = 1: there the cost
+    has its own value, and a logarithm of the claim that vanishes claims nothing.
+    """
+    claim, cost, costs = asked.claim, asked.cost, asked.costs
+    if claim.relation == "O" or claim.processors is not None or costs.index_range is not None:
+        return None
+    if cost.lower is None or cost.upper is None or cost.orders is not None or cost.alternatives:
+        return None
+    logarithms = filter(_is_logarithm, cost.lower.atoms_within())
+    for name, size in product(sorted({name for atom in logarithms for name in atom.names}), SIZES_OF_SMALL_LOGARITHMS):
+        fact = b.binary("==", b.name(name), b.number(size))
+        if domain_of((*asked.facts, fact)) is None:
+            continue
+        value, written = {name: Poly.constant(size)}, {name: b.number(size)}
+        bound = rewritten(substituted(claim.bound, written), _vanished)
+        claimed = known_value(bound, asked.scope)
+        if claimed is not None:
+            if not claimed:
+                continue
+            bound = to_tree(claimed)
+        there = replace(cost, lower=cost.lower.substitute(value), upper=cost.upper.substitute(value), regimes=())
+        facts = tuple(substituted_fact(each, written) for each in asked.facts)
+        cases = pieces(costs, there, facts, with_fact(asked.known, fact, asked.scope))
+        found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
+        if found.outcome != "holds":
+            return asked.verdict(found.outcome, f"at {name} = {size}, {found.reason}")
+    return None
+
+
+SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
+"""Where logarithms of a size, or of its half, are 0."""
+
+
+def _vanished(expr: s.Expr) -> s.Expr | None:
+    """0 for a logarithm of 1."""
+    if not isinstance(expr, s.Call) or expr.function != "log2":
+        return None
+    try:
+        return b.ZERO if evaluate(expr.arguments[0], {}) == 1 else None
+    except NO_VALUE:
+        return None
+
+
 def _small_points(asked: Question) -> list[Mapping[str, int]]:
     """The least sizes that a claim speaks of."""
     return list(islice((each for each in asked.points(branches=False) if min(each.values(), default=1) >= 1), SMALL))
@@ -249,7 +298,13 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
             when = parse_facts(order.when) if order.when else ()
             claim = s.Ensures(cost.metric, None, relation, bound, when, span=bound.span)
             asked = Question(claim, algorithm, costs, cost, scope)
-            return not _may_vanish(asked, proved=True) or _zero_of_one_side(asked, proved=True) is None
+            if _may_vanish(asked, proved=True) and _zero_of_one_side(asked, proved=True) is not None:
+                return False
+            if where_logarithms_vanish(asked) is not None:
+                return False
+            # A recurrence tells the growth of large sizes, whose least ones are base cases.
+            bounded = cost.recursion is not None and cost.lower is not None and cost.upper is not None
+            return not bounded or by_growth_of_bounds(asked).outcome != "fails"
         return True
 
     def guarded(order: Growth) -> Iterator[Growth]:
@@ -266,4 +321,6 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
         # It is Theta of itself, also where it is 0.
         orders = (theta(costs.tree(form.scaled(1 / product[0]))),)
     found = (next(filter(agrees, guarded(each)), None) for each in orders)
-    return ", ".join(str(each.text) for each in found if each is not None) or None
+    shown = [each for each in found if each is not None]
+    sharp = {each.when for each in shown if each.tight}
+    return ", ".join(str(each.text) for each in shown if each.tight or each.when not in sharp) or None

@@ -301,3 +301,60 @@ def test_io_grows_no_faster_than_the_accesses() -> None:
     # 2*n - 1 updates, each of two elements.
     assert (growth(text, "io") or "").startswith("O(n)")
     assert al.loads(text)["band"].cost().ensures[0].outcome == "holds"
+
+
+AT_ONE = """
+algorithm steps(x: inout real[n], k: size):
+    for j in 0..ceil(log2(n)):
+        for i in 0..k:
+            x[i % n] += 1.0
+
+algorithm halved(x: inout real[n], k: size):
+    if n > 1:
+        halved(x[0..n//2], k)
+        for i in 0..k:
+            x[i % n] += 1.0
+
+algorithm columns(A: inout real[m, n]):
+    if n > 1:
+        columns(A[:, 0..n-1])
+        for j in 0..m:
+            A[j, n-1] += A[j, n-2]
+
+algorithm rows(A: inout real[n, m]):
+    if n > 1:
+        rows(A[0..n-1, :])
+        for j in 0..m:
+            A[n-1, j] += A[n-2, j]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "outcome"),
+    [
+        # At n = 1 there are no steps, whatever k is.
+        ("steps", "work is Omega(k)", "fails"),
+        ("steps", "work is Omega(k) when n >= 2", "holds"),
+        ("steps", "work is Theta(k*log2(n))", "holds"),
+        ("steps", "span is Omega(k + log2(n))", "fails"),
+        ("halved", "work is Omega(k)", "fails"),
+        ("halved", "work is Theta(k*log2(n))", "holds"),
+        ("columns", "work is Theta(m*n)", "fails"),
+        ("columns", "work is Theta(m*n) when n >= 2", "holds"),
+    ],
+)
+def test_growth_from_below_where_the_least_sizes_do_nothing(name: str, claim: str, outcome: str) -> None:
+    text = re.sub(rf"(algorithm {name}.*\n)", rf"\1    ensures {claim}\n", AT_ONE)
+    assert al.loads(text)[name].cost().ensures[0].outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "growth"),
+    [
+        ("columns", "work", "Theta(m*n) where n >= 2"),
+        ("rows", "work", "Theta(n*m) where n >= 2"),
+        ("halved", "flops", "Theta(k*log2(n)) where n >= 2"),
+    ],
+)
+def test_printed_growth_holds_where_the_base_case_is_reached(name: str, metric: str, growth: str) -> None:
+    assert getattr(al.loads(AT_ONE)[name].cost(), metric).growth == growth

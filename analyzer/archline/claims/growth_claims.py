@@ -15,7 +15,7 @@ from archline.algebra import atoms as a
 from archline.algebra.factors import extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import Atom, Poly
+from archline.algebra.polynomial import ONE, Atom, Poly
 from archline.algebra.printing import to_tree
 from archline.analysis.checks.sizes import at_least, guards
 from archline.analysis.cost import Cost, Costs, ends_at
@@ -199,12 +199,13 @@ def where_logarithms_vanish(asked: Question) -> Verdict | None:
         return None
     if cost.lower is None or cost.upper is None or cost.orders is not None or cost.alternatives:
         return None
-    logarithms = filter(_is_logarithm, cost.lower.atoms_within())
+    logarithms = tuple(filter(_is_logarithm, cost.lower.atoms_within()))
     for name, size in product(sorted({name for atom in logarithms for name in atom.names}), SIZES_OF_SMALL_LOGARITHMS):
-        fact = b.binary("==", b.name(name), b.number(size))
-        if domain_of((*asked.facts, fact)) is None:
-            continue
         value, written = {name: Poly.constant(size)}, {name: b.number(size)}
+        fact = b.binary("==", b.name(name), b.number(size))
+        vanishes = size == 1 or any(part.substitute(value) == ONE for atom in logarithms for part in atom.parts)
+        if not vanishes or domain_of((*asked.facts, fact)) is None:
+            continue
         bound = rewritten(substituted(claim.bound, written), _vanished)
         claimed = known_value(bound, asked.scope)
         if claimed is not None:

@@ -358,3 +358,19 @@ def test_growth_from_below_where_the_least_sizes_do_nothing(name: str, claim: st
 )
 def test_printed_growth_holds_where_the_base_case_is_reached(name: str, metric: str, growth: str) -> None:
     assert getattr(al.loads(AT_ONE)[name].cost(), metric).growth == growth
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("flops <= n*log2(n)", "fails"),  # 6 > 4.75 at n = 3
+        ("flops >= n*log2(n)", "unknown"),
+        ("flops >= 2*n*log2(n)", "fails"),  # 2 < 4 at n = 2
+    ],
+)
+def test_values_of_claims_at_sizes_without_a_whole_logarithm(claim: str, outcome: str) -> None:
+    loops = "for j in 0..ceil(log2(n)):\n        for i in 0..n:\n            x[i] += 1.0\n"
+    text = f"algorithm f(x: inout real[n]):\n    ensures {claim}\n    {loops}"
+    (found,) = al.loads(text)["f"].cost().ensures
+    assert found.outcome == outcome
+    assert outcome != "fails" or found.point is not None

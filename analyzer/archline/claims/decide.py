@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 
 from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
 from archline.algebra.evaluate.exact import evaluate
@@ -294,15 +295,27 @@ class _Comparison:
         claim = self.asked.claim
         try:
             lower, upper = ends_at(self.asked.cost, point)
-            claimed = evaluate(self.asked.known.restore(self.claimed), point)
-        except EvaluationError:
+            least, most = self._claimed(point)
+        except NO_VALUE:
             return None
         relation = claim.relation
-        too_much = relation in ("==", "<=") and lower > claimed
-        too_little = relation in ("==", ">=") and upper < claimed
+        too_much = relation in ("==", "<=") and lower > most
+        too_little = relation in ("==", ">=") and upper < least
         # A count is a whole number at all sizes that run: elsewhere a `/` of sizes does not divide.
         counted = claim.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
         if not (too_much or too_little) or not counted:
             return None
         derived = str(lower) if lower == upper else f"between {lower} and {upper}"
+        claimed = str(least) if least == most else f"{float(least):.6g}"
         return f"derived {derived}, claimed {relation} {claimed}"
+
+    def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+        """What is claimed at a point, exactly or, as of log2(3), between two numbers."""
+        try:
+            claimed = Fraction(evaluate(self.asked.known.restore(self.claimed), point))
+        except EvaluationError:
+            found = evaluate_claim(self.asked.claim.bound, point)
+            if isinstance(found, Interval):
+                return Fraction(found.lower), Fraction(found.upper)
+            claimed = Fraction(found)
+        return claimed, claimed

@@ -206,6 +206,10 @@ def test_a_claim_that_has_no_closed_form_is_unknown() -> None:
     found = verdict("flops == n^m")
     assert (found.outcome, found.point) == ("unknown", None)
     assert found.reason == "the claim: a power with a symbolic base and exponent"
+    found = verdict("flops >= n^0.99")
+    assert found.reason == "the claim: a number with a decimal point is no integer or fraction"
+    found = verdict("flops <= 10*n^(1/2)")
+    assert found.reason == "the claim: a power whose exponent is not a whole number of at least 0"
 
 
 def test_floors_of_an_index_of_either_sign() -> None:

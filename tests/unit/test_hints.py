@@ -273,8 +273,8 @@ def test_metrics_come_in_lists() -> None:
 @pytest.mark.parametrize(
     ("line", "message", "hint"),
     [
-        ("    ensures flops < 2*n", "unexpected `<`", "a bound is written with `<=` or `==`"),
-        ("    ensures flops > n", "unexpected `>`", "a bound is written with `>=` or `==`"),
+        ("    ensures flops < 2*n", "unexpected `<`", "a bound is written with `<=`, `>=` or `==`"),
+        ("    ensures flops > n", "unexpected `>`", "a bound is written with `<=`, `>=` or `==`"),
         ("    ensures energy <= 1 J", "unexpected `J`", 'claim energy(f) <= 1 on "MACHINE"'),
         ("    ensures power <= 1", "unknown metric `power`", 'claim power(f) <= 1 on "MACHINE"'),
         ("    ensures time <= 1", "unknown metric `time`", "did you mean `time(P)`?"),

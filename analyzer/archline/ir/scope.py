@@ -84,7 +84,9 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return a.offset(scope.segments[array], static_value(place, scope))
         case s.Element() if scope.names_data:
             return data_symbol(expr)
-        case s.Real() | s.Unary() | s.Element() | s.Reshape():
+        case s.Real():
+            raise NotStaticError("a number with a decimal point is no integer or fraction", expr)
+        case s.Unary() | s.Element() | s.Reshape():
             raise NotStaticError("it depends on the data", expr)
 
 
@@ -160,6 +162,8 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
             return _power(number, a.log2(base), expr, facts)
         case _:
             pass
+    if exponent.is_constant:
+        raise NotStaticError("a power whose exponent is not a whole number of at least 0", expr)
     raise NotStaticError("a power with a symbolic base and exponent", expr)
 
 

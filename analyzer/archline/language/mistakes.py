@@ -97,7 +97,7 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
     if kind in _COMPARISON and not _COMPARISON & set(accepted):
         return "comparisons do not chain: write `0 < n and n < 3`"
     if kind in ("LESS", "GREATER") and f"{kind}_EQUAL" in accepted:
-        return f"a bound is written with `{'<=' if kind == 'LESS' else '>='}` or `==`"
+        return "a bound is written with `<=`, `>=` or `==`"
     if kind == "COLON" and "BY_LENGTH" in accepted:
         return _SLICE
     if kind == "STRING" and not before.strip():

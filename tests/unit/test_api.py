@@ -403,3 +403,22 @@ def test_messages_of_bounded_length_are_counted_and_compared() -> None:
     assert run.view.unchecked == {}
     assert run.view.counts.derived["messages"].lower == run.view.counts.derived["messages"].upper == 2
     assert shifted.run(w=5, P=2).view.unchecked == {}
+
+
+def test_bounds_that_exclude_each_other_are_no_values() -> None:
+    """One side of a pivot among two is empty, and no slice of an array may be."""
+    text = """
+algorithm quicksort(x: inout real[n]):
+    if n > 1:
+        local p: int = 0
+        for i in 1..n:
+            if x[i] < x[0]:
+                p += 1
+        quicksort(x[0..p])
+        quicksort(x[p+1..n])
+"""
+    flops = al.loads(text)["quicksort"].cost().flops
+    with pytest.raises(al.ArchlineError, match="no run of these sizes ends") as caught:
+        flops.at(n=2)
+    assert caught.value.diagnostics[0].rule.code == "AL415"
+    assert flops.at(n=3) == (2, 2)

@@ -145,6 +145,21 @@ def test_several_mistakes_in_one_run() -> None:
     ]
 
 
+def test_clauses_behind_a_faulty_one_are_no_mistakes() -> None:
+    text = """algorithm f(x: inout real[n], m: size):
+    "Adds."
+    where n >= m
+    ensures flops < n*m
+    ensures work <= 9*n
+    ensures span == 2 +
+    where m >= 2
+    for i in 0..n:
+        x[i] += 1.0
+"""
+    found = parse(Source("f.algo", text)).diagnostics
+    assert [(each.rule.code, each.span.line) for each in found] == [("AL101", 4), ("AL101", 6)]
+
+
 @pytest.mark.parametrize(
     "text", ['    "doc"\n', '    "doc"\n' + HEAD + INNER, HEAD + INNER + '"doc"\n', HEAD + '"doc"\n' + INNER]
 )

@@ -222,11 +222,16 @@ def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, 
 
 
 def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The same; of bounds on a count that are no whole numbers the next ones between them, where there are some."""
+    """The same; of bounds on a count that are no whole numbers the next ones between them, where there are some.
+
+    Raises EvaluationError too where the bounds contradict each other: the program has no run of these sizes that ends.
+    """
     lower, upper = ends_at(cost, point)
-    if cost.status == "bounded" and cost.metric in WHOLE and ceil(lower) <= floor(upper):
-        return Fraction(ceil(lower)), Fraction(floor(upper))
-    return lower, upper
+    counted = cost.status == "bounded" and cost.metric in WHOLE
+    none = counted and ceil(lower) > floor(upper)
+    if lower > upper or (none and cost.ends is not None):
+        raise EvaluationError(f"no run of these sizes ends: it would be at least {lower} and at most {upper}")
+    return (Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none else (lower, upper)
 
 
 def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iterator[tuple[Fraction, Fraction]]:

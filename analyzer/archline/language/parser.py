@@ -64,6 +64,8 @@ STATEMENTS = (
     "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
     "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
 )  # fmt: skip
+CLAUSES = ("where", "ensures", "decreases")
+"""What stands between the header of an algorithm and its statements."""
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
 KEPT = 512
@@ -257,7 +259,7 @@ def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any
 
 
 def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
-    """Parse one item. A faulty statement is replaced by `pass`, so that one run shows several mistakes."""
+    """Parse one item. Faulty statements are replaced and faulty clauses left out: one run shows several mistakes."""
     deep = _too_deep(source, first, lines)
     if deep is not None:
         return None, [deep]
@@ -277,12 +279,19 @@ def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item |
 
 
 def _repair(lines: list[str], at: int) -> bool:
-    """Replace the statement on a line, and the block below it if it heads one, by `pass`. False: not possible."""
+    """Replace the statement on a line, and the block below it if it heads one, by `pass`. False: not possible.
+
+    A clause among those of the header is left out: behind a statement the next clauses would be mistakes.
+    """
     if at <= 0 or at >= len(lines):
         return False
     indent = _indent(lines[at])
     if indent == 0:
         return False
+    above = next((line.split()[0] for line in reversed(lines[:at]) if line.strip()), "")
+    if lines[at].split()[0] in CLAUSES and (above in (*CLAUSES, "algorithm", "extern") or above.startswith('"')):
+        lines[at] = ""
+        return True
     end = at + 1
     while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
         end += 1

@@ -69,7 +69,7 @@ MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "everything: all that is touched fits": ((derive, "everything", _none),),
     "one_line: the line of the last access": ((single, "one_line", _nothing),),
     "walks: rows picked by the data, read in order": ((single, "passing", _nothing), (clusters, "walking", _none)),
-    "as_one: joint windows of references": ((clusters, "as_one", _none),),
+    "in_windows: joint windows of references": ((clusters, "in_windows", _nothing),),
     "sweeping: windows that move across rows": ((clusters, "sweeping", _nothing),),
     "continued: from one loop to the next": ((clusters, "continued", _none),),
     "turns: loops that read rows in turn": ((clusters, "interleaved", _none), (clusters, "by_turns", _none)),

@@ -17,7 +17,7 @@ from derivation import library
 
 import archline as al
 from archline.analysis.cache.lru.client import Uncounted, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, value_at
+from archline.analysis.cache.lru.distribution import LruCounts
 
 
 def gemm() -> None:
@@ -26,9 +26,9 @@ def gemm() -> None:
     counts = lru_counts(algorithm.module, algorithm.node, {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
     spent = time.perf_counter() - start
     assert isinstance(counts, LruCounts)
-    compulsory = value_at(counts.first, {})
-    capacity = [(counts.misses(lines, {}) or 0) - compulsory for lines in (512, 8192)]
-    print(f"gemm, 1024^3: {value_at(counts.accesses, {})} accesses, {compulsory} compulsory misses, {capacity} more")
+    curve = counts.at({})
+    capacity = [(curve.misses(lines) or 0) - curve.first for lines in (512, 8192)]
+    print(f"gemm, 1024^3: {curve.accesses} accesses, {curve.first} compulsory misses, {capacity} more")
     print(f"  with 512 and 8192 lines, in {spent:.2f} s")
 
 

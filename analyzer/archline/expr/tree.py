@@ -188,6 +188,11 @@ def nodes(value: object) -> Iterator[Node]:
             pending += part[::-1]
 
 
+def find(value: object, *kinds: type[T]) -> Iterator[T]:
+    """The nodes of some kinds in a tree, or in several."""
+    return (node for node in nodes(value) if isinstance(node, kinds))
+
+
 def names(value: object) -> frozenset[str]:
     """The names in a part of a program, or in several in a tuple."""
     return frozenset(node.id for node in nodes(value) if isinstance(node, Name))

@@ -5,9 +5,8 @@ docs/reference/language.md says what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from archline.expr.tree import (
     Binary,
@@ -27,6 +26,7 @@ from archline.expr.tree import (
     Source,
     Span,
     Unary,
+    find,
     names,
     nodes,
     tree,
@@ -35,11 +35,8 @@ from archline.records import field, record
 
 __all__ = [
     "Binary", "Call", "Divides", "Element", "Expr", "Fact", "Integer", "IsPower", "IsSquare", "Name",
-    "Node", "Real", "Reshape", "Slice", "Source", "Span", "Unary", "names", "nodes", "tree",
+    "Node", "Real", "Reshape", "Slice", "Source", "Span", "Unary", "find", "names", "nodes", "tree",
 ]  # fmt: skip
-
-
-K = TypeVar("K", bound=Node)
 
 
 # Types and parameters.
@@ -489,11 +486,6 @@ def evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return tuple(each.condition for each in branches if each.condition is not None)
         case Split(parts=parts):
             return (parts,)
-
-
-def find(part: object, *kinds: type[K]) -> Iterator[K]:
-    """The nodes of some kinds in a part of a program."""
-    return (node for node in nodes(part) if isinstance(node, kinds))
 
 
 @lru_cache(maxsize=2048)

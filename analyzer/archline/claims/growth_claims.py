@@ -16,7 +16,6 @@ from archline.algebra.factors import extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
-from archline.algebra.printing import to_tree
 from archline.analysis.checks.sizes import at_least, guards
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.growth import facts_of, over_range, pieces, pieces_of_time
@@ -34,7 +33,6 @@ from archline.growth.growths import holds as grows_no_faster
 from archline.growth.is_big_o import Refuted
 from archline.ir.conditions import knowing, with_fact
 from archline.ir.declarations import declared
-from archline.ir.scope import known_value
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -189,7 +187,7 @@ def _is_logarithm(atom: Atom) -> bool:
 
 
 def where_logarithms_vanish(asked: Question) -> Verdict | None:
-    """The verdict on a proved growth claim from below at the least sizes, if it does not hold there.
+    """The verdict on a proved growth claim from below at the least sizes, if it is refuted there.
 
     Growth reads log2(w) as log2(2 + w). So a cost such as k*log2(n) seems Omega(k), and is 0 at n = 1: there the cost
     has its own value, and a logarithm of the claim that vanishes claims nothing.
@@ -206,18 +204,15 @@ def where_logarithms_vanish(asked: Question) -> Verdict | None:
         vanishes = size == 1 or any(part.substitute(value) == ONE for atom in logarithms for part in atom.parts)
         if not vanishes or domain_of((*asked.facts, fact)) is None:
             continue
-        bound = rewritten(substituted(claim.bound, written), _vanished)
-        claimed = known_value(bound, asked.scope)
-        if claimed is not None:
-            if not claimed:
-                continue
-            bound = to_tree(claimed)
+        bound = rewritten(substituted(claim.bound, written), _without_vanishing)
+        if bound == b.ZERO:
+            continue
         there = replace(cost, lower=cost.lower.substitute(value), upper=cost.upper.substitute(value), regimes=())
         facts = tuple(substituted_fact(each, written) for each in asked.facts)
-        cases = pieces(costs, there, facts, with_fact(asked.known, fact, asked.scope))
+        cases = pieces(costs, there, (*facts, fact), with_fact(asked.known, fact, asked.scope))
         found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
-        if found.outcome != "holds":
-            return asked.verdict(found.outcome, f"at {name} = {size}, {found.reason}")
+        if found.outcome == "fails":
+            return asked.verdict("fails", f"at {name} = {size}, {found.reason}")
     return None
 
 
@@ -225,14 +220,23 @@ SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
 """Where logarithms of a size, or of its half, are 0."""
 
 
-def _vanished(expr: s.Expr) -> s.Expr | None:
-    """0 for a logarithm of 1."""
-    if not isinstance(expr, s.Call) or expr.function != "log2":
-        return None
-    try:
-        return b.ZERO if evaluate(expr.arguments[0], {}) == 1 else None
-    except NO_VALUE:
-        return None
+def _without_vanishing(expr: s.Expr) -> s.Expr | None:
+    """Without logarithms of 1, and what they are factors of; None where the parts are to be looked at."""
+    match expr:
+        case s.Call(function="log2", arguments=(argument,)) if not s.names(argument):
+            with suppress(*NO_VALUE):
+                return b.ZERO if evaluate(argument, {}) == 1 else expr
+            return expr
+        case s.Binary(op=op, left=left, right=right):
+            one, other = (rewritten(each, _without_vanishing) for each in (left, right))
+            if b.ZERO in ((one, other) if op == "*" else (one,) if op == "/" else ()):
+                return b.ZERO
+            if op in ("+", "-") and other == b.ZERO:
+                return one
+            return other if op == "+" and one == b.ZERO else b.binary(op, one, other)
+        case _:
+            # Other expressions have what their parts have.
+            return None
 
 
 def _small_points(asked: Question) -> list[Mapping[str, int]]:

@@ -20,7 +20,6 @@ from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.residues import never_negative
-from archline.analysis.checks.sizes import point_text
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import facts_of_case
 from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
@@ -35,7 +34,7 @@ from archline.ir.conditions import excluded, with_all
 from archline.ir.conditions import never_negative as signs
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.numbers import fmpq
+from archline.numbers import fmpq, point_text
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
@@ -192,9 +191,9 @@ class CostOrder:
             values = ratio(at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
-                sizes = point_text({name: exact_text(size) for name, size in at.items()})
+                sizes = _named({name: exact_text(size) for name, size in at.items()})
                 found.append(f"{bounds}{_digits(values[0].lower)}/{_digits(values[1].upper)} at {sizes}")
-        along = f"the {above} side over the {below} side passes every constant along {point_text(refuted.curve)}"
+        along = f"the {above} side over the {below} side passes every constant along {_named(refuted.curve)}"
         return f"{along}: {'; '.join(found)}" if found else ""
 
     def _has_runs(self, point: Point) -> bool:
@@ -440,6 +439,11 @@ def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
         cost = Cost(cost.metric, cost.status, low, high)
     names = (each.names for each in (cost.lower, cost.upper) if each is not None)
     return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
+
+
+def _named(texts: Mapping[str, str]) -> str:
+    """`n = 2^T, m = 1`."""
+    return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
 
 def _shown(value: Interval) -> str:

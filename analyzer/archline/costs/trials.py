@@ -9,7 +9,6 @@ from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import extents as extents_of
-from archline.analysis.checks.sizes import point_text
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import Allowed
 from archline.execution import run_rules as rules
@@ -24,6 +23,7 @@ from archline.language.call_graph import reachable
 from archline.language.diagnostics import Diagnostic, counted
 from archline.language.model import Module
 from archline.language.substitution import divisions_of_runs
+from archline.numbers import point_text
 from archline.records import record, replace
 
 SIZES = (1, 2, 3, 5, 10)

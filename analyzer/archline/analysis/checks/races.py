@@ -14,11 +14,12 @@ from itertools import islice, product
 from typing import Any
 
 from archline.analysis.checks.runs import Locals, Runs, StopError
-from archline.analysis.checks.sizes import Sizes, point_text, small
+from archline.analysis.checks.sizes import Sizes, small
 from archline.expr.values import holds
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
+from archline.numbers import point_text
 from archline.records import record
 
 RACE = Rule(

@@ -10,7 +10,6 @@ from math import prod
 from typing import Any
 
 from archline.analysis.checks.follower import Environment, Follower, Told
-from archline.analysis.checks.sizes import point_text
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
 from archline.expr.values import evaluate, evaluate_static, holds
@@ -22,6 +21,7 @@ from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
 from archline.language.substitution import processors_of
+from archline.numbers import point_text
 from archline.records import record
 
 MAX_STATEMENTS, MAX_DEPTH, MAX_ELEMENTS = 2_000, 50, 10_000

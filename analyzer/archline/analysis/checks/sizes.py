@@ -79,11 +79,6 @@ def _ladder(count: int) -> Iterator[tuple[int, ...]]:
             yield tuple(one if each == place else others for each in range(count))
 
 
-def point_text(sizes: Mapping[str, object]) -> str:
-    """`n = 1, m = 2`."""
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
-
-
 LEAST, MOST = 2, 5
 """Guards ask for sizes that are at least one of these numbers."""
 

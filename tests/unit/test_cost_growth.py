@@ -364,7 +364,9 @@ def test_printed_growth_holds_where_the_base_case_is_reached(name: str, metric: 
     ("claim", "outcome"),
     [
         ("flops <= n*log2(n)", "fails"),  # 6 > 4.75 at n = 3
-        ("flops >= n*log2(n)", "unknown"),
+        ("flops >= n*log2(n)", "holds"),
+        ("flops <= n*log2(n) + n", "holds"),
+        ("flops <= n*log2(n) + n/2", "fails"),  # 15 > 14.1 at n = 5
         ("flops >= 2*n*log2(n)", "fails"),  # 2 < 4 at n = 2
     ],
 )

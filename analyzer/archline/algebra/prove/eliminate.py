@@ -196,12 +196,17 @@ class EliminationSearch:
         return False
 
     def _beside(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
-        """Bounds of ceil(log2(x)) by ceil(log2(x + c)) elsewhere in a value, a larger one or a smaller one.
+        """Bounds of ceil(log2(x)) by log2(x) or ceil(log2(x + c)) elsewhere in a value, a larger one or a smaller one.
 
-        They differ by 1 at most where the larger argument is known to be at most twice the smaller one.
+        The latter differ by 1 at most where the larger argument is known to be at most twice the smaller one.
         """
         lower, upper = [], []
         for each in value.atoms():
+            if isinstance(each, a.RealFunction) and each == a.RealFunction("log2", atom.argument):
+                if self.holds(atom.argument - 1):
+                    lower.append(Poly.of_atom(each))
+                    upper.append(Poly.of_atom(each) + 1)
+                continue
             more = atom.argument - each.argument if isinstance(each, a.CeilLog2) else ZERO
             if not more or not more.is_constant:
                 continue

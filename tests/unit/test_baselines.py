@@ -16,6 +16,7 @@ from archline.changes.git import NO_VERSION
 from archline.cli.main import main
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.findings import CheckReport
+from cli_support import cli
 
 SERVED = """algorithm scale(x: inout real[n]):
     for i in 0..n:
@@ -148,6 +149,14 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ArchlineError, match="AL442"):
         compared_with(str(file), [])
+
+
+def test_what_is_no_baseline_is_refused_before_anything_is_derived(tmp_path: Path) -> None:
+    program = tmp_path / "scale.algo"
+    program.write_text("algorithm scale(x: inout real[n]):\n    x[0] *= 2.0\n", encoding="utf-8")
+    found = cli("check", str(program), "--baseline", str(program))
+    assert (found.code, found.err.count("AL442")) == (2, 1)
+    assert "scale\n" not in found.out
 
 
 def test_an_entry_with_an_unknown_size_is_refused_at_its_line(tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def execute(options: argparse.Namespace) -> int:
             found = problem.diagnostics if options.where is not None else map(project.placed, problem.diagnostics)
             problems.update((each.render(), each) for each in found)
 
+    if options.baseline is not None:
+        # That a file is no baseline is said before anything is derived.
+        from archline.api.baselines import accepted
+
+        with reported():
+            accepted(options.baseline)
     tasks: list[Task] = []
     for target in [] if problems else _targets(options):
         with reported():

@@ -14,7 +14,6 @@ from typing import Any
 
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
-from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import defined_sizes, names, substituted
@@ -262,14 +261,12 @@ def growth(row: PrintedRow) -> RowVerdict:
 
 
 def _without_definitions(where: str, *sides: str) -> str:
-    """Facts with `FORM >= 1` for each `NAME == FORM` whose name is in no other of them and in neither side."""
+    """Facts without those `NAME == FORM` whose name is in no other of them and in neither side: they bound nothing."""
     facts = parse_facts(where, "where") if where else []
     used = Counter(name for each in (*facts, *map(forms.read, sides)) for name in names(each))
-    kept = []
-    for each in facts:
-        defined = [form for name, form in defined_sizes([each]) if used[name] == 1 and name not in names(form)]
-        kept.append(b.binary(">=", defined[0], b.number(1)) if defined else each)
-    return ", ".join(map(format_fact, kept))
+
+    free = {name for name, form in defined_sizes(facts) if used[name] == 1 and name not in names(form)}
+    return ", ".join(format_fact(each) for each in facts if not any(name in free for name, _ in defined_sizes([each])))
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> SeparatingPoint | None:

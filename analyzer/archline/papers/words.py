@@ -14,6 +14,7 @@ from typing import Any
 
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.energy.formulas import names_in
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import defined_sizes, names, substituted
@@ -261,12 +262,33 @@ def growth(row: PrintedRow) -> RowVerdict:
 
 
 def _without_definitions(where: str, *sides: str) -> str:
-    """Facts without those `NAME == FORM` whose name is in no other of them and in neither side: they bound nothing."""
+    """Facts with `FORM >= 1` for each `NAME == FORM` whose name is in no other of them and in neither side."""
     facts = parse_facts(where, "where") if where else []
     used = Counter(name for each in (*facts, *map(forms.read, sides)) for name in names(each))
+    kept = []
+    for each in facts:
+        defined = [form for name, form in defined_sizes([each]) if used[name] == 1 and name not in names(form)]
+        if not defined:
+            kept.append(each)
+        elif not _is_at_least_one(defined[0]):
+            kept.append(b.binary(">=", defined[0], b.number(1)))
+    return ", ".join(map(format_fact, kept))
 
-    free = {name for name, form in defined_sizes(facts) if used[name] == 1 and name not in names(form)}
-    return ", ".join(format_fact(each) for each in facts if not any(name in free for name, _ in defined_sizes([each])))
+
+def _is_at_least_one(form: s.Expr) -> bool:
+    """Whether a form of sizes, which are at least 1, is a product or sum that is so as it is written."""
+    match form:
+        case s.Name():
+            return True
+        case s.Integer(value=value):
+            return value >= 1
+        case s.Binary(op="+" | "*", left=left, right=right):
+            return _is_at_least_one(left) and _is_at_least_one(right)
+        case s.Binary(op="^", left=base, right=s.Integer()):
+            return _is_at_least_one(base)
+        case _:
+            # It may be less, as a quotient is.
+            return False
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> SeparatingPoint | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor, log10
 
 from flint import arb, arb_poly, ctx, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly, fmpz, fmpz_poly
 
@@ -69,6 +69,17 @@ def short(value: Fraction) -> str:
         return f"{float(value):.4g}"
     except OverflowError:
         return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
+
+
+def digits(value: Fraction) -> str:
+    """A number exactly if it is whole and short, else with nine digits; powers of ten beyond all floats."""
+    if value.denominator == 1 and abs(value) < 10**15:
+        return str(value)
+    try:
+        return f"{float(value):.9g}"
+    except OverflowError:
+        exponent = floor(log10(abs(value.numerator)) - log10(value.denominator))
+        return f"{'-' if value < 0 else ''}{float(abs(value) / 10**exponent):.9g}e+{exponent}"
 
 
 def _short(digits: str) -> str:

@@ -376,3 +376,10 @@ def test_values_of_claims_at_sizes_without_a_whole_logarithm(claim: str, outcome
     (found,) = al.loads(text)["f"].cost().ensures
     assert found.outcome == outcome
     assert outcome != "fails" or found.point is not None
+
+
+def test_values_of_claims_that_no_float_holds() -> None:
+    text = "algorithm f(x: inout real[n]):\n    ensures flops >= 2^(n^2)*log2(n) when n >= 100\n    x[0] += 1.0\n"
+    (found,) = al.loads(text)["f"].cost().ensures
+    assert found.outcome == "fails"
+    assert found.reason.endswith("claimed >= 1.32549124e+3011")

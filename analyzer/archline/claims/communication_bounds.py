@@ -27,7 +27,7 @@ from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import same, substituted, substituted_fact
-from archline.expr.values import evaluate
+from archline.expr.values import ends, evaluate
 from archline.expr.values import holds as fact_holds
 from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
@@ -395,5 +395,4 @@ def _is_register(node: s.Node) -> bool:
 
 
 def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
-    value = evaluate(expr, point)
-    return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
+    return ends(evaluate(expr, point))

@@ -32,9 +32,10 @@ from archline.claims.growth_claims import (
     where_logarithms_vanish,
 )
 from archline.claims.verdicts import PROVED, Question, Tactic, Verdict, first_decided
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
+from archline.expr.values import ends
 from archline.expr.values import evaluate as evaluate_claim
 from archline.growth.growths import domain_of
 from archline.ir.conditions import excluded, with_all
@@ -47,6 +48,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.language.substitution import processors_of
+from archline.numbers import digits
 from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
@@ -167,7 +169,7 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 
 
 def _at_sizes(asked: Question) -> Verdict | None:
-    """Where the facts give all sizes, by the values that are told there; None where they do not decide."""
+    """By the values at the only sizes that the facts allow; None where there are several, or they do not decide."""
     claim = asked.claim
     if claim.processors is not None:
         return None
@@ -180,7 +182,7 @@ def _at_sizes(asked: Question) -> Verdict | None:
         claimed = evaluate_claim(claim.bound, point)
     except NO_VALUE:
         return None
-    least, most = (claimed.lower, claimed.upper) if isinstance(claimed, Interval) else (claimed, claimed)
+    least, most = ends(claimed)
     values = str(lower) if lower == upper else f"between {lower} and {upper}"
     above, below = upper <= least or claim.relation == ">=", lower >= most or claim.relation == "<="
     if above and below:
@@ -306,16 +308,11 @@ class _Comparison:
         if not (too_much or too_little) or not counted:
             return None
         derived = str(lower) if lower == upper else f"between {lower} and {upper}"
-        claimed = str(least) if least == most else f"{float(least):.6g}"
-        return f"derived {derived}, claimed {relation} {claimed}"
+        return f"derived {derived}, claimed {relation} {least if least == most else digits(least)}"
 
     def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
         """What is claimed at a point, exactly or, as of log2(3), between two numbers."""
         try:
-            claimed = Fraction(evaluate(self.asked.known.restore(self.claimed), point))
+            return ends(evaluate(self.asked.known.restore(self.claimed), point))
         except EvaluationError:
-            found = evaluate_claim(self.asked.claim.bound, point)
-            if isinstance(found, Interval):
-                return Fraction(found.lower), Fraction(found.upper)
-            claimed = Fraction(found)
-        return claimed, claimed
+            return ends(evaluate_claim(self.asked.claim.bound, point))

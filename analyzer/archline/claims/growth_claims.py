@@ -23,10 +23,10 @@ from archline.claims.growth_of_cost import growth, solved_recurrence, theta
 from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, Question, Verdict
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact
 from archline.expr.tree import rewritten, substituted, substituted_fact
-from archline.expr.values import evaluate, holds
+from archline.expr.values import ends, evaluate, holds
 from archline.growth.counterexample import Point
 from archline.growth.growths import Growth, decide_growth, domain_of
 from archline.growth.growths import holds as grows_no_faster
@@ -42,6 +42,8 @@ from archline.records import record, replace
 LEAST_RISE = 1.5
 SMALL = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
+SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
+"""Where logarithms of a size, or of its half, are 0."""
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
@@ -109,10 +111,8 @@ class _Confirmation:
             lower, upper = ends_at(self.cost, point)
             if any(holds(fact, point) is False for fact in self.facts):
                 return None
-            claimed = evaluate(self.bound, point)
-            if isinstance(claimed, Interval):
-                claimed = claimed.lower if side == "Omega" else claimed.upper
-            above, below = (lower, Fraction(claimed)) if side == "O" else (Fraction(claimed), upper)
+            least, most = ends(evaluate(self.bound, point))
+            above, below = (lower, most) if side == "O" else (least, upper)
             return float("inf") if not below and above > 0 else float(above / below)
         except NO_VALUE:
             return None
@@ -216,10 +216,6 @@ def where_logarithms_vanish(asked: Question) -> Verdict | None:
     return None
 
 
-SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
-"""Where logarithms of a size, or of its half, are 0."""
-
-
 def _without_vanishing(expr: s.Expr) -> s.Expr | None:
     """Without logarithms of 1, and what they are factors of; None where the parts are to be looked at."""
     match expr:
@@ -278,10 +274,9 @@ def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
 def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
     """The least that is claimed at a point; None where it has no value."""
     try:
-        claimed = evaluate(ensures.bound, point)
+        return ends(evaluate(ensures.bound, point))[0]
     except NO_VALUE:
         return None
-    return Fraction(claimed.lower if isinstance(claimed, Interval) else claimed)
 
 
 def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:

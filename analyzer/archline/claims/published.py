@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.io_growth import above_one, least
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import substituted
-from archline.expr.values import evaluate
+from archline.expr.values import ends, evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.conditions import with_all
 from archline.ir.declarations import declared
@@ -143,8 +142,7 @@ class _Ours:
             value, own = evaluate(theirs, point), self.cost.orderless.at(point)
         except EvaluationError:
             return None
-        exact = (value.lower + value.upper) / 2 if isinstance(value, Interval) else Fraction(value)
-        return round(float(exact / own), 3) if own else None
+        return round(float(sum(ends(value)) / 2 / own), 3) if own else None
 
 
 def _of_words(lines: s.Expr | None) -> s.Expr | None:

@@ -77,7 +77,7 @@ class Question:
     def verdict(
         self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
     ) -> Verdict:
-        """A verdict; one that holds tells what the proof rests on beside the program."""
+        """A verdict; the reason of one that holds names the declared costs that its proof takes for granted."""
         if self.cost.declared and outcome == "holds":
             reason += f", given what {', '.join(self.cost.declared)} declares"
         return Verdict(self.claim, outcome, reason, point, proofs)

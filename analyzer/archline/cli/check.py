@@ -85,11 +85,8 @@ def execute(options: argparse.Namespace) -> int:
             problems.update((each.render(), each) for each in found)
 
     if options.baseline is not None:
-        # That a file is no baseline is said before anything is derived.
-        from archline.api.baselines import accepted
-
         with reported():
-            accepted(options.baseline)
+            _require_baseline(options.baseline)
     tasks: list[Task] = []
     for target in [] if problems else _targets(options):
         with reported():
@@ -133,6 +130,13 @@ def execute(options: argparse.Namespace) -> int:
     if problems:
         raise ArchlineError(report.problems)
     return 1 if report.failing else 0
+
+
+def _require_baseline(file: str) -> None:
+    """Raise ArchlineError (AL442) for a file that is no baseline, before anything is derived."""
+    from archline.api.baselines import accepted
+
+    accepted(file)
 
 
 def _targets(options: argparse.Namespace) -> list[str]:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import islice
-from math import floor, log10
 
 from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, budget
@@ -26,7 +25,7 @@ from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, Sized
 from archline.energy.formulas import fold, names_in, value_of
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewritten, substituted_fact
-from archline.expr.values import evaluate
+from archline.expr.values import ends, evaluate
 from archline.growth.balls import exact_text
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Refuted
@@ -34,7 +33,7 @@ from archline.ir.conditions import excluded, with_all
 from archline.ir.conditions import never_negative as signs
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.numbers import fmpq, point_text
+from archline.numbers import digits, fmpq, point_text
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
@@ -144,7 +143,7 @@ class CostOrder:
             values = {name: each.ends(point) for name, each in self.amounts.items()}
             for name, part in self.parts.items():
                 value = part if isinstance(part, Fraction) else evaluate(part, point)
-                values[name] = Interval(value.lower, value.upper) if isinstance(value, Interval) else Interval.of(value)
+                values[name] = Interval(*ends(value))
             return value_of(self.left, values), value_of(self.right, values)
         except NO_VALUE:
             return None
@@ -192,7 +191,7 @@ class CostOrder:
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
                 sizes = _named({name: exact_text(size) for name, size in at.items()})
-                found.append(f"{bounds}{_digits(values[0].lower)}/{_digits(values[1].upper)} at {sizes}")
+                found.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
         along = f"the {above} side over the {below} side passes every constant along {_named(refuted.curve)}"
         return f"{along}: {'; '.join(found)}" if found else ""
 
@@ -447,15 +446,4 @@ def _named(texts: Mapping[str, str]) -> str:
 
 
 def _shown(value: Interval) -> str:
-    return " to ".join(map(_digits, dict.fromkeys((value.lower, value.upper))))
-
-
-def _digits(value: Fraction) -> str:
-    """A number exactly if it is whole and short, else with nine digits; powers of ten beyond all floats."""
-    if value.denominator == 1 and abs(value) < 10**15:
-        return str(value)
-    try:
-        return f"{float(value):.9g}"
-    except OverflowError:
-        exponent = floor(log10(abs(value.numerator)) - log10(value.denominator))
-        return f"{'-' if value < 0 else ''}{float(abs(value) / 10**exponent):.9g}e+{exponent}"
+    return " to ".join(map(digits, dict.fromkeys((value.lower, value.upper))))

@@ -146,7 +146,7 @@ _COMPARISONS: dict[str, Callable[[Fraction | int, Fraction | int], bool]] = {
 def _compare(op: str, left: Value, right: Value) -> bool | None:
     if not isinstance(left, Interval) and not isinstance(right, Interval):
         return _COMPARISONS[op](left, right)
-    (a, b), (c, d) = _ends(left), _ends(right)
+    (a, b), (c, d) = ends(left), ends(right)
     # Disjoint enclosures compare as any two of their points do.
     return _COMPARISONS[op](a, c) if b < c or d < a else None
 
@@ -176,8 +176,9 @@ def _levels(value: Value, base: Value) -> int | None:
     return levels
 
 
-def _ends(value: Value) -> tuple[int | Fraction, int | Fraction]:
-    return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
+def ends(value: Value) -> tuple[Fraction, Fraction]:
+    """Between which numbers a value is, twice the value itself where it is known exactly."""
+    return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
 
 
 def _tidy(value: Value) -> Value:
@@ -265,7 +266,7 @@ class _Exact:
             return value
         if self._strict and not isinstance(value, int):
             raise EvaluationError(_STRICT_FAILURES.get(_operation(expr), "the value is not an integer"), expr)
-        for end in _ends(value):
+        for end in ends(value):
             if max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS:
                 raise EvaluationError(f"the value has more than {MAX_BITS} bits", expr)
         return value if self._rounds is None or not self._rounds(expr) else self._rounded(expr, value)

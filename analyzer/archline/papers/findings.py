@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from archline.energy.formulas import names_in
-from archline.expr.intervals import Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.values import evaluate
+from archline.expr.values import ends, evaluate
 from archline.language import syntax as s
 from archline.papers import forms, rules
 from archline.papers.rows import RELATIONS, PrintedRow, both_sides
@@ -43,8 +42,7 @@ class SeparatingPoint:
         return equal or least - high > self.apart or low - most > self.apart
 
     def _ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
-        value = evaluate(expr, dict(self.at))
-        return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
+        return ends(evaluate(expr, dict(self.at)))
 
     @property
     def sides(self) -> str:

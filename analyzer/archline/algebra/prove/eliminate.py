@@ -202,7 +202,7 @@ class EliminationSearch:
         """
         lower, upper = [], []
         for each in value.atoms():
-            if isinstance(each, a.RealFunction) and each == a.RealFunction("log2", atom.argument):
+            if isinstance(each, a.RealFunction) and each.function == "log2" and each.argument == atom.argument:
                 if self.holds(atom.argument - 1):
                     lower.append(Poly.of_atom(each))
                     upper.append(Poly.of_atom(each) + 1)

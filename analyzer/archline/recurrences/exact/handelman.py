@@ -392,9 +392,9 @@ def shortened(numbers: Sequence[float], side: int) -> Iterator[tuple[fmpq, ...]]
         safe = [side * Fraction(math.ceil(side * each * most - NEAR), most) or _least(each) for each in numbers]
         for chosen in (plain, nearest, safe):
             # Pairs of integers hash far faster than rationals.
-            told = tuple([each.as_integer_ratio() for each in chosen])
-            if told not in seen:
-                seen.add(told)
+            ratios = tuple([each.as_integer_ratio() for each in chosen])
+            if ratios not in seen:
+                seen.add(ratios)
                 yield tuple(map(rational, chosen))
 
 

@@ -5,8 +5,8 @@ Sizes shrink by halves; indices are moved about. What shrinks with them is in th
 
 - An exact form satisfies the equation of every case identically: linear equations for its coefficients.
 - So do forms that each case hands on whole, f(x) = sum of f over the calls: areas and volumes. A bound is made of them,
-  of the quantities and a constant. A linear program holds it and the
-  proof that every case keeps it: from what is known in the case, by adding up multiples of facts.
+  of the quantities and a constant. A linear program finds it together with
+  the proof that every case keeps it, which adds up multiples of what is known in the case.
 - Calls may only be made where more holds than at the start: where a case cuts what is wide, both halves are still
   fairly wide, and so are all that they call in turn. `invariants` finds such a fact, and where it holds the bound is
   one of its own.

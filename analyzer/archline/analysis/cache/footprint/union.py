@@ -70,7 +70,7 @@ class Union:
 
     @cached_property
     def _ranges(self) -> Ranges:
-        """The range of rows, where they are told apart."""
+        """The range of rows, if the union is known row by row."""
         if self.by_row is None:
             return []
         first, last = self.by_row.rows
@@ -93,7 +93,7 @@ class Union:
 
     @cached_property
     def _others(self) -> Product:
-        """The rows of the box, where they are not told apart."""
+        """The rows of the bounding box, if the union is not known row by row."""
         if self.by_row is not None:
             return Product()
         rows = (ends for place, ends in enumerate(self.hull) if place != contiguous_dimension(self._array))

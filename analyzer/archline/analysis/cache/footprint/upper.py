@@ -138,7 +138,7 @@ class Lines:
 
     @property
     def hull(self) -> tuple[ClosedInterval, ...]:
-        """The smallest box around what is touched, as far as it is found."""
+        """A bounding box of the elements that are touched."""
         return self.reference.hull(self.depth)
 
     @property

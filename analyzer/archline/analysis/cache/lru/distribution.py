@@ -160,8 +160,9 @@ class MissCurve:
 
     def misses(self, lines: int) -> int | None:
         """The lines that an LRU cache of so many lines fetches; None where accesses of an unknown distance decide."""
-        if self.open:
-            return None
+        return None if self.open else self._fetched(lines)
+
+    def _fetched(self, lines: int) -> int:
         beyond = sum(
             value_at(each.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * each.scale)})
             for least, each in self.ranged
@@ -172,11 +173,8 @@ class MissCurve:
         """The best bound on io with so many lines; None where misses are not known at some number of lines."""
         if self.open:
             return None
-        bounds = [
-            FromLru(at_least(misses, lines, capacity), lines, misses)
-            for lines in self._candidates(capacity)
-            if (misses := self.misses(lines)) is not None
-        ]
+        fetched = ((lines, self._fetched(lines)) for lines in self._candidates(capacity))
+        bounds = (FromLru(at_least(misses, lines, capacity), lines, misses) for lines, misses in fetched)
         return max(bounds, key=lambda each: each.bound)
 
     def _candidates(self, capacity: int) -> list[int]:

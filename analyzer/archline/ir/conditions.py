@@ -133,11 +133,11 @@ def knowing(scope: Names, *facts: s.Fact) -> Names:
 
 def behind(statement: s.Stmt, scope: Names) -> Names:
     """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
-    if isinstance(statement, s.Let) and not scope.module.is_view(statement.value):
-        name, found = statement.name, known_value(statement.value, scope)
+    if statement.named and not scope.module.is_view(statement.named[1]):
+        name, value = statement.named
+        found = known_value(value, scope)
         return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
-    facts = getattr(statement, "facts", ())
-    return knowing(scope, *facts) if facts else scope
+    return knowing(scope, *statement.assumed) if statement.assumed else scope
 
 
 # What is 1 where they hold, and 0 elsewhere

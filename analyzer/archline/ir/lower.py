@@ -73,7 +73,7 @@ class Lowering:
     names: dict[str, int] = field(default_factory=dict)
     made: list[Array] = field(default_factory=list)
     _count: int = 0
-    _counters: dict[s.Loop | s.While, str] = field(default_factory=dict)
+    _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
         """The scope of the algorithm's body and its accesses; `require_accesses` passed. Raises UntracedError."""
@@ -154,7 +154,7 @@ class Lowering:
                 return self._declare(name, shape, layout, place)
             case s.Local(name=name, value=value, when=when):
                 place = replace(place, scope=place.scope.without_value(name))
-                plain = value is not None and when is None and statement.is_integer
+                plain = value is not None and when is None and statement.integer
                 first = static(value, before.knowing) if value is not None and plain else None
                 return place if first is None else replace(place, integers={**place.integers, name: first})
             case s.Assume() if not place.always:

@@ -30,7 +30,7 @@ Terms = tuple[tuple[str, bool], ...]
 class EnclosingLoop:
     """A loop of the program, its variable in the tree of accesses, and what is known where it begins."""
 
-    loop: s.Loop | s.While
+    loop: s.Stmt
     variable: str
     facts: Facts = field(repr=False)
     integers: Mapping[str, Poly] = field(repr=False)
@@ -105,10 +105,8 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
 
 def assigned(node: s.Node) -> Iterator[str]:
     """The names that a statement gives other values."""
-    for each in s.find(node, s.Simple):
-        # What a `let` or a loop names is no integer of the data.
-        if not isinstance(each, s.Let):
-            yield from each.sets
+    # What a `let` or a loop names is no integer of the data.
+    return (name for each in s.find(node, s.Simple) if not each.named for name in each.sets)
 
 
 def terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
@@ -125,24 +123,15 @@ def terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int |
             yield expr
 
 
-def _way(name: str, loop: s.Loop | s.While) -> str:
+def _way(name: str, loop: s.Stmt) -> str:
     """What a loop does to an integer: it rises, falls, stays, or is set."""
-    ways = {_step(name, each) for each in s.find(loop.body, s.Simple) if name in each.sets}
+    # What has no known increment may give it any value.
+    steps = (each.increment for each in s.find(loop, s.Simple) if name in each.sets)
+    ways = {"set" if step is None else "rises" if step >= 0 else "falls" for step in steps}
     for each in s.find(loop, s.Loop):
         if each.variable == name:
             ways.add("set" if each is not loop else "falls" if each.down else "rises")
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
-
-
-def _step(name: str, statement: s.Simple) -> str:
-    match statement:
-        case s.Assign(op="+=" | "-=" as op, value=s.Integer()):
-            return "rises" if op == "+=" else "falls"
-        case s.Assign(op="=", value=s.Binary(op="+" | "-" as op, left=s.Name(id=of), right=s.Integer())) if of == name:
-            return "rises" if op == "+" else "falls"
-        case _:
-            # Other statements may give it any value.
-            return "set"
 
 
 def view(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
@@ -289,7 +278,7 @@ class Place:
     def after(self, statement: s.Stmt) -> Place:
         """Behind a statement, or in a loop: integers that it sets are not known."""
         changed, rested = set(assigned(statement)), self.rested
-        if isinstance(statement, s.Loop | s.While):
+        if statement.iterates:
             rested = EnclosingLoop(statement, "", self.scope.facts, self.integers)
         elif changed:
             rested = None

@@ -209,10 +209,10 @@ def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
 def _unknown(statement: s.Stmt, place: Place, after: Place) -> set[str]:
     """The integers that a statement gives values of the data."""
     found = place.integers.keys() - after.integers.keys()
-    if isinstance(statement, s.Let) and not place.scope.module.is_view(statement.value):
-        found.add(statement.name)
-    if isinstance(statement, s.Local) and statement.is_integer and statement.value is not None:
-        found.add(statement.name)
+    if statement.named and not place.scope.module.is_view(statement.named[1]):
+        found.add(statement.named[0])
+    if statement.integer and s.evaluated(statement):
+        found.add(statement.integer)
     return found - after.knowing.values.keys()
 
 
@@ -226,13 +226,14 @@ def _value(program: Lowering, statement: s.Stmt, name: str, place: Place) -> Pol
 
 def _without(program: Lowering, statement: s.Stmt, place: Place) -> Place:
     """The name of a view, or of a local array, of which nothing is known."""
-    if isinstance(statement, s.Let):
-        shape = program.module.shapes[statement.value]
-    elif isinstance(statement, s.Local) and isinstance(statement.type, s.ArrayType):
-        shape = statement.type.shape
+    if statement.named:
+        shape = program.module.shapes[statement.named[1]]
+    elif statement.array:
+        shape = statement.array.shape
     else:
         return place
-    return replace(place, views={**place.views, statement.name: _anything(program, statement.name, len(shape))})
+    views = {name: _anything(program, name, len(shape)) for name in s.set_names(statement)}
+    return replace(place, views={**place.views, **views})
 
 
 def _anything(program: Lowering, name: str, dimensions: int) -> View:

@@ -32,8 +32,8 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
             raise UntracedError(
                 "io is derived on one processor, not on a grid: ask for it of what the processors call", each.span
             )
-        for node in s.find(each.body, s.Communication, s.Split):
-            raise UntracedError("the costs of communication are not derived in this version", node.span)
+        for moving in s.find(each.body, s.Communication, s.Split):
+            raise UntracedError("the costs of communication are not derived in this version", moving.span)
         for node, _, metric in declared_costs(module, each.body):
             if metric == "io":
                 raise UntracedError("declared io is not added up in this version", node.span)

@@ -64,7 +64,7 @@ def forks(algorithms: Iterable[s.Algorithm]) -> bool:
 def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
     """The arrays that an algorithm makes itself, or lets what it calls make."""
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
-        yield from (made for made in s.find(each.body, s.Local) if made.is_array)
+        yield from (made for made in s.find(each.body, s.Local) if made.array)
 
 
 def callees_first(module: Module, algorithm: s.Algorithm) -> Components:

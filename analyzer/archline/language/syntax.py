@@ -112,8 +112,43 @@ class Axis(Node):
 
 # Statements.
 @tree
-class Simple(Node):
-    """A statement without blocks inside it. Passes that say nothing of a kind of statement go by these properties."""
+class Statement(Node):
+    """Passes that say nothing of a kind of statement go by these properties, and by those of `Simple`."""
+
+    @property
+    def named(self) -> tuple[str, Expr] | None:
+        """The size or view that it names, and its value."""
+        return None
+
+    @property
+    def array(self) -> ArrayType | None:
+        """The type of the local array that it makes."""
+        return None
+
+    @property
+    def integer(self) -> str | None:
+        """The register for integers of the data that it makes."""
+        return None
+
+    @property
+    def iterates(self) -> bool:
+        """Whether it is a loop."""
+        return False
+
+    @property
+    def forks(self) -> str | None:
+        """The variable of a loop whose iterations run in parallel."""
+        return None
+
+    @property
+    def assumed(self) -> tuple[Fact, ...]:
+        """The facts that hold from here on."""
+        return ()
+
+
+@tree
+class Simple(Statement):
+    """A statement without blocks inside it."""
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -135,6 +170,11 @@ class Simple(Node):
     def sets(self) -> tuple[str, ...]:
         """The names that it gives values; not those of arrays whose elements it writes to."""
         return self.defines or tuple(each.id for each in self.writes if isinstance(each, Name))
+
+    @property
+    def increment(self) -> int | None:
+        """By how much it moves the integer that it sets, where that is a number."""
+        return None
 
     @property
     def updates(self) -> tuple[Name | Element, ...]:
@@ -168,6 +208,10 @@ class Let(Simple):
     def defines(self) -> tuple[str, ...]:
         return (self.name,)
 
+    @property
+    def named(self) -> tuple[str, Expr]:
+        return self.name, self.value
+
 
 @tree
 class Local(Simple):
@@ -183,14 +227,12 @@ class Local(Simple):
         return (self.name,)
 
     @property
-    def is_array(self) -> bool:
-        """Whether it makes an array."""
-        return isinstance(self.type, ArrayType)
+    def array(self) -> ArrayType | None:
+        return self.type if isinstance(self.type, ArrayType) else None
 
     @property
-    def is_integer(self) -> bool:
-        """Whether it is a register for integers of the data."""
-        return isinstance(self.type, ScalarType) and self.type.element == "int"
+    def integer(self) -> str | None:
+        return self.name if isinstance(self.type, ScalarType) and self.type.element == "int" else None
 
 
 @tree
@@ -212,6 +254,18 @@ class Assign(Simple):
     @property
     def writes(self) -> tuple[Name | Element, ...]:
         return (self.target,)
+
+    @property
+    def increment(self) -> int | None:
+        match self.target, self.op, self.value:
+            case (Name(id=of), "=", Binary(op="+" | "-" as sign, left=Name(id=left), right=Integer(value=step))) if (
+                left == of
+            ):
+                return step if sign == "+" else -step
+            case Name(), "+=" | "-=", Integer(value=step):
+                return step if self.op == "+=" else -step
+            case _:
+                return None
 
 
 @tree
@@ -250,6 +304,10 @@ class Assume(Simple):
 
     facts: tuple[Fact, ...]
 
+    @property
+    def assumed(self) -> tuple[Fact, ...]:
+        return self.facts
+
 
 @tree
 class Costs(Simple):
@@ -259,7 +317,7 @@ class Costs(Simple):
 
 
 @tree
-class Loop(Node):
+class Loop(Statement):
     """`for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
 
     variable: str
@@ -270,14 +328,26 @@ class Loop(Node):
     parallel: bool
     body: tuple[Stmt, ...]
 
+    @property
+    def iterates(self) -> bool:
+        return True
+
+    @property
+    def forks(self) -> str | None:
+        return self.variable if self.parallel else None
+
 
 @tree
-class While(Node):
+class While(Statement):
     """`while condition at most limit times:`."""
 
     condition: Expr
     limit: Expr
     body: tuple[Stmt, ...]
+
+    @property
+    def iterates(self) -> bool:
+        return True
 
 
 @tree
@@ -289,7 +359,7 @@ class Branch(Node):
 
 
 @tree
-class If(Node):
+class If(Statement):
     """`if` / `elif` / `else`."""
 
     branches: tuple[Branch, ...]
@@ -347,7 +417,7 @@ class Communicate(Communication):
 
 
 @tree
-class Split(Node):
+class Split(Statement):
     """`split axis by parts as group:`."""
 
     axis: str

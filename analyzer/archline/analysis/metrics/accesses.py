@@ -433,12 +433,11 @@ def _first(condition: s.Node) -> s.Node:
 
 def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
-    moves: dict[str, list[str | None]] = {}
+    moves: dict[str, list[int | None]] = {}
     for each in s.find(body, s.Simple):
-        by_one = isinstance(each, s.Assign) and isinstance(each.value, s.Integer) and each.value.value == 1
         for name in each.sets:
-            moves.setdefault(name, []).append(each.op if isinstance(each, s.Assign) and by_one else None)
-    return {name: len(found) for name, found in moves.items() if set(found) in ({"+="}, {"-="})}
+            moves.setdefault(name, []).append(each.increment)
+    return {name: len(found) for name, found in moves.items() if set(found) in ({1}, {-1})}
 
 
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:

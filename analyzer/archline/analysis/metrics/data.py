@@ -27,25 +27,23 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.numbers import fmpq
 
 
-def with_assumed(assume: s.Assume, body: Sequence[s.Stmt], scope: Scope) -> Scope:
-    """The scope behind an `assume` of a block: integers that keep their values from there on are symbols."""
-    mentioned = s.names(assume.facts)
-    names = sorted(name for name in _settled(assume, body) & mentioned if name not in scope.values)
+def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequence[s.Stmt], scope: Scope) -> Scope:
+    """The scope behind an `assume` of a block: integers that keep their values from there on are symbols.
+
+    `before` are the statements of the block before the `assume`, `rest` it and those behind it.
+    """
+    # The integers of the block itself that nothing assigns to from here on.
+    own = {each.integer for each in before if each.integer}
+    settled = own - s.set_names(tuple(rest)).union(MACHINE_SYMBOLS)
+    names = sorted(name for name in settled & s.names(facts) if name not in scope.values)
     for name in names:
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
     scope = replace(scope, settled=scope.settled | set(names))
-    for fact in assume.facts if names else ():
+    for fact in facts if names else ():
         for value in implied(fact, replace(scope, reads_offsets=True)):
             for name in names:
                 scope = scope.with_facts(_learned(value, name, scope.facts))
     return scope
-
-
-def _settled(assume: s.Assume, body: Sequence[s.Stmt]) -> set[str]:
-    """The integers of the block itself that nothing assigns to from the `assume` on."""
-    place = body.index(assume)
-    mine = {each.name for each in body[:place] if isinstance(each, s.Local) and each.is_integer}
-    return mine - s.set_names(tuple(body[place:])).union(MACHINE_SYMBOLS)
 
 
 def _learned(value: Poly, name: str, facts: Facts) -> Facts:

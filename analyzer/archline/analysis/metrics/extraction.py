@@ -215,8 +215,8 @@ class Bodies(Statements):
         scope = super().behind(statement, scope)
         if self._loops:
             return scope
-        if isinstance(statement, s.Local) and statement.is_integer:
-            self._unsettled[statement.name] = None
+        if statement.integer:
+            self._unsettled[statement.integer] = None
         last = max((node.span.line, node.span.column) for node in s.nodes(statement))
         for name in [each for each in self._unsettled if self._last_assigned.get(each, (0, 0)) <= last]:
             # From here on the integer keeps its value.

@@ -181,13 +181,13 @@ class Statements(StatementVisitor[Scope, Outcome]):
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
                 span_rule = None
-                if isinstance(statement, s.Loop) and statement.parallel:
-                    span_rule = f"ceil(log2(iterations)) + maximum over {statement.variable} of (1 + body)"
+                if statement.forks is not None:
+                    span_rule = f"ceil(log2(iterations)) + maximum over {statement.forks} of (1 + body)"
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
-            if isinstance(statement, s.Assume) and self._solves:
-                scope = with_assumed(statement, body, scope)
+            if statement.assumed and self._solves:
+                scope = with_assumed(statement.assumed, body[: number - 1], body[number - 1 :], scope)
             scope = self.behind(statement, scope, body[number:])
-            holds_array = holds_array or (isinstance(statement, s.Local) and statement.is_array)
+            holds_array = holds_array or statement.array is not None
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)

@@ -209,7 +209,7 @@ class _Pass(StatementVisitor[None, None]):
     def local(self, local: s.Local, place: None = None) -> None:
         self.simple(local)
         # A register that is set once is as good as a `let`.
-        if local.is_integer and local.name not in self._changed:
+        if local.integer and local.name not in self._changed:
             self._name(local.name, local.value)
 
     def _name(self, name: str, value: s.Expr | None) -> None:

@@ -56,7 +56,7 @@ def readable(value: int | Fraction) -> str:
 
 
 def ratio(value: Fraction | float) -> str:
-    """A ratio rounded up to two digits behind the point, or to as many as tell it from 1."""
+    """A ratio rounded up to two digits behind the point, or to as many as distinguish it from 1."""
     if not value < 10**6:
         return f"{float(value):.3g}"
     digits = next((each for each in range(2, 15) if value <= 1 or value - 1 >= Fraction(1, 10**each)), 15)

@@ -79,7 +79,7 @@ def forget() -> None:
 
 
 def _text(algorithm: s.Algorithm) -> object:
-    """All that tells an algorithm apart: its name, its file, and the facts it is derived under."""
+    """All that identifies an algorithm: its name, its file, and the facts it is derived under."""
     source = algorithm.span.source
     return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
@@ -219,7 +219,7 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """The cost with what the recurrence says beside its bounds; the outermost call adds 1 where calls count."""
+    """The cost with what the recurrence says besides its bounds; the outermost call adds 1 where calls count."""
     facts = declared(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(each - cost.upper) for each in (ZERO, cost.lower or ZERO)):
         # Both follow from what its calls assume, which no run satisfies then.
@@ -230,8 +230,10 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     more = int(metric in model.event(CALL).names)
     ends = closed.ends
     regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
-    tell = cache(partial(statements.recursions.told, algorithm, metric, more))
-    cost = replace(cost, regimes=regimes, tell=tell, recursion=statements.recursions.recurrence(algorithm, metric))
+    explain = cache(partial(statements.recursions.explained, algorithm, metric, more))
+    cost = replace(
+        cost, regimes=regimes, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric)
+    )
     if ends is None:
         return cost
 

@@ -28,7 +28,7 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
 """The least and the greatest count at sizes."""
-Tell = Callable[[], Recurrence | None]
+Explanation = Callable[[], Recurrence | None]
 """The recurrence with its solution and proofs; None where there is none."""
 
 
@@ -80,7 +80,7 @@ class ConditionalBound:
     """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
 
     `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `shown`,
-    it is worth telling: `condition` says where it holds, `keeping` how it comes about. A `lean` one is of use to claims
+    reports show it: `condition` says where it holds, `keeping` how it comes about. A `lean` one is of use to claims
     on growth alone: another that holds in nearly the same places is tighter.
     """
 
@@ -115,7 +115,7 @@ class HblTerm:
 class AnyScheduleBound:
     """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
 
-    Where there is `some`, at least one line is touched at all sizes. `reason` tells why there are no floors; `plain` is
+    Where there is `some`, at least one line is touched at all sizes. `reason` says why there are no floors; `plain` is
     no more than `touched`, and easier to compare.
     """
 
@@ -161,10 +161,10 @@ class Cost:
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
     `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
     `alternatives` are upper bounds under conditions that may hold together, `lowers` lower bounds that hold everywhere,
-    each with what it looks at. `orders` tells what it is O of under facts. `orderless` bounds it from below in any
+    each with what it looks at. `orders` says what it is O of under facts. `orderless` bounds it from below in any
     order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
-    sharper than bounds. `tell` gives how a recursive algorithm's bounds come about, which is written when asked for,
+    sharper than bounds. `explain` gives how a recursive algorithm's bounds come about, which is written when asked for,
     `reached` what its calls reach by indices, and `touched` what they touch in full. `recursion` is what it satisfies.
     `at_most` holds other costs that it never exceeds, `at_least` others that never exceed it: `ends_at` uses them.
     """
@@ -182,7 +182,7 @@ class Cost:
     orders: Orders | None = field(default=None, repr=False, compare=False)
     orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
-    tell: Tell | None = field(default=None, repr=False, compare=False)
+    explain: Explanation | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[ReachedRegion, ...]] | None = field(default=None, repr=False, compare=False)
     touched: tuple[TouchedRegion, ...] = field(default=(), repr=False, compare=False)
     recursion: IntegerRecurrence | None = field(default=None, repr=False, compare=False)
@@ -202,7 +202,7 @@ class Cost:
     @property
     def recurrence(self) -> Recurrence | None:
         """How a recursive algorithm's bounds come about; None where there is no recurrence."""
-        return None if self.tell is None else self.tell()
+        return None if self.explain is None else self.explain()
 
 
 def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
@@ -280,7 +280,7 @@ def mapped(
         ends=None if own is None else lambda point: ends(point, own(point)),
         orders=None,
         orderless=None,
-        tell=None,
+        explain=None,
         recursion=None,
         at_most=(),
         at_least=(),

@@ -21,7 +21,7 @@ MAX_REGIMES = 12
 
 @record
 class _Part:
-    """Bounds where conditions hold, which `words` tell, and what is known there."""
+    """Bounds where conditions hold, which `words` state, and what is known there."""
 
     lower: Poly
     upper: Poly

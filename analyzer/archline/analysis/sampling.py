@@ -121,7 +121,7 @@ def constants_of(*programs: s.Node) -> frozenset[int]:
 
 
 def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
-    """Sizes at which a case of a program may begin: at and beside its constants, their small multiples and products.
+    """Sizes at which a case of a program may begin: at and next to its constants, their small multiples and products.
 
     First one size is such and the others least, or all are alike, then each is one of the first few.
     """
@@ -154,7 +154,7 @@ def _of_any_sign(points: Iterable[tuple[int, ...]], places: Sequence[int]) -> It
 
 
 def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
-    """What every run must satisfy beside the `where`: the body's own `assume`, not those under a branch or loop."""
+    """What every run must satisfy besides the `where`: the body's own `assume`, not those under a branch or loop."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
 
 
@@ -195,7 +195,7 @@ class Allowed:
         return cls(tuple(map(_not_false, facts)), offsets_rules(scope))
 
     def __call__(self, point: Mapping[str, int]) -> bool:
-        """Whether nothing tells against a point."""
+        """Whether nothing refutes a point."""
         return all(each(point) for each in self.facts) and all(rule(point) for rule in self.rules)
 
 

@@ -200,10 +200,10 @@ def _polynomial(expr: s.Expr) -> Poly | None:
             return None
 
 
-def _known(values: Column, wanted: Marks, missing: Marks | None = None) -> Integers:
-    """The values; one that is wanted and has none is marked as missing. Raises NoBoundError without such marks."""
-    if values.missing is not None and (values.missing & wanted).any():
-        _lack(values.missing & wanted, "the bound has no exact value", missing)
+def _known(values: Column, needed: Marks, missing: Marks | None = None) -> Integers:
+    """The values; one that is needed and has none is marked as missing. Raises NoBoundError without such marks."""
+    if values.missing is not None and (values.missing & needed).any():
+        _lack(values.missing & needed, "the bound has no exact value", missing)
     return values.values
 
 

@@ -38,7 +38,7 @@ class _Form:
 def arguments_of(
     module: Module, algorithm: s.Algorithm, matrix: SparseMatrix, block: int | None
 ) -> tuple[Sizes, Arrays]:
-    """The sizes that a matrix tells, and the arrays that hold it. Raises ArchlineError (AL527, AL524)."""
+    """The sizes that a matrix determines, and the arrays that hold it. Raises ArchlineError (AL527, AL524)."""
     del module
     form = _form(algorithm)
     if len(form.indices) == 2:
@@ -50,8 +50,8 @@ def arguments_of(
     arrays: Arrays = {form.name: offsets, index_name: indices}
     if form.values is not None:
         arrays[form.values] = values
-    told = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
-    return _sizes([*told, *_longest(form, longest)]), arrays
+    known = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
+    return _sizes([*known, *_longest(form, longest)]), arrays
 
 
 def _form(algorithm: s.Algorithm) -> _Form:
@@ -86,7 +86,7 @@ def _by_rows(algorithm: s.Algorithm, form: _Form, index: s.IndexArrayType) -> bo
             extents = [structure(entry) for entry in parameter.type.shape]
             if (count in extents) != (below in extents):
                 return count in extents
-    # A square matrix does not tell; the name of the offsets may.
+    # A square matrix does not determine it; the name of the offsets may.
     return not form.name.lower().startswith("col")
 
 
@@ -94,8 +94,8 @@ def _longest(form: _Form, longest: int) -> list[tuple[s.Expr, int]]:
     return [] if form.offsets.longest is None else [(form.offsets.longest, longest)]
 
 
-def _sizes(told: list[tuple[s.Expr, int]]) -> Sizes:
-    return {expr.id: value for expr, value in told if isinstance(expr, s.Name)}
+def _sizes(known: list[tuple[s.Expr, int]]) -> Sizes:
+    return {expr.id: value for expr, value in known if isinstance(expr, s.Name)}
 
 
 def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None) -> tuple[Sizes, Arrays]:
@@ -103,25 +103,25 @@ def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: i
         below = format_expression(form.indices[0][1].below)
         message = f"`{algorithm.name}` takes blocks of {below} x {below}; their size must be given"
         raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
-    told: list[tuple[s.Expr, int]]
+    known: list[tuple[s.Expr, int]]
     by_quadrants = _by_quadrants(algorithm, form)
     match form.offsets.count:
         case s.Binary(op="*", left=s.Name(id=left) as rows, right=s.Name(id=right) as cols) if left != right:
             blocks = matrix.blocks(block, zmorton=by_quadrants)
-            told = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
+            known = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
         case count:
             blocks = matrix.blocks(block, square=True, zmorton=by_quadrants)
-            told = [(_side(count), blocks.block_rows)]
+            known = [(_side(count), blocks.block_rows)]
             if isinstance(count, s.Name):
-                told = [(count, blocks.block_rows * blocks.block_cols)]
-    told += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_longest(form, blocks.longest)]
+                known = [(count, blocks.block_rows * blocks.block_cols)]
+    known += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_longest(form, blocks.longest)]
     (first, _), (second, _) = form.indices
     if first.lower().startswith("col"):
         first, second = second, first
     arrays: Arrays = {form.name: blocks.offsets, first: blocks.row, second: blocks.col}
     if form.values is not None:
         arrays[form.values] = blocks.val
-    return _sizes(told), arrays
+    return _sizes(known), arrays
 
 
 def _by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
@@ -177,7 +177,7 @@ def bind_matrix(
 ) -> Arguments:
     """Arguments that feed a sparse matrix to a kernel, in the form that its parameters have: CSR, CSC or blocks.
 
-    `sizes` gives what the matrix does not tell, `block` the size of blocks. Other `in` arrays are random as in
+    `sizes` gives what the matrix does not determine, `block` the size of blocks. Other `in` arrays are random as in
     `generate`, `inout` arrays are zero. Raises ArchlineError: AL527 where no form is found, and as `generate` does.
     """
     given = dict(sizes or {})
@@ -227,7 +227,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
 
 
 def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The sizes of a run on a grid with P, where the extents of the axes tell it."""
+    """The sizes of a run on a grid with P, where the extents of the axes determine it."""
     if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return sizes
     try:

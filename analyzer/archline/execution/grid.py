@@ -153,7 +153,7 @@ class ProcessorGroup:
     """The processors that take part in one call, from the view of one of them.
 
     `ranks` holds their numbers in the shape of the grid, `coordinates` is where this processor stands in it, and
-    `context` tells this call from all others: a hash, which is the same on all processors, since ints are hashed so.
+    `context` identifies this call: a hash, which is the same on all processors, since ints are hashed so.
     """
 
     processor: Processor
@@ -266,5 +266,5 @@ class ProcessorGroup:
 
 
 def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:
-    """A number that tells calls apart, the same on all processors; Python's hashes of -1 and -2 are one."""
+    """A number that identifies a call, the same on all processors; Python's hashes of -1 and -2 are one."""
     return hash((context, number, tuple(2 * each if each >= 0 else -2 * each - 1 for each in iteration)))

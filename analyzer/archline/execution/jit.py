@@ -30,7 +30,7 @@ Buffer: TypeAlias = MutableSequence[int]
 _OTHER: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Kernels and most generated code allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"):
 # a call of a helper would else count each buffer that it takes, atomically. It is a sixth of the time of stack
-# distances, and a third of that of LRU beside a run.
+# distances, and a third of that of LRU simulated during a run.
 _KERNEL: dict[str, Any] = {**_OTHER, "_nrt": False}
 
 _interpreted: ContextVar[bool] = ContextVar("archline_interpreted", default=False)
@@ -61,7 +61,7 @@ def jit(function: Function, *, allocates: bool = True) -> Function:
     """`function` compiled by numba (it releases the GIL, divides as numpy does), or itself where that is off.
 
     Nothing is compiled until the first call with given argument types. The result is not cached on disk:
-    generated code has no file to be cached beside.
+    generated code has no file to be cached next to.
     """
     return _compile(function, on_disk=False, allocates=allocates) if compiled_available() else function
 

@@ -42,7 +42,7 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 
 
 def read_matrix(path: str | os.PathLike[str], progress: Progress | None = None) -> SparseMatrix:
-    """Read a Matrix Market file, plain or gzipped (told by its first bytes, not by its name).
+    """Read a Matrix Market file, plain or gzipped (recognised by its first bytes, not by its name).
 
     Pattern entries are 1.0. Symmetric and skew-symmetric files are expanded; duplicates are summed; stored
     zeros are kept, except in dense (`array`) files, where only nonzeros are. `progress` is called with the
@@ -255,8 +255,8 @@ class _Reader:
                 message = f"an entry after the {header.entries} that the size line announces"
                 self.fail(rules.TOO_MANY_ENTRIES, message, line=line)
             if len(words) != len(header.columns):
-                wanted = ", ".join({"col": "column"}.get(name, name) for name in header.columns)
-                self.fail(rules.WRONG_ENTRY, f"{len(words)} words where an entry has: {wanted}", line=line)
+                names = ", ".join({"col": "column"}.get(name, name) for name in header.columns)
+                self.fail(rules.WRONG_ENTRY, f"{len(words)} words where an entry has: {names}", line=line)
             if not header.dense:
                 rows.append(self.index(words[0], "row", header.n, line))
                 cols.append(self.index(words[1], "column", header.m, line))

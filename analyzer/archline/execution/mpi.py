@@ -1,9 +1,9 @@
 """Processors of a grid as ranks of MPI: a process each, real messages, the results and counts of `simulated`.
 
-A message carries its words, its tag and the path of its sender; the receiver keeps what comes before it is wanted.
-Ranks meet where all have ended, and where one has stopped or has waited for long: each tells all its state, and how
-many messages it has sent and taken, so that all conclude the same: the run is over, failed, starts anew, or goes on.
-Waiting is polling with short sleeps, so that many ranks share a core.
+A message carries its words, its tag and the path of its sender; the receiver keeps what comes before it is asked for.
+Ranks meet where all have ended, and where one has stopped or has waited for long: each shares its state and its
+counts of messages sent and taken with all, so that all conclude the same: the run is over, failed, starts anew, or
+goes on. Waiting is polling with short sleeps, so that many ranks share a core.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Mail:
         self._leaving = [each for each in self._leaving if not each.Test()]
         self._leaving.append(self.comm.isend((key, thing), receiver))
 
-    def tell(self, key: Key, thing: object) -> None:
+    def share(self, key: Key, thing: object) -> None:
         """Send to all others."""
         for other in range(self.size):
             if other != self.rank:
@@ -157,7 +157,7 @@ class Mail:
         return found
 
     def await_all(self, key: Key, own: Any) -> list[Any]:
-        """What all ranks tell, this one its own."""
+        """What all ranks share, this one its own."""
         return [own if rank == self.rank else self.wait(partial(self.find, key, rank)) for rank in range(self.size)]
 
     def meet(self, state: State) -> list[Status] | None:
@@ -176,7 +176,7 @@ class Mail:
         key = (self.attempt, self.meeting)
         self.meeting += 1
         status = Status(state, self.sent, self.taken, tuple(unused))
-        self.tell(key, status)
+        self.share(key, status)
         statuses: list[Status] = self.await_all(key, status)
         anew = any(isinstance(each.state, int) for each in statuses)
         settled = sum(each.sent for each in statuses) == sum(each.taken for each in statuses)
@@ -323,7 +323,7 @@ def _result(outcome: Ended, ready: Prepared, plan: RunPlan, here: Mail) -> Run:
             result = _merged(here.await_all(ends, outcome), ready, plan)
         except Exception as problem:
             result = sendable(problem)
-        here.tell(key, result)
+        here.share(key, result)
     if isinstance(result, Exception):
         raise result
     return result

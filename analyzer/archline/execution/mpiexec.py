@@ -1,4 +1,4 @@
-"""Starting the ranks of a run under MPI: with the `mpiexec` that lies beside Python, in processes of their own.
+"""Starting the ranks of a run under MPI: with the `mpiexec` next to Python, in processes of their own.
 
 A folder for the time of the run holds the program with its data and, at the end, the result or the error.
 """
@@ -76,7 +76,7 @@ def _starter() -> Path:
     found = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
     missing = [name for name, there in found.items() if not there]
     if missing:
-        message = f"the engine `mpi` needs the extra mpi: there is no {' and no '.join(missing)} beside Python"
+        message = f"the engine `mpi` needs the extra mpi: there is no {' and no '.join(missing)} next to Python"
         hint = "pip install 'archline[mpi]'; or start archline itself under the mpiexec of another MPI"
         raise error(rules.NO_MPI, message, hint=hint)
     return starter

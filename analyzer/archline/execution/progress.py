@@ -19,15 +19,15 @@ _SMALL_STACK = 64 << 20
 _LARGE_STACK = 1 << 30
 
 
-def wanted(progress: bool | None) -> bool:
-    """Whether to show progress: as told, or where somebody looks at standard error."""
+def shows(progress: bool | None) -> bool:
+    """Whether to show progress: as asked, or where somebody looks at standard error."""
     return sys.stderr.isatty() if progress is None else progress
 
 
 @contextmanager
 def shown(name: str, state: Any, progress: bool | None) -> Iterator[None]:
     """Show the steps of a run on standard error once it takes longer than two seconds."""
-    if not wanted(progress):
+    if not shows(progress):
         yield
         return
     done = threading.Event()

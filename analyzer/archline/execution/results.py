@@ -1,4 +1,4 @@
-"""What a run is given beside data, and what it gives back."""
+"""What a run is given besides data, and what it gives back."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Run:
 
     An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
     indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run
-    itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` tells
+    itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` says
     whether several processors of a grid read one element of a global array. `path` is the longest path on a grid, in
     the metric that was asked for.
     """

@@ -58,7 +58,7 @@ def execute(
 
     The arrays given are not changed; cost symbols of externs are given among the arguments too. `line` is the
     number of words in a line, that of the cache where one is given. `trace` keeps the access trace, `events` the
-    log of strands beside it; `races` looks for determinacy races where the program has parallel loops or spawns.
+    log of strands with it; `races` looks for determinacy races where the program has parallel loops or spawns.
     `compiled` forces or forbids compilation by numba; None starts as plain Python and compiles what turns out to
     be long. `progress` forces or forbids messages on standard error.
 

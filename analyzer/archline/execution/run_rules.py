@@ -172,7 +172,7 @@ NO_MPI = Rule(
     "MPI that is not there",
     """
     `--engine mpi` needs the extra `mpi`: `pip install 'archline[mpi]'` brings mpi4py and MPICH. The ranks are started
-    by the `mpiexec` that lies beside Python; with another MPI, start archline under the `mpiexec` of that one.
+    by the `mpiexec` next to Python; with another MPI, start archline under the `mpiexec` of that one.
     """,
 )
 RANKS = Rule(

@@ -1,4 +1,4 @@
-"""What generated code calls, beside arithmetic: memory, events, facts about integers and integer data.
+"""What generated code calls besides arithmetic: memory, events, facts about integers and integer data.
 
 The same functions serve plain Python and, through numba, compiled code; where the two must differ, each has its own
 under one name.

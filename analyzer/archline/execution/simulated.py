@@ -35,7 +35,7 @@ Letter = tuple["Words | None", Values, Origin]
 Address = tuple[Tag, int, int]
 """A message's tag, sender and receiver."""
 Stop = Exception | int
-"""Why a processor stopped: a failure, or the site that tells what a run that starts anew is to have more of."""
+"""Why a processor stopped: a failure, or the site that says what a run that starts anew is to have more of."""
 MAX_LISTED = 4
 
 

@@ -52,7 +52,7 @@ SYMBOL_K = 21
 CAPACITY = 22
 """The most words that plain memory may grow to."""
 LINE_BY = 23
-"""What gives the line of an address where LRU runs beside the program: the words of a line, or their logarithm."""
+"""What gives the line of an address where LRU is simulated during the run: the words of a line, or their logarithm."""
 LINES_MOST = 24
 """The lines that its cache holds; below, those it holds now, fetched and wrote back, and its place in the ring."""
 HELD = 25

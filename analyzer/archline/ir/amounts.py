@@ -105,8 +105,8 @@ def up_to(amount: Amount) -> Amount:
     return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
 
 
-def nearer(one: Amount, other: Amount, facts: Facts) -> Amount:
-    """What is known by either of two bounds; from above by `other` where it is not known which is nearer."""
+def tighter(one: Amount, other: Amount, facts: Facts) -> Amount:
+    """What is known by either of two bounds; from above by `other` where it is not known which is tighter."""
     if one == other or isinstance(other, Unknown) or (isinstance(one, Known) and one.exact):
         return one
     if isinstance(one, Unknown):

@@ -266,7 +266,7 @@ def _changes(coefficients: list[int]) -> tuple[list[int], bool]:
 
 
 def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
-    """A comparison with a limit, from what tells whether the value is below an integer."""
+    """A comparison with a limit, from what decides whether the value is below an integer."""
     match op:
         case "<":
             return below(limit)
@@ -283,7 +283,7 @@ def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
 
 
 def _remainder(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
-    """Where the difference is e mod m - limit: what tells whether e mod m is below an integer; and the limit.
+    """Where the difference is e mod m - limit: what decides whether e mod m is below an integer; and the limit.
 
     The flag says that it is limit - e mod m instead. e mod m is e - m*floor(e/m), and below t, 0 <= t <= m, exactly
     where floor(e/m) - floor((e - t)/m) is 1 and not 0. Where e is itself a floor, of u/d, one of u/(d*m) stands for

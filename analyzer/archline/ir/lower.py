@@ -65,7 +65,7 @@ class Policy:
 class Lowering:
     """Follows an algorithm; what is not simply followed in place is up to a policy.
 
-    `names` tells how many loops have had each name, `made` are the local arrays that were met.
+    `names` counts how many loops have had each name, `made` are the local arrays that were met.
     """
 
     module: Module

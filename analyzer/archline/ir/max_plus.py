@@ -44,7 +44,7 @@ SYNC = MaxPlusMap(NOTHING, NOTHING, NOTHING, NOTHING)
 
 
 def spawned(start: Amount, whole: Amount) -> MaxPlusMap:
-    """`spawn`: what the call itself costs before the fork, then the rest of it runs beside what follows."""
+    """`spawn`: what the call itself costs before the fork, then the rest of it runs in parallel with what follows."""
     return MaxPlusMap(start, whole)
 
 
@@ -88,7 +88,7 @@ def repeated(each: MaxPlusMap, count: Amount) -> MaxPlusMap:
     if each.serial:
         return serial(advance)
     if each.finish != each.advance:
-        # What one round spawned may run beside the next, or be waited for in it.
+        # What one round spawned may run in parallel with the next, or be waited for in it.
         late = times(each.finish, count)
         if isinstance(advance, Unknown) or isinstance(late, Unknown):
             return serial(advance if isinstance(advance, Unknown) else late)

@@ -45,7 +45,7 @@ from archline.records import record
 
 MAX_WAYS = 64
 Way = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
-"""What is at least 0 where it is taken, None where the data decides or no amounts tell, and what is done on it."""
+"""What is at least 0 where it is taken, None where the data decides or no amounts decide, and what is done on it."""
 MAX_SHARES = 6
 """A call may take such a power of the base less of a size that is one."""
 

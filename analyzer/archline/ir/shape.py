@@ -23,7 +23,7 @@ def named(chain: Chain, outside: int = 0) -> dict[str, Poly]:
 
 
 def of_loop(loop: Loop, names: Names, base: Facts) -> Shape:
-    """The range of a loop, and what is known in it beside `base`."""
+    """The range of a loop, and what is known in it in addition to `base`."""
     ends = _all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
     return (*ends, _of_facts(loop.facts, names, base), _of_facts(loop.inside, names, base))
 

@@ -114,7 +114,7 @@ class Access:
     """One element read or `written`, or read and written (`times` is 2), each time that it is reached.
 
     A place that the data decides is within `parts` of the array, where these are not None; it may move one way along a
-    row, as `walk` tells.
+    row, as `walk` describes.
     Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0. Where all
     branches set the element, one of them does in every iteration in which all of `shared` are at least 0.
     """
@@ -134,7 +134,7 @@ class Access:
     def wherever(self) -> tuple[Poly, ...] | None:
         """In every iteration in which all of these are at least 0 the element is accessed, here or in other branches.
 
-        None where only the data tells.
+        None where the data decides.
         """
         if self.shared is not None:
             return self.shared

@@ -1,6 +1,6 @@
 """Rules, diagnostics, and the error that carries them.
 
-A `Rule` is a code with its documentation, defined beside the check that reports it; `archline explain CODE` prints
+A `Rule` is a code with its documentation, defined next to the check that reports it; `archline explain CODE` prints
 it. A `Diagnostic` is one finding: a rule, a message, a place, a hint.
 """
 

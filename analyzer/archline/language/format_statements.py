@@ -30,7 +30,7 @@ class LogicalLine:
     """One logical line: its depth, its text, and what it is to the lines around it.
 
     Headers of algorithms and externs have `groups`, their text being what follows the last group. `opens`
-    tells a block header, `continues` an `elif` or `else`. A `key` says what kind of item the line starts.
+    marks a block header, `continues` an `elif` or `else`. A `key` says what kind of item the line starts.
     """
 
     level: int

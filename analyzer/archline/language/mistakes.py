@@ -1,4 +1,4 @@
-"""Hints for the mistakes people make who come from other languages, told by the line on which the parser stopped."""
+"""Hints for mistakes of people who come from other languages, recognised by the line on which the parser stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_E
 
 def claim_hint(metric: str = "energy", algorithm: str = "f") -> str:
     """How a bound on what a machine takes is written."""
-    return f'it is claimed beside the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
+    return f'it is claimed next to the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
 
 
 _LOGARITHM = r"(?:log2?|lg|ln)\b"

@@ -130,7 +130,7 @@ class Module:
     `types` gives the type of every expression of every reachable algorithm, `targets` what each call calls, `shapes`
     the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for
     every call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None where only
-    the data tells; P where the callee runs on part of the grid). `collectives` gives the calls that stand for
+    the data decides; P where the callee runs on part of the grid). `collectives` gives the calls that stand for
     collective operations, `agreements` what must be the same on the processors of a grid.
     """
 

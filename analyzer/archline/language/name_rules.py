@@ -79,10 +79,10 @@ UNBOUND_SIZE = Rule(
     "size that no argument binds",
     """
     A size gets its value from an argument: an extent that is the name alone (`x: real[n]`), the parts of
-    `offsets[n] into nz longest nr`, or a parameter `n: size`. An expression does not tell the names in it.
+    `offsets[n] into nz longest nr`, or a parameter `n: size`. The names in an expression are not inferred from it.
 
     ```
-    algorithm csb(x: real[nb*b], b: size):         # nb*b does not tell nb
+    algorithm csb(x: real[nb*b], b: size):         # nb is not inferred from nb*b
     ```
 
     Declare it: `algorithm csb(x: real[nb*b], nb: size, b: size)`.

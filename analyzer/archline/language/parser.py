@@ -79,13 +79,13 @@ def describe(token: Token, accepted: Collection[str], line: str, column: int) ->
     """
     found = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
     shown = found.removeprefix("the ") if found else f"`{str(token)[:40]}`"
-    wanted = _wanted(set(accepted))
-    message = f"unexpected {shown}" + (f", expected {wanted}" if wanted else "")
+    expected = _expected(set(accepted))
+    message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
     hint = place_hint(token.type, line, column, accepted) or line_hint(line)
     return message, hint or _hint(token, set(accepted), line[: column - 1])
 
 
-def _wanted(accepted: set[str]) -> str | None:
+def _expected(accepted: set[str]) -> str | None:
     names: list[str] = []
     if accepted >= _EXPRESSION_STARTS:
         names.append("an expression")
@@ -130,8 +130,8 @@ def parser_of(grammar: str, **options: Any) -> lark.Lark:
 def _tables_file(grammar: str, options: dict[str, Any]) -> Path:
     """Another file for another grammar, version or set of options. Raises RuntimeError where nobody is at home."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
-    told = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
-    return cache_folder() / f"grammar-{sha256(told.encode()).hexdigest()[:16]}.lark"
+    parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
+    return cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
 
 
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
@@ -367,7 +367,7 @@ def _too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None
 
 
 def _indentation_diagnostic(source: Source, first: int, text: str) -> Diagnostic:
-    """Find the line whose indentation fits no open block, which the indenter's error does not tell."""
+    """Find the line whose indentation fits no open block, which the indenter's error does not report."""
     for span, indent, stack in _levels(source, first, text.split("\n")):
         if indent < stack[-1] and indent not in stack:
             levels = ", ".join(str(level) for level in stack if level < indent)

@@ -20,7 +20,7 @@ def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
 
 
 def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
-    """The exact divisions of sizes that every run on a grid makes beside those of the `where`: c divides P, of `P/c`.
+    """The exact divisions of sizes that every run on a grid makes besides those of the `where`: c divides P, of `P/c`.
 
     They stand in the extents of the axes, and in the shapes of arrays and the values of names outside of all blocks.
     """

@@ -26,7 +26,7 @@ def text(view: CostView, metric: str, width: int) -> str:
     """The derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
     of_cache = metric in OF_CACHE and row.lower is not None
-    recurrence = None if of_cache or row.tell is None else row.tell()
+    recurrence = None if of_cache or row.explain is None else row.explain()
     if of_cache:
         parts = io_text(view, row)
     elif recurrence is not None:

@@ -1,7 +1,7 @@
 """The conditions under which a program has a run: each is proved for all sizes, or left as an assumption of results.
 
 A need is met where the loops, guards, facts and shapes around it imply it. What is left is brought to a form in the
-sizes of the algorithm, by the extremes of subscripts over loops and coordinates; what has none is told by its place.
+sizes of the algorithm, by the extremes of subscripts over loops and coordinates; what has none, by its place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.sums.summation import UnresolvedError
-from archline.analysis.checks.follower import Environment, Follower, Told
+from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr.text import format_expression
 from archline.expr.tree import divisions
 from archline.ir.conditions import OPPOSITE, knowing, negated, required
@@ -133,7 +133,7 @@ def _relation(value: Poly, order: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=MAX_MODULES * 8)
 def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
-    """What runs of an algorithm need beside its `where`, as far as it is not proved; each once."""
+    """What runs of an algorithm need besides its `where`, as far as it is not proved; each once."""
     found = _Conditions(module, algorithm)
     try:
         with budget(MAX_TERM_PRODUCTS):
@@ -256,11 +256,13 @@ class _Conditions(Follower[_Place]):
             block.divide(*known)
 
     # Needs
-    def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: _Place, told: Told, hint: str = "") -> None:
+    def needs(
+        self, rule: Rule, node: s.Node, values: Sequence[Any], block: _Place, explanation: Explanation, hint: str = ""
+    ) -> None:
         for value in values:
             if value is not None:
                 least = value if isinstance(value, Poly) else Poly.constant(value)
-                self._leave("least", (least,), node, block, rule, told)
+                self._leave("least", (least,), node, block, rule, explanation)
             elif rule in GENERAL:
                 self.left.append(Assumption(block.algorithm.name, DATA, node, DATA))
 
@@ -291,7 +293,13 @@ class _Conditions(Follower[_Place]):
             self._leave(kind, known, call, callee, rules.WHERE, about)
 
     def _leave(
-        self, kind: str, parts: tuple[Poly, ...], node: s.Node, block: _Place, rule: Rule, told: Told | str
+        self,
+        kind: str,
+        parts: tuple[Poly, ...],
+        node: s.Node,
+        block: _Place,
+        rule: Rule,
+        explanation: Explanation | str,
     ) -> None:
         """Note a condition, unless it is proved."""
         if _is_proved(kind, parts, block):
@@ -303,11 +311,11 @@ class _Conditions(Follower[_Place]):
             if value is not None and never_negative(value, facts):
                 return
             form = ()
-            # What no sizes satisfy is wrong of the form, or of the program, which runs tell.
+            # What no sizes satisfy is wrong of the form, or of the program, which runs decide.
             if value is not None and not never_negative(-value - 1, facts):
                 single = sum(isinstance(each, a.Floor) for each in value.atoms()) == 1
                 form = (next(_without_floors(value, block), value) if single else value,)
-        about = told if isinstance(told, str) else told()[0]
+        about = explanation if isinstance(explanation, str) else explanation()[0]
         found = Assumption(self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
         if form and all(part.names <= self._sizes for part in form):
             guards = (each for each in block.known if each.names <= self._sizes and each not in self._stated)

@@ -252,7 +252,7 @@ def _is_misfit(failure: Failure) -> bool:
 
 
 def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
-    """Whether a condition holds at sizes, as far as its form tells."""
+    """Whether a condition holds at sizes, as far as its form decides."""
     try:
         if assumption.kind == "other" or any(evaluate(each, point) < 0 for each in assumption.when):
             return None

@@ -20,7 +20,7 @@ from archline.language.model import Kind, Module, is_buffer
 from archline.language.visitor import StatementVisitor
 
 B = TypeVar("B", bound="Environment")
-Told = Callable[[], tuple[str, str]]
+Explanation = Callable[[], tuple[str, str]]
 """What a need is about, and what is wrong where it is not met."""
 
 
@@ -54,7 +54,9 @@ class Follower(StatementVisitor[B, None]):
         """The least and the greatest value of a subscript."""
 
     @abstractmethod
-    def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: B, told: Told, hint: str = "") -> None:
+    def needs(
+        self, rule: Rule, node: s.Node, values: Sequence[Any], block: B, explanation: Explanation, hint: str = ""
+    ) -> None:
         """All of the values have to be at least 0, else the rule is broken at a node."""
 
     @abstractmethod
@@ -153,8 +155,8 @@ class Follower(StatementVisitor[B, None]):
                 self._least(rule, entry, f"the extent `{format_expression(entry)}`", extent, 0, block)
 
     def _least(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
-        told = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
-        self.needs(rule, node, (value - least,), block, told)
+        explanation = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
+        self.needs(rule, node, (value - least,), block, explanation)
 
     def while_loop(self, loop: s.While, block: B) -> None:
         self.evaluate(loop.condition, block)
@@ -208,7 +210,7 @@ class Follower(StatementVisitor[B, None]):
         self.forget(transfer, block)
 
     def communicate(self, statement: s.Communicate, block: B) -> None:
-        """Each side is evaluated where its guard holds; runs on grids tell what is set in the buffers."""
+        """Each side is evaluated where its guard holds; runs on grids say what is set in the buffers."""
         collective = self.module.collectives.get(statement)
         if collective is not None:
             self.invoke(collective.invoke, block)
@@ -306,13 +308,13 @@ class Follower(StatementVisitor[B, None]):
         extent: Any,
         block: B,
     ) -> None:
-        def told() -> tuple[str, str]:
+        def explanation() -> tuple[str, str]:
             about = f"`{format_expression(access)}`"
             place = f"is outside `{_declaration(access.array, block)}` ({found()}, extent {extent})"
             return f"{about} lies inside `{access.array}`", f"{about} {place}"
 
         hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
-        self.needs(rule, part, values, block, told, hint)
+        self.needs(rule, part, values, block, explanation, hint)
 
     # Calls
     def _call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
@@ -342,13 +344,13 @@ class Follower(StatementVisitor[B, None]):
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             entries = shape_of(parameter.type)[0]
             if entries is not None:
-                wanted = tuple(self.value(each, inner) for each in entries)
-                inner.extents[parameter.name] = wanted
+                needed = tuple(self.value(each, inner) for each in entries)
+                inner.extents[parameter.name] = needed
                 found = self.extents(argument, block)
                 # A buffer is a view of any rank, or a register.
                 found = (product(found),) if is_buffer(parameter) else found
                 shown = _text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
-                self._same(argument, found, wanted, block, shown)
+                self._same(argument, found, needed, block, shown)
         for fact in callee.where:
             self.needs_fact(fact, call, inner)
         self.follow(call, callee, inner, block)
@@ -369,28 +371,28 @@ class Follower(StatementVisitor[B, None]):
         return {axis.name: each for axis, each in zip(callee.grid, places, strict=True)}
 
     def _same_axis(self, axis: s.Axis, call: s.Call, inner: B) -> None:
-        wanted, found = self.value(axis.extent, inner), inner.axes[axis.name]
-        if wanted is not None and found is not None:
+        needed, found = self.value(axis.extent, inner), inner.axes[axis.name]
+        if needed is not None and found is not None:
             text = f"the axis `{axis.name}` of `{inner.algorithm.name}`"
 
-            def told() -> tuple[str, str]:
+            def explanation() -> tuple[str, str]:
                 extent = f"`{format_expression(axis.extent)}`"
-                return f"{text} has {extent} processors", f"{text} has {found} processors, and {extent} is {wanted}"
+                return f"{text} has {extent} processors", f"{text} has {found} processors, and {extent} is {needed}"
 
-            self.needs(rules.GRID, call, (wanted - found, found - wanted), inner, told)
+            self.needs(rules.GRID, call, (needed - found, found - needed), inner, explanation)
 
     def _same(
-        self, view: s.Expr, found: tuple[Any, ...], wanted: tuple[Any, ...], block: B, shown: Callable[[], str]
+        self, view: s.Expr, found: tuple[Any, ...], needed: tuple[Any, ...], block: B, shown: Callable[[], str]
     ) -> None:
-        for one, other in zip(wanted, found, strict=False):
+        for one, other in zip(needed, found, strict=False):
             if one is not None and other is not None:
 
-                def told(one: Any = one, other: Any = other) -> tuple[str, str]:
+                def explanation(one: Any = one, other: Any = other) -> tuple[str, str]:
                     about = f"`{format_expression(view)}`"
                     return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {other} for {one})"
 
                 hint = "pass a slice that fits, or state a `where` about the sizes"
-                self.needs(rules.SHAPE, view, (one - other, other - one), block, told, hint)
+                self.needs(rules.SHAPE, view, (one - other, other - one), block, explanation, hint)
 
 
 def product(values: Iterable[Any]) -> Any:

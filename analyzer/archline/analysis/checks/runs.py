@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from archline.analysis.checks.follower import Environment, Follower, Told
+from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
 from archline.expr.values import evaluate, evaluate_static, holds
@@ -199,9 +199,11 @@ class Runs(Follower[Locals]):
         return value, value
 
     # Needs
-    def needs(self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, told: Told, hint: str = "") -> None:
+    def needs(
+        self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, explanation: Explanation, hint: str = ""
+    ) -> None:
         if any(each is not None and each < 0 for each in values):
-            raise StopError(self._failure(rule, node, *told(), hint))
+            raise StopError(self._failure(rule, node, *explanation(), hint))
 
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: Locals) -> None:
         if holds(fact, callee.values) is False:
@@ -287,9 +289,9 @@ class Runs(Follower[Locals]):
             begun = s.Integer(rounds, span=loop.span)
             if holds(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
                 limit = f"`at most {format_expression(loop.limit)}`"
-                told = f"{limit} is enough", f"iteration {rounds} begins, and {limit} allows fewer"
+                explanation = f"{limit} is enough", f"iteration {rounds} begins, and {limit} allows fewer"
                 hint = "the sizes alone decide the condition; declare what the loop needs at all sizes, or let it end"
-                raise StopError(self._failure(TOO_MANY_ITERATIONS, loop, *told, hint))
+                raise StopError(self._failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
@@ -376,8 +378,8 @@ class Runs(Follower[Locals]):
         if found is not None and not (found[0][0] or set()).issuperset(found[1]):
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"
-            told = f"{text} is set before it is read", f"{text} is read before it is set"
-            raise StopError(self._failure(rules.UNSET, expr, *told, hint))
+            explanation = f"{text} is set before it is read", f"{text} is read before it is set"
+            raise StopError(self._failure(rules.UNSET, expr, *explanation, hint))
 
     def write(self, target: s.Expr, block: Locals) -> None:
         found = self._places(target, block) if self._every else None

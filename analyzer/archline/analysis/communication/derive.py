@@ -38,7 +38,7 @@ from archline.language.model import Module
 
 MAX_ATOMS = 5000
 MAX_INNER = 4
-"""Processors, beside those at corners, by which costs are bounded from below."""
+"""Processors, other than those at corners, by which costs are bounded from below."""
 MAX_MEAN, ALIKE = 40, 64
 
 LONGEST = Poly.symbol("K")
@@ -179,17 +179,17 @@ def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     """A cost that is at least the mean of all processors: of two bounds the larger one, where all sizes are alike."""
     if cost.lower is None or cost.exact or isinstance(mean, Unknown) or mean.lower.has_more_atoms_than(MAX_MEAN):
         return cost
-    found, told = -readable(-mean.lower, facts), cost.lower
-    alike = dict.fromkeys(found.names | told.names, ALIKE)
+    found, other = -readable(-mean.lower, facts), cost.lower
+    alike = dict.fromkeys(found.names | other.names, ALIKE)
     try:
         if not evaluate(found, alike) > 0:
             return cost
-        if not is_nonnegative(found - told, facts) and evaluate(found, alike) <= evaluate(told, alike):
-            found, told = told, found
+        if not is_nonnegative(found - other, facts) and evaluate(found, alike) <= evaluate(other, alike):
+            found, other = other, found
     except EvaluationError:
         return cost
     found = found if is_nonnegative(found, facts) else facts.positive_part(found)
-    return replace(cost, lower=found, at_least=(Cost(cost.metric, "bounded", told, cost.upper),))
+    return replace(cost, lower=found, at_least=(Cost(cost.metric, "bounded", other, cost.upper),))
 
 
 def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
@@ -275,8 +275,8 @@ def with_hand_overs(
     `all_of_them` is what the stages cost at most, over all processors.
     """
     stages = all_of_them.stages
-    wanted = [(each.call, each.axes) for each in stages]
-    alike = {corner: each for corner, each in own.items() if [(at.call, at.axes) for at in each.stages] == wanted}
+    calls = [(each.call, each.axes) for each in stages]
+    alike = {corner: each for corner, each in own.items() if [(at.call, at.axes) for at in each.stages] == calls}
     if not stages or not alike:
         return list(own.values())
     found = []

@@ -39,9 +39,9 @@ def _largest(amount: Amount, iterations: IterationRange) -> Amount:
 MAX_COMPARED = 6
 """Of so many amounts the largest is written as one form."""
 
-Spare = tuple[Known, ...]
+Excess = tuple[Known, ...]
 """How many words more than now were needed before: each of them."""
-ProgramPoint = tuple[Position, Spare]
+ProgramPoint = tuple[Position, Excess]
 """Where a processor is, and what it needed before."""
 
 
@@ -76,7 +76,7 @@ class Peak:
         exceeding = (facts.positive_part(each.upper - first.upper) for each in known)
         return Known(first.lower, sum(exceeding, start=first.upper))
 
-    def spare(self, total: Amount, before: Spare) -> Spare:
+    def excess(self, total: Amount, before: Excess) -> Excess:
         """How many words more were needed than the total now; `before` is that at the start of the block."""
         if isinstance(total, Unknown):
             return ()
@@ -106,13 +106,13 @@ def _holds(value: Poly, facts: Facts) -> bool:
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
-def _without_trips(some: Known, most: Known, spare: Spare, outside: Facts) -> Known:
+def _without_trips(some: Known, most: Known, excess: Excess, outside: Facts) -> Known:
     """What a loop needs, in the form for some iterations alone where without any as much was needed before."""
-    lower = some.lower if any(_holds(each.lower - some.lower, outside) for each in spare) else most.lower
-    if any(_holds(each.upper - some.upper, outside) for each in spare):
+    lower = some.lower if any(_holds(each.lower - some.lower, outside) for each in excess) else most.lower
+    if any(_holds(each.upper - some.upper, outside) for each in excess):
         return Known(lower, some.upper)
     # Of a bound that is not exact a word more or less, where there is no iteration, does not matter.
-    rounded = not some.exact and any(each.upper for each in spare)
+    rounded = not some.exact and any(each.upper for each in excess)
     return Known(lower, some.upper if rounded else most.upper)
 
 
@@ -151,12 +151,12 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
         return place.bounded(exactly(rounded_up(place.facts.simplify(words))), at.span)
 
-    def _block(self, body: tuple[s.Stmt, ...], place: Position, spare: Spare = ()) -> Amount:
+    def _block(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
         total: Amount = NOTHING
         peak = Peak()
         for statement in body:
             facts = place.facts
-            during = self.statement(statement, (place, peak.spare(total, spare)))
+            during = self.statement(statement, (place, peak.excess(total, excess)))
             if self._recurses(statement):
                 # As much is alive in a call as before it, though closed forms of recursion do not show it.
                 peak = peak.without(total)
@@ -221,7 +221,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return closed_amount(self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
 
     def loop(self, loop: s.Loop, at: ProgramPoint) -> Amount:
-        place, spare = at
+        place, excess = at
         try:
             iterations = iterations_of(loop, place)
         except NotStaticError:
@@ -232,24 +232,24 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         most = _largest(body, iterations)
         if isinstance(some, Known) and isinstance(most, Known):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
-            most = _without_trips(some, most, spare, outside)
+            most = _without_trips(some, most, excess, outside)
         return place.bounded(most, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
-        (first, *rest), (place, spare) = branches, at
+        (first, *rest), (place, excess) = branches, at
         if first.condition is None:
-            return self._block(first.body, place, spare)
+            return self._block(first.body, place, excess)
         facts = place.facts
         held = place.holding(first.condition)
         held = held if self._level is None else self._level.decided(first, held, place)
         taken = held.lower if held.exact else None
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if taken == ZERO:
-            return self.branches(tuple(rest), (place.knowing(opposite), spare)) if rest else NOTHING
-        arm = self._block(first.body, place.knowing(first.condition), spare)
+            return self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
+        arm = self._block(first.body, place.knowing(first.condition), excess)
         if taken == ONE:
             return arm
-        other = self.branches(tuple(rest), (place.knowing(opposite), spare)) if rest else NOTHING
+        other = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
         if taken is not None and not (place.ranged and not taken.names <= place.fixed):
             return weigh(taken, arm, other)
         # Which one is taken in an iteration, or by a processor, makes no difference to the peak of all of them.

@@ -29,7 +29,7 @@ from archline.language.model import Kind, Module, ViewType
 from archline.language.printer import format_fact
 from archline.records import field, record, replace
 
-Told = tuple[s.Fact, Scope]
+Guard = tuple[s.Fact, Scope]
 """A condition, and what names mean in it."""
 MAX_PRODUCTS = 4_000
 """How much is spent on whether a condition holds on no processor."""
@@ -42,8 +42,8 @@ class Average:
     All of `given` hold of those that do: that is no fact of a sum over all.
     """
 
-    needs: tuple[Told, ...] = ()
-    given: tuple[Told, ...] = ()
+    needs: tuple[Guard, ...] = ()
+    given: tuple[Guard, ...] = ()
 
     def under(self, condition: s.Fact, scope: Scope) -> Average:
         """Those of these for which a condition holds."""
@@ -61,7 +61,7 @@ class Average:
 
     def only(self, name: str) -> Poly | None:
         """What a symbol is of those that come here: `when r == q`."""
-        for condition, scope in (part for told in self.given for part in _conjuncts(*told)):
+        for condition, scope in (part for guard in self.given for part in _conjuncts(*guard)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
                     ends = known_value(left, scope), known_value(right, scope)
@@ -75,9 +75,9 @@ class Average:
     @property
     def weight(self) -> Poly:
         """1 of those that come here, 0 of the others; 0 of all where that is not known."""
-        told = {_key(*part): part for condition, scope in self.needs for part in _conjuncts(condition, scope)}
+        parts = {_key(*part): part for condition, scope in self.needs for part in _conjuncts(condition, scope)}
         # Of a, and of a or b, the second says nothing more.
-        weights = [_indicator(*part) for part in told.values() if not _implied(*part, told.keys())]
+        weights = [_indicator(*part) for part in parts.values() if not _implied(*part, parts.keys())]
         return ZERO if None in weights else prod((each for each in weights if each is not None), start=ONE)
 
 
@@ -88,7 +88,7 @@ def _indicator(condition: s.Fact, scope: Scope) -> Poly | None:
     return None if found is None else scope.facts.simplify(found)
 
 
-def _conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Told]:
+def _conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
     match condition:
         case s.Binary(op="and", left=left, right=right):
             yield from _conjuncts(left, scope)
@@ -256,7 +256,7 @@ class Position(Scope):
         return Known(ZERO, found.upper) if isinstance(found, Known) else found
 
     def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
-        """The first and the last value of a coordinate, as far as what holds here tells."""
+        """The first and the last value of a coordinate, as far as what holds here determines."""
         bounds = self.facts.bounds[name]
         lowers = [each for each in bounds.lower if not self.moves(each)]
         uppers = [each for each in bounds.upper if not self.moves(each)]

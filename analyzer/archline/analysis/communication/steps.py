@@ -234,8 +234,8 @@ def _settled(value: Poly, place: Position) -> Poly:
             for other, each in bounds.items()
             if coordinate in each.lower and coordinate in each.upper
         ]
-        told = None if place.average is None else place.average.only(name)
-        known = [told] if told is not None and not place.moves(told) else only or same
+        average = None if place.average is None else place.average.only(name)
+        known = [average] if average is not None and not place.moves(average) else only or same
         if known:
             value = value.substitute({name: known[0]})
     return place.facts.simplify(value)

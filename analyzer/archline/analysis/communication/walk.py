@@ -40,7 +40,7 @@ from archline.ir.amounts import (
     add,
     either,
     exactly,
-    nearer,
+    tighter,
     times,
     weigh,
 )
@@ -173,8 +173,8 @@ class Spent:
         return Spent(amounts, self.declared, steps=tuple(each.mapped(function) for each in self.steps))
 
     def within(self, other: Spent, facts: Facts) -> Spent:
-        """The same by the nearer of two bounds."""
-        return replace(self, amounts={name: nearer(self.of(name), other.of(name), facts) for name in METRICS})
+        """The same by the tighter of two bounds."""
+        return replace(self, amounts={name: tighter(self.of(name), other.of(name), facts) for name in METRICS})
 
 
 def _sum(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:

@@ -64,7 +64,7 @@ def _learned(value: Poly, name: str, facts: Facts) -> Facts:
 
 
 def without_settled(tally: Tally, scope: Scope) -> Tally:
-    """The costs of a statement with bounds for what only an `assume` tells."""
+    """The costs of a statement with bounds for what only an `assume` states."""
 
     def bounded(amount: Amount) -> Amount:
         for name in sorted(scope.settled):

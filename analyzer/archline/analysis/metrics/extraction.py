@@ -208,7 +208,7 @@ class Bodies(Statements):
         try:
             return super().block(body, scope)
         finally:
-            # What a block inside learns of an older integer is not known behind it, where the integer is settled anew.
+            # What a block inside states of an older integer is not known behind it, where the integer is settled anew.
             self._unsettled = declared_before
 
     def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
@@ -429,7 +429,7 @@ class Extraction:
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
     ) -> System | Unknown | None:
-        """The system of a metric; None where an exact one is wanted and the data decides."""
+        """The system of a metric; None where an exact one is asked for and the data decides."""
         amounts = [case.tally.amount(metric) for case in cases]
         known = [each for each in amounts if not isinstance(each, Unknown)]
         if len(known) < len(amounts):

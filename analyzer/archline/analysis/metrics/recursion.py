@@ -29,7 +29,7 @@ from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import NotComparableError, at_halves, sizes_of_call, without_halvings
 from archline.recurrences.exact.base_cases import clamped, ends, holds_at_leaves, inside, uncapped, without_maxima
 from archline.recurrences.exact.constraints import InductionProof, ProvedBound
-from archline.recurrences.exact.explain import told
+from archline.recurrences.exact.explain import explained
 from archline.recurrences.exact.indexed import Reduced, by_distance
 from archline.recurrences.exact.leaves import without_pieces
 from archline.recurrences.exact.search import Given, bound, exact_form, layered
@@ -153,7 +153,7 @@ class RecursionSolver:
         return MetricSolution(exactly(sum(exact, ZERO)))
 
     def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
-        """What the recurrences of a metric themselves tell."""
+        """What the recurrences of a metric themselves say."""
         same = algorithm, _signature(system)
         if same not in self._alike:
             try:
@@ -166,7 +166,7 @@ class RecursionSolver:
                 )
         return self._alike[same]
 
-    def told(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
+    def explained(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
         """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
         extracted = self.extracted(algorithm)
         system = extracted.system(metric)
@@ -176,9 +176,9 @@ class RecursionSolver:
         proofs = self._searched(algorithm, metric, system).proofs
         least, most = self._by_distance(lower), self._by_distance(upper)
         if least.indices is None or most.indices is None:
-            return told(system, lower, upper, proofs, more)
+            return explained(system, lower, upper, proofs, more)
         meanings = {most.indices.size: most.indices.distance}
-        return replace(told(system, least.function, most.function, proofs, more), meanings=meanings)
+        return replace(explained(system, least.function, most.function, proofs, more), meanings=meanings)
 
     def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
         """What a metric satisfies, for other ways to its growth; None where no recurrence is proved to end."""
@@ -223,7 +223,7 @@ class RecursionSolver:
         plain = uncapped(found, function.facts, upper)
         if upper or plain == found:
             return plain
-        # Levels above leaves fall below 0 at leaves, so that plain terms are nearer from below.
+        # Levels above leaves fall below 0 at leaves, so that plain terms are tighter from below.
         if function.name not in self._without_caps:
             inside = self._inside.get((function.name, upper), function)
             self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
@@ -241,8 +241,8 @@ class RecursionSolver:
         def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
             found = self.everywhere(function, metric, side is BoundSide.UPPER)
             if found is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
-                wanted = "closed form" if side is BoundSide.EXACT else "bound"
-                raise TooComplexError(f"no {wanted} of `{function.algorithm.name}`, which it calls, was found")
+                needed = "closed form" if side is BoundSide.EXACT else "bound"
+                raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
             given = sizes_of_call(function, arguments)
             if side is not BoundSide.EXACT:
                 found = inside(found, partial(without_pieces, upper=side is BoundSide.UPPER))

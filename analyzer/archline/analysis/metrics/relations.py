@@ -126,11 +126,11 @@ def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
 def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
     """What must be nonnegative for a claim about the time to hold, one of each group; times the processors."""
     work, span = _bounds(costs["work"]), _bounds(costs["span"])
-    wanted = as_fractions(claimed) * processors
+    target = as_fractions(claimed) * processors
     if relation in ("==", "<="):
-        yield (wanted - span[1] * processors - work[1],)
+        yield (target - span[1] * processors - work[1],)
     if relation in ("==", ">="):
-        yield span[0] * processors - wanted, work[0] - wanted
+        yield span[0] * processors - target, work[0] - target
 
 
 @record

@@ -47,7 +47,7 @@ Outcome = tuple[Tally, str, tuple[DerivationStep, ...]]
 
 
 MAX_ROUGH_PRODUCTS = 40_000
-"""How much is spent on bounding a loop without its guards, beside what counts them."""
+"""How much is spent on bounding a loop without its guards, in addition to what counts them."""
 MAX_TERMS, MAX_PASSED = 8, 4
 """The terms of the cost of a loop above which it is tried inside others of its nest, and how many it may pass."""
 GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
@@ -230,7 +230,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         rule = f"{'spawn' if invoke.spawned else 'call'}: 1 + {call.function}"
         if not invoke.spawned:
             return cost, rule, ()
-        # Of the whole only the call itself runs beside what follows; its arguments are evaluated before the fork.
+        # Only the call itself runs in parallel with what follows; its arguments are evaluated before the fork.
         arguments = evaluations(call.arguments, scope, self)
         before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
         body = self.call(call, scope)

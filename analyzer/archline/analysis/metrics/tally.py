@@ -9,7 +9,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, map_known, nearer, times, weigh
+from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, map_known, tighter, times, weigh
 from archline.ir.max_plus import IDLE, MaxPlusMap
 from archline.records import field, record, replace
 
@@ -102,17 +102,17 @@ class Tally:
         return max((len(each.upper.terms) for each in found if isinstance(each, Known)), default=0)
 
     def within(self, other: Tally, facts: Facts) -> Tally:
-        """The same stretch by the nearer of two bounds; those of `other` where it is not known which is nearer."""
+        """The same stretch by the tighter of two bounds; those of `other` where it is not known which is tighter."""
         if self.gap is not None or other.gap is not None:
-            # What is counted beside a gap is not all.
+            # What is counted next to a gap is not all.
             return replace(self if other.gap is not None else other, declared=self.declared | other.declared)
 
         def path(one: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
             if one.serial and rough.serial:
-                return max_plus.serial(nearer(one.finish, rough.finish, facts))
+                return max_plus.serial(tighter(one.finish, rough.finish, facts))
             return rough if isinstance(one.finish, Unknown) else one
 
-        return self._with(other, lambda one, rough: nearer(one, rough, facts), path)
+        return self._with(other, lambda one, rough: tighter(one, rough, facts), path)
 
 
 FREE = Tally()

@@ -9,7 +9,7 @@ continuation of a random other worker. A parallel loop is a tree of spawns: the 
 iterations is spawned, the second is the continuation.
 
 A strand takes as many units of time as it has accesses, at least 1; an attempt to steal takes 1. While no
-deque holds anything, thieves wait, which spares attempts that cannot succeed.
+deque holds anything, thieves wait, which avoids attempts that cannot succeed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The series-parallel structure of a serial execution, as a log of events beside its access trace."""
+"""The series-parallel structure of a serial execution, as a log of events next to its access trace."""
 
 from __future__ import annotations
 

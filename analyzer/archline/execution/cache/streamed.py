@@ -41,7 +41,7 @@ def operator(line: int) -> str:
     return "//" if line & (line - 1) else ">>"
 
 
-def beside(memory: Memory, cache: Cache) -> Memory:
+def with_lru_state(memory: Memory, cache: Cache) -> Memory:
     """The memory of a run with what LRU needs: less than the arrays take, however many accesses there are."""
     arrays, state = memory.arrays, memory.state
     line = int(cache.L)

@@ -25,7 +25,7 @@ class CompactTrace:
 
     `lines` numbers the distinct lines 0, 1, ... in order of first access (int32 unless the trace has 2^30
     accesses or more) and holds a run of accesses to one line as one entry: what follows the first access of a
-    run is a hit in every cache of at least one line, whatever is replaced. `writes` tells, entry by entry,
+    run is a hit in every cache of at least one line, whatever is replaced. `writes` says, entry by entry,
     whether any access of the run writes; None where nothing does. `distinct` counts lines, `accesses` those
     of the original trace.
     """

@@ -353,7 +353,7 @@ _REAL_FUNCTIONS = {
 
 
 def real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
-    """The value of an expression of kind REAL, or of an integer where a real is wanted."""
+    """The value of an expression of kind REAL, or of an integer where a real is expected."""
     match expr:
         case s.Integer(value=value):
             return Code(_literal(_nearest_real(value)))

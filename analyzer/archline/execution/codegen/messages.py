@@ -1,7 +1,7 @@
 """Statements of processors on a grid: messages, collectives, calls along axes, where data starts and ends, splits.
 
 The function of an algorithm on a grid is a generator: it yields each step, and is sent what the step received. Its
-counters are up to date whenever it yields, so that the costs of a path can be told.
+counters are up to date whenever it yields, so that the costs of a path can be reported.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
 def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     """Check the extents of the axes, once the sizes are known."""
     for place, axis in enumerate(algorithm.grid):
-        wanted = atom(fn, integer(fn, axis.extent))
+        extent = atom(fn, integer(fn, axis.extent))
         text = format_expression(axis.extent)
         message = f"the axis `{axis.name}` of `{algorithm.name}` has {{0}} processors, and `{text}` is {{1}}"
         site = fn.site(rules.GRID, axis.span, message)
-        fn.check(f"e{place} != {wanted}", site, f"e{place}", wanted, "call=call")
+        fn.check(f"e{place} != {extent}", site, f"e{place}", extent, "call=call")
 
 
 def message(fn: AlgorithmWriter, node: s.Communicate) -> None:

@@ -169,7 +169,7 @@ def _measured(fn: AlgorithmWriter, given: ArrayValue, by: BoundBy, dimension: in
 
 
 def _refuse(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
-    """Stop, with the place of the call beside that of the rule, if a condition is true."""
+    """Stop, with the place of the call next to that of the rule, if a condition is true."""
     fn.check(failed, site, *values, "call=call")
 
 
@@ -194,15 +194,15 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
     given = fn.view(parameter.name)
     extents = []
     for dimension, entry in enumerate(shape):
-        extent, wanted = given.extents[dimension], atom(fn, integer(fn, entry))
-        if wanted != extent:
+        extent, needed = given.extents[dimension], atom(fn, integer(fn, entry))
+        if needed != extent:
             message = (
                 f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
             )
             site = fn.site(rules.SHAPE, parameter.span, message)
-            _refuse(fn, f"{extent} != {wanted}", site, extent, wanted)
+            _refuse(fn, f"{extent} != {needed}", site, extent, needed)
         # The two are equal from here on; loops up to the one need no check against the other.
-        extents.append(wanted)
+        extents.append(needed)
     fn.define(parameter.name, replace(given, extents=tuple(extents)))
 
 
@@ -218,10 +218,10 @@ def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.Offsets
         text = f"the longest gap of `{name}` is {{0}}, and `{{expr}}` is {{1}}"
         parts.append((type_.longest, longest, ">", text))
     for expr, actual, relation, text in parts:
-        wanted = atom(fn, integer(fn, expr))
-        if wanted != actual:
+        needed = atom(fn, integer(fn, expr))
+        if needed != actual:
             site = fn.site(rules.OFFSETS, parameter.span, text.replace("{expr}", format_expression(expr)))
-            _refuse(fn, f"{actual} {relation} {wanted}", site, actual, wanted)
+            _refuse(fn, f"{actual} {relation} {needed}", site, actual, needed)
 
 
 def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:

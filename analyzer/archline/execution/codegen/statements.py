@@ -314,7 +314,7 @@ def _local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Al
 
 
 def scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
-    """A number of the kind wanted: an expression, or the result of a call."""
+    """A number of the kind expected: an expression, or the result of a call."""
     if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
         return named(call(fn, value), INT_LIMIT)
     return real(fn, value) if kind is Kind.REAL else integer(fn, value)

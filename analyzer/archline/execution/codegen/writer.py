@@ -75,7 +75,7 @@ AT_ONCE = 64
 
 @record(slots=True)
 class Options:
-    """What the generated code does beside computing and counting, and for which kind of execution it is."""
+    """What the generated code does besides computing and counting, and for which kind of execution it is."""
 
     compiled: bool
     trace: bool

@@ -133,8 +133,8 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
     if len(call.arguments) != len(signature.parameters):
         count = counted(len(signature.parameters), "argument")
         message = f"`{callee.name}` takes {count}, not {len(call.arguments)}"
-        wanted = ", ".join(parameter.name for parameter in signature.parameters)
-        body.report(rules.ARGUMENT_COUNT, message, call.span, f"it is `{callee.name}({wanted})`")
+        names = ", ".join(parameter.name for parameter in signature.parameters)
+        body.report(rules.ARGUMENT_COUNT, message, call.span, f"it is `{callee.name}({names})`")
         for argument in call.arguments:
             with body.shared_arrays():
                 type_of(body, argument)
@@ -182,7 +182,7 @@ def _check_argument(
         found = type_of(body, argument)
     if found is None:
         return False
-    wanted = _wanted_view(parameter)
+    declared = _parameter_view(parameter)
     if is_buffer(parameter):
         found = buffer_of(body, argument)
         if found is None:
@@ -193,7 +193,7 @@ def _check_argument(
         message = f"`{parameter.name}` of `{callee.name}` is an array, and `{shown(argument)}` is a number"
         body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
         return False
-    return _fits(body, callee, parameter, argument, found, wanted)
+    return _fits(body, callee, parameter, argument, found, declared)
 
 
 def _product(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
@@ -215,7 +215,7 @@ def _check_operator(body: BodyContext, callee: s.Algorithm, parameter: s.Paramet
     return False
 
 
-def _wanted_view(parameter: s.Parameter) -> ViewType:
+def _parameter_view(parameter: s.Parameter) -> ViewType:
     match parameter.type:
         case s.ArrayType(element=element, shape=shape, layout=layout):
             return ViewType(element_kind(element), len(shape), layout)
@@ -231,19 +231,19 @@ def _fits(
     parameter: s.Parameter,
     argument: s.Expr,
     found: ViewType,
-    wanted: ViewType,
+    declared: ViewType,
 ) -> bool:
     name = f"`{parameter.name}` of `{callee.name}`"
-    if wanted.element is not Kind.ANY and found.element is not wanted.element:
-        message = f"{name} is an array of {wanted.element.value}, `{shown(argument)}` of {found.element.value}"
+    if declared.element is not Kind.ANY and found.element is not declared.element:
+        message = f"{name} is an array of {declared.element.value}, `{shown(argument)}` of {found.element.value}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
-    if found.rank != wanted.rank:
-        message = f"{name} has {counted(wanted.rank, 'dimension')}, `{shown(argument)}` has {found.rank}"
+    if found.rank != declared.rank:
+        message = f"{name} has {counted(declared.rank, 'dimension')}, `{shown(argument)}` has {found.rank}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
-    if found.rank > 1 and found.layout != wanted.layout:
-        message = f"{name} is {wanted.layout}, `{shown(argument)}` is {found.layout}"
+    if found.rank > 1 and found.layout != declared.layout:
+        message = f"{name} is {declared.layout}, `{shown(argument)}` is {found.layout}"
         body.report(type_rules.LAYOUT, message, argument.span, "copy it to a local of that layout")
         return False
     symbol = base_symbol(body, argument)
@@ -274,7 +274,7 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
 
 
 def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
-    """The callee's sizes and indices as expressions of the caller; None where only the data tells."""
+    """The callee's sizes and indices as expressions of the caller; None where the data decides."""
     bindings: dict[str, s.Expr | None] = {}
     for binding in match.signature.sizes:
         value = _bound_value(body, match, binding)
@@ -328,8 +328,8 @@ def _check_shapes(body: BodyContext, match: _Match, bindings: Mapping[str, s.Exp
             difference = disagreement(body, expected, actual, bindings)
             if difference is not None:
                 place = f"{what} of `{parameter.name}` of `{match.callee.name}`"
-                wanted = substituted(expected, {name: value for name, value in bindings.items() if value is not None})
-                message = f"{place} is `{shown(wanted)}`; the argument's is `{shown(actual)}`: {difference}"
+                declared = substituted(expected, {name: value for name, value in bindings.items() if value is not None})
+                message = f"{place} is `{shown(declared)}`; the argument's is `{shown(actual)}`: {difference}"
                 body.report(type_rules.SHAPE, message, argument.span)
 
 

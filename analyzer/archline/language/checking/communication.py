@@ -99,9 +99,9 @@ def clauses_of(
             body.report(rules.CLAUSE, "all processors of the group take part in a collective", clause.span)
     missing = [keyword for keyword in needed if keyword not in clauses]
     if missing:
-        wanted = ", ".join(f"`{keyword} ...`" for keyword in missing)
+        demanded = ", ".join(f"`{keyword} ...`" for keyword in missing)
         hint = "its clauses are " + ", ".join(needed + optional)
-        body.report(rules.CLAUSE, f"`{statement.operation}` needs {wanted}", statement.span, hint)
+        body.report(rules.CLAUSE, f"`{statement.operation}` needs {demanded}", statement.span, hint)
     return clauses
 
 
@@ -131,10 +131,10 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     sides = (statement.target, statement.value)
     symbols = [base_symbol(body, side) for side in sides]
     shared = (False, True) if statement.direction == "input" else (True, False)
-    for side, symbol, wanted in zip(sides, symbols, shared, strict=True):
+    for side, symbol, needed in zip(sides, symbols, shared, strict=True):
         own = symbol is None or not symbol.shared
-        if symbol is None or own is wanted:
-            kind = "a global array" if wanted else "the processor's own"
+        if symbol is None or own is needed:
+            kind = "a global array" if needed else "the processor's own"
             message = f"`{shown(side)}` is not {kind}"
             hint = "write `input own = global[...]` or `output global[...] = own`"
             body.report(rules.SHARED_ARRAY, message, side.span, hint)

@@ -41,7 +41,7 @@ class Findings:
 
 @dataclass(eq=False)
 class CheckedFacts:
-    """What the checker learns of expressions, as `Module` hands it on; `depth` is that of extents it builds."""
+    """What the checker finds of expressions, as `Module` hands it on; `depth` is that of extents it builds."""
 
     types: dict[s.Expr, ExprType] = field(default_factory=dict)
     targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)

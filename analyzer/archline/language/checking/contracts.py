@@ -122,9 +122,9 @@ class Formulas:
             hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE])
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
-        wanted = FUNCTIONS[name]
-        if len(arguments) != wanted if wanted is not None else len(arguments) < 2:
-            count = "2 arguments or more" if wanted is None else counted(wanted, "argument")
+        arity = FUNCTIONS[name]
+        if len(arguments) != arity if arity is not None else len(arguments) < 2:
+            count = "2 arguments or more" if arity is None else counted(arity, "argument")
             message = f"`{name}` takes {count}, not {len(arguments)}"
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
             return None

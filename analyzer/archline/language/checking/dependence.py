@@ -83,7 +83,7 @@ def _communicates(program: WholeFile, algorithm: s.Algorithm) -> bool:
 
 @record(eq=False)
 class _Guard:
-    """A condition or a loop on the way to a statement; `others` are the branches beside it.
+    """A condition or a loop on the way to a statement; `others` are the other branches.
 
     `reached` are a condition and its truth, or the variable of a loop; None where they are not known.
     """
@@ -100,7 +100,7 @@ class _Guard:
 
     @property
     def value(self) -> s.Expr | None:
-        """What tells which processors get through: where it differs, so do they."""
+        """The condition that decides which processors get through: where it differs, so do they."""
         reached = self.reached
         if isinstance(reached, tuple):
             return reached[0]
@@ -392,7 +392,7 @@ class _Pass(StatementVisitor[None, None]):
         """The values of the processors of a group that get through guards, and one that has each: where they differ."""
         sampler = self.program.sampler
         found = self._differing(group, guards, value, sampler.points(self.path))
-        # Where they differ at some sizes, the smallest are told.
+        # Where they differ at some sizes, the smallest are reported.
         return found and (self._differing(group, guards, value, sampler.small(self.path)) or found)
 
     def _differing(

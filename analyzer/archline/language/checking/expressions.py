@@ -90,12 +90,12 @@ def static(body: BodyContext, expr: s.Expr, what: str) -> bool:
     return kind is Kind.STATIC
 
 
-def accepts(body: BodyContext, expr: s.Expr, kind: Kind, wanted: Kind) -> bool:
-    """Whether a number of a kind can be stored where another is wanted. A literal takes the kind wanted."""
-    if is_literal(expr) and wanted is not Kind.ANY:
-        adopt(body, expr, wanted)
+def accepts(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool:
+    """Whether a number of a kind can be stored where another is expected. A literal takes the kind expected."""
+    if is_literal(expr) and expected is not Kind.ANY:
+        adopt(body, expr, expected)
         return True
-    return kind is wanted or (kind is Kind.STATIC and wanted is Kind.INT)
+    return kind is expected or (kind is Kind.STATIC and expected is Kind.INT)
 
 
 def conversion_hint(expr: s.Expr, kind: Kind) -> str | None:
@@ -258,20 +258,20 @@ def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | No
 
 def scalar_argument(body: BodyContext, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
     """Check a number passed to a parameter of type `real` or `int`."""
-    wanted = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
-    if accepts(body, argument, kind, wanted):
+    expected = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
+    if accepts(body, argument, kind, expected):
         return
     what = f"`{parameter.name}` of `{call.function}`"
-    message = f"{what} is {NUMBERS[wanted]}, and `{shown(argument)}` is {NUMBERS[kind]}"
-    rule = rules.MIXED if wanted is Kind.REAL else call_rules.ARGUMENT_KIND
+    message = f"{what} is {NUMBERS[expected]}, and `{shown(argument)}` is {NUMBERS[kind]}"
+    rule = rules.MIXED if expected is Kind.REAL else call_rules.ARGUMENT_KIND
     body.report(rule, message, argument.span, conversion_hint(argument, kind))
 
 
 def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
     kinds = [number(body, argument) for argument in expr.arguments]
-    wanted = INTRINSICS[expr.function]
-    if len(kinds) != wanted if wanted is not None else len(kinds) < 2:
-        count = "2 arguments or more" if wanted is None else counted(wanted, "argument")
+    expected = INTRINSICS[expr.function]
+    if len(kinds) != expected if expected is not None else len(kinds) < 2:
+        count = "2 arguments or more" if expected is None else counted(expected, "argument")
         body.report(rules.INTRINSIC, f"`{expr.function}` takes {count}, not {len(kinds)}", expr.span)
         return None
     known = [kind for kind in kinds if kind is not None]

@@ -96,18 +96,18 @@ def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: 
 
     def difference(point: Mapping[str, int]) -> str | None:
         try:
-            wanted = evaluate_static(expected, _inside(bindings, point))
+            needed = evaluate_static(expected, _inside(bindings, point))
             found = evaluate_static(actual, point)
         except EvaluationError:
             return None
-        return None if wanted == found else f"{wanted} and {found}{_at(point, actual, expected, bindings)}"
+        return None if needed == found else f"{needed} and {found}{_at(point, actual, expected, bindings)}"
 
-    told = [difference(point) for point in body.points()]
-    if not told or None in told:
+    differences = [difference(point) for point in body.points()]
+    if not differences or None in differences:
         return None
     # An example with several processors and small sizes is the clearest.
     small = sorted(body.sampler.small(body.path), key=lambda each: (each.get("P") == 1, sum(each.values())))
-    return next(filter(None, map(difference, small)), told[0])
+    return next(filter(None, map(difference, small)), differences[0])
 
 
 def _inside(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from archline.language import syntax as s
 from archline.records import record
 
 _TRIES = 300
-_WANTED = 5
+_MAX_POINTS = 5
 _LARGEST, _SMALL = 24, (2, 3, 4, 6)
 # Frames visited for one file: a second or two of work.
 _EFFORT = 200_000
@@ -90,11 +90,11 @@ class Sampler:
         """More points on a path, of small sizes."""
         found = []
         for self._largest in _SMALL:
-            found += self._search(path, 4 * _WANTED)
+            found += self._search(path, 4 * _MAX_POINTS)
         self._largest = _LARGEST
         return found
 
-    def _search(self, path: Path, wanted: int = _WANTED) -> list[dict[str, int]]:
+    def _search(self, path: Path, most: int = _MAX_POINTS) -> list[dict[str, int]]:
         hints = _hints(path)
         generator = random.Random(len(path))
         points: list[dict[str, int]] = []
@@ -102,7 +102,7 @@ class Sampler:
             point = self._walk(path, {}, hints, generator)
             if point is not None:
                 points.append(point)
-            if len(points) == wanted or self._effort <= 0:
+            if len(points) == most or self._effort <= 0:
                 break
         return points
 

@@ -86,6 +86,6 @@ class SymbolTable:
             if before is not None:
                 self._symbols[name] = before
 
-    def names(self, wanted: Callable[[SymbolEntry], bool] = lambda _: True) -> Iterable[str]:
-        """The names in sight whose symbol is wanted."""
-        return [name for name, symbol in self._symbols.items() if wanted(symbol)]
+    def names(self, selects: Callable[[SymbolEntry], bool] = lambda _: True) -> Iterable[str]:
+        """The names in sight whose symbol is selected."""
+        return [name for name, symbol in self._symbols.items() if selects(symbol)]

@@ -112,14 +112,14 @@ def check_body(body: BodyContext) -> None:
         _store(body, last.value, kind, element_kind(result), f"the result of `{body.algorithm.name}`")
 
 
-def _store(body: BodyContext, value: s.Expr, kind: Kind, wanted: Kind, what: str) -> None:
-    """Check that a number can be stored in something of the kind wanted."""
-    if accepts(body, value, kind, wanted):
+def _store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
+    """Check that a number can be stored in something of a kind."""
+    if accepts(body, value, kind, stored):
         return
-    rule = type_rules.MIXED if wanted is Kind.REAL else type_rules.WRONG_KIND
+    rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
     found = "an integer" if kind is Kind.STATIC else NUMBERS[kind]
-    hint = conversion_hint(value, kind) if wanted is Kind.REAL else None
-    needed = "an int" if wanted is Kind.INT else NUMBERS[wanted]
+    hint = conversion_hint(value, kind) if stored is Kind.REAL else None
+    needed = "an int" if stored is Kind.INT else NUMBERS[stored]
     message = f"{what} is {needed}, and `{shown(value)}` is {found}"
     body.report(rule, message, value.span, hint)
 
@@ -176,14 +176,14 @@ def _local(body: BodyContext, statement: s.Local) -> None:
         condition(body, statement.when)
     match statement.type:
         case s.ScalarType(element=element):
-            wanted = element_kind(element)
+            stored = element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
                 with body.shared_arrays():
                     kind = _number(body, statement.value)
                 if kind is not None:
-                    _store(body, statement.value, kind, wanted, f"`{statement.name}`")
-            body.define(SymbolEntry(statement.name, Role.REGISTER, wanted, statement.span, writable=True))
+                    _store(body, statement.value, kind, stored, f"`{statement.name}`")
+            body.define(SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True))
         case s.ArrayType() as type_:
             _local_array(body, statement, type_)
         case _:

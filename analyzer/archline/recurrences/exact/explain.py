@@ -30,7 +30,7 @@ from archline.recurrences.model import (
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 
 
-def told(
+def explained(
     system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
 ) -> Recurrence:
     """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""

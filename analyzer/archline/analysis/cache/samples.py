@@ -24,7 +24,7 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.model import BoundBy
-from archline.records import field, record
+from archline.records import field, memoised, record
 
 SCALES = (12, 40, 300)
 OTHERS = (1, 2, 4, 8, 16, 24, 64, 100, 256, 1000, 4096, 16384)
@@ -115,7 +115,6 @@ class SampledAmounts:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
     whole: Mapping[str, Poly]
-    _values: dict[Poly, list[Number] | None] = field(default_factory=dict, repr=False)
 
     def best(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
         """The bounds that are greatest at some point, or every one; those that most often are first."""
@@ -127,10 +126,9 @@ class SampledAmounts:
         order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
         return tuple(value for value in order if every or wins[value])
 
+    @memoised
     def _at_points(self, value: Poly) -> list[Number] | None:
-        if value not in self._values:
-            self._values[value] = self._evaluated(value) if is_known(value) else None
-        return self._values[value]
+        return self._evaluated(value) if is_known(value) else None
 
     @cached_property
     def _numbers(self) -> dict[str, list[Fraction]]:

@@ -34,7 +34,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import component, local_arrays, reachable, recurses
 from archline.language.model import Module
 from archline.numbers import fmpq
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 from archline.recurrences.exact.at_call import NotComparableError
 
 CALLS = "calls"
@@ -348,7 +348,6 @@ class Divisions:
 
     module: Module
     algorithm: s.Algorithm
-    _tables: dict[tuple[int, _Way], _Table | None] = field(default_factory=dict)
 
     def at(self, point: Mapping[str, int]) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises UndividedError."""
@@ -377,15 +376,13 @@ class Divisions:
             # More levels are called in each other than Python follows.
             return None
 
+    @memoised
     def _table(self, line: int, way: _Way) -> _Table | None:
-        key = line, way
-        if key not in self._tables:
-            try:
-                with budget(MAX_TERM_PRODUCTS, own=True):
-                    self._tables[key] = _table(self.module, self.algorithm, line, way)
-            except (UndividedError, TooComplexError, NotComparableError, NotStaticError):
-                self._tables[key] = None
-        return self._tables[key]
+        try:
+            with budget(MAX_TERM_PRODUCTS, own=True):
+                return _table(self.module, self.algorithm, line, way)
+        except (UndividedError, TooComplexError, NotComparableError, NotStaticError):
+            return None
 
 
 @record(eq=False)

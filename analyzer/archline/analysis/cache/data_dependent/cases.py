@@ -13,7 +13,7 @@ from archline.algebra.concave import NOTHING, Concave, Point, added, covering, l
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.analysis.cache.data_dependent.divided import Divided, DivisionCase, Inner, UndividedError
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 
 Sizes = tuple[int, ...]
 """The sizes of a call that are known, in order."""
@@ -66,18 +66,13 @@ class CaseAtSizes:
     share: fmpq | None
 
 
-@dataclass(eq=False)
 class Volumes:
     """Cases at known sizes, whatever Z is."""
 
-    _cases: dict[tuple[State, fmpq], tuple[CaseAtSizes, ...]] = field(default_factory=dict)
-
+    @memoised
     def cases(self, state: State, end: fmpq) -> tuple[CaseAtSizes, ...]:
         """The cases that come at known sizes and at volumes up to an end. Raises UndividedError."""
-        key = state, end
-        if key not in self._cases:
-            self._cases[key] = tuple(_cases(state, end))
-        return self._cases[key]
+        return tuple(_cases(state, end))
 
 
 def given_at(state: State, line: int, end: fmpq) -> Concave:

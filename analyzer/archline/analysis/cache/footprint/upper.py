@@ -28,7 +28,7 @@ from archline.ir.factored import Product, UnboundedError, largest_in, most, most
 from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
 from archline.ir.shape import Shape, named, of_access, of_chain
 from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
-from archline.records import field, record
+from archline.records import field, memoised, record
 
 NARROW = 4
 """Steps through a row that are shorter than most lines."""
@@ -52,20 +52,17 @@ class Reference:
     order: tuple[int, ...] = (0,)
     whole_lines: bool = True
     moves: int = 1
-    _lines: dict[int, Lines] = field(default_factory=dict, repr=False, init=False)
     found: dict[tuple[object, ...], object] = field(default_factory=dict, repr=False, init=False)
-    _hulls: dict[int, tuple[ClosedInterval, ...]] = field(default_factory=dict, repr=False, init=False)
 
     @property
     def name(self) -> str:
         """The array's name."""
         return self.array.name
 
+    @memoised
     def lines(self, depth: int) -> Lines:
         """What is touched with the loops `chain[:depth]` fixed."""
-        if depth not in self._lines:
-            self._lines[depth] = Lines(self, depth)
-        return self._lines[depth]
+        return Lines(self, depth)
 
     @property
     def walk(self) -> Walk | None:
@@ -100,11 +97,10 @@ class Reference:
             found.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
         return tuple(found)
 
+    @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
         """The smallest box around what is touched in a window, as far as it is found."""
-        if depth not in self._hulls:
-            self._hulls[depth] = tuple(self._hull(depth))
-        return self._hulls[depth]
+        return tuple(self._hull(depth))
 
     def _hull(self, depth: int) -> Iterator[ClosedInterval]:
         """From the box of the windows inside, if there are some."""

@@ -15,7 +15,7 @@ from archline.algebra.sums.summation import UnresolvedError
 from archline.ir.factored import Product, most
 from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop
-from archline.records import field, record
+from archline.records import field, memoised, record
 
 MAX_SPOTS = 6
 OF_DATA = a.Offset, a.Gap, a.Data
@@ -56,15 +56,11 @@ class Windows:
     outer: tuple[Turn, ...]
     first: tuple[Turn, ...]
     depth: int
-    _known: dict[tuple[Turn, ...], Facts] = field(default_factory=dict, repr=False)
 
+    @memoised
     def known(self, turns: tuple[Turn, ...]) -> Facts:
         """What holds in an iteration of loops: the same object for all spots, so that nothing is proved twice."""
-        if not turns:
-            return self.facts
-        if turns not in self._known:
-            self._known[turns] = inside(turns[-1], self.known(turns[:-1]))
-        return self._known[turns]
+        return inside(turns[-1], self.known(turns[:-1])) if turns else self.facts
 
 
 def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:

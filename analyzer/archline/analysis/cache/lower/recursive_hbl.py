@@ -22,7 +22,7 @@ own, moved by as much in all elements that tell a coordinate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from archline.algebra.effort import TooComplexError
@@ -49,7 +49,7 @@ from archline.ir.tree import Access, Array, Chain, Loop, Node, Recursion, Untrac
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 
 Place = tuple[Array, int]
 """A dimension of an array."""
@@ -266,7 +266,6 @@ class _Families:
     """The families of algorithms, each found once."""
 
     module: Module
-    _known: dict[s.Algorithm, tuple[IterationFamily, ...]] = field(default_factory=dict)
 
     def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
         """What an algorithm runs for certain, in its sizes. Raises NoBoxesError if nothing is known."""
@@ -284,16 +283,14 @@ class _Families:
             raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
         yield from found
 
+    @memoised
     def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
         """Those of an algorithm that another one calls; none where they are not known."""
-        if algorithm not in self._known:
-            try:
-                body = body_of(self.module, algorithm, OneLevel())
-                found = tuple(self._of(body, _paths(self.module, body)))
-            except (NoBoxesError, UntracedError, TooComplexError):
-                found = ()
-            self._known[algorithm] = found
-        return self._known[algorithm]
+        try:
+            body = body_of(self.module, algorithm, OneLevel())
+            return tuple(self._of(body, _paths(self.module, body)))
+        except (NoBoxesError, UntracedError, TooComplexError):
+            return ()
 
     def _of(self, body: Called, paths: Sequence[_Path]) -> list[IterationFamily]:
         leaves = [path for path in paths if not _calls_itself(path, body)]

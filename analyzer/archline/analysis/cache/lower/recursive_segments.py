@@ -28,7 +28,7 @@ from archline.expr.intervals import EvaluationError
 from archline.ir.recursive import recurses
 from archline.ir.tree import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
 from archline.language import syntax as s
-from archline.records import record
+from archline.records import memoised, record
 
 MAX_STATES = 20_000
 """What so many calls of different sizes do is looked at."""
@@ -121,7 +121,6 @@ class Below:
 
     filled: Filled
     algorithm: s.Algorithm
-    _ready: dict[s.Algorithm, _Ready] = field(default_factory=dict)
 
     def at(self, point: Mapping[str, int]) -> int:
         """Io is so much at least at sizes, Z and L; 0 where nothing is found."""
@@ -136,11 +135,10 @@ class Below:
             return 0
         return found + solving.lines if found else 0
 
+    @memoised
     def ready(self, algorithm: s.Algorithm) -> _Ready:
         """What an algorithm does, made ready for values."""
-        if algorithm not in self._ready:
-            self._ready[algorithm] = _Ready(self.filled, algorithm, self.filled.bodies[algorithm])
-        return self._ready[algorithm]
+        return _Ready(self.filled, algorithm, self.filled.bodies[algorithm])
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ from archline.ir.recursive import Body, OneLevel, at_lines, body, calls, in_rows
 from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, Recursion, accesses
 from archline.language import syntax as s
 from archline.language.model import Module
-from archline.records import record
+from archline.records import memoised, record
 
 MAX_CALLS = 200_000
 MAX_ITERATIONS = 20_000
@@ -103,7 +103,6 @@ class Solved:
     given: Poly
     made: Poly
     moves: Mapping[Array, int]
-    _compiled: dict[Poly, tuple[tuple[str, ...], Compiler, Compute]] = field(default_factory=dict)
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
@@ -152,13 +151,15 @@ class Solved:
             raise EvaluationError(f"`{name}` is {value} in a call")
         return int(value)
 
+    @memoised
+    def _compiled(self, expression: Poly) -> tuple[tuple[str, ...], Compiler, Compute]:
+        restored = self.body.scope.facts.restore(expression)
+        names = tuple(sorted(restored.names))
+        compiler = Compiler(names)
+        return names, compiler, compiler.of(restored)
+
     def _exact(self, expression: Poly, point: Point) -> Number:
-        if expression not in self._compiled:
-            restored = self.body.scope.facts.restore(expression)
-            names = tuple(sorted(restored.names))
-            compiler = Compiler(names)
-            self._compiled[expression] = names, compiler, compiler.of(restored)
-        names, compiler, compute = self._compiled[expression]
+        names, compiler, compute = self._compiled(expression)
         missing = [name for name in names if name not in point]
         if missing:
             raise EvaluationError(f"`{missing[0]}` has no value")

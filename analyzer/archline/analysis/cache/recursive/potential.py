@@ -39,7 +39,7 @@ from archline.expr.intervals import EvaluationError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
-from archline.records import record
+from archline.records import memoised, record
 from archline.recurrences.exact.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose
 from archline.recurrences.exact.indexed import CaseCalls, elements, handed_on, weakened
 
@@ -83,7 +83,6 @@ class Charges:
     reach: Reach
     pays: dict[Phase, Poly] = field(default_factory=dict)
     """By phase, Z*L times what pays in it, once it is found."""
-    _cones: dict[tuple[Poly, ...], ProductCone] = field(default_factory=dict)
 
     @cached_property
     def paid(self) -> Paid:
@@ -273,14 +272,13 @@ class Charges:
                 known = (value.substitute(given) for value in (*declared, *then))
                 yield part((*facts, *known), before, each, (self.words * WORDS).substitute(given))
 
+    @memoised
     def _cone(self, known: tuple[Poly, ...]) -> ProductCone:
         """Products of two facts, those of floors among them."""
-        if known not in self._cones:
-            floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
-            facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
-            varied = tuple(each for each in facts if not each.is_constant)
-            self._cones[known] = ProductCone(varied, DEGREE, frozenset(), len(varied))
-        return self._cones[known]
+        floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
+        facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
+        varied = tuple(each for each in facts if not each.is_constant)
+        return ProductCone(varied, DEGREE, frozenset(), len(varied))
 
 
 def _degree(value: Poly) -> int:

@@ -21,7 +21,7 @@ from archline.analysis.cache.residency.single import walked
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 
 CUT = "cut "
 """Where rows are split: the first row of the second side; no program has such a name."""
@@ -57,7 +57,6 @@ class Splitter:
     side: Side
     cutter: Cutter
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
-    _parts: dict[Reference, Reference | None] = field(default_factory=dict)
 
     def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
         """What a unit holds and fetches of this side; None where no closed form is found."""
@@ -74,14 +73,13 @@ class Splitter:
         known_of_sizes = not counters & (space.names | misses.names) and is_known(space) and is_known(misses)
         return (space, misses * unit.moves) if known_of_sizes else None
 
+    @memoised
     def part(self, reference: Reference) -> Reference | None:
         """What a reference accesses on this side; None where no loop picks its rows one by one."""
-        if reference not in self._parts and self.side.clipped:
-            self._parts[reference] = self.cutter.clip(reference, self.side.dimension, self.side.before)
-        if reference not in self._parts:
-            rule = self._rule(reference)
-            self._parts[reference] = None if rule is None else self.cutter.cut(reference, rule)
-        return self._parts[reference]
+        if self.side.clipped:
+            return self.cutter.clip(reference, self.side.dimension, self.side.before)
+        rule = self._rule(reference)
+        return None if rule is None else self.cutter.cut(reference, rule)
 
     def _rule(self, reference: Reference) -> LoopSide | None:
         place = reference.place[self.side.dimension]
@@ -177,8 +175,6 @@ class Splits:
     """The splits of one array's references; `own` are the units of each by itself."""
 
     own: Mapping[Reference, Sequence[Resident]]
-    _splitters: dict[Side, Splitter] = field(default_factory=dict)
-    _known: dict[tuple[Resident, Side], tuple[Poly, Poly] | None] = field(default_factory=dict)
 
     def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[Side]:
         """The sides of which a unit may keep the rows that others hold."""
@@ -236,13 +232,14 @@ class Splits:
             instead = ZERO
         return halves or None
 
+    @memoised
+    def _splitter(self, side: Side, rows: Poly) -> Splitter:
+        return Splitter(side, Cutter(CUT, Bounds((ZERO,), (rows,))))
+
+    @memoised
     def _measured(self, unit: Resident, side: Side) -> tuple[Poly, Poly] | None:
-        if (unit, side) not in self._known:
-            if side not in self._splitters:
-                rows = unit.references[0].array.extents[side.dimension]
-                self._splitters[side] = Splitter(side, Cutter(CUT, Bounds((ZERO,), (rows,))))
-            self._known[unit, side] = self._splitters[side].measured(unit)
-        return self._known[unit, side]
+        rows = unit.references[0].array.extents[side.dimension]
+        return self._splitter(side, rows).measured(unit)
 
 
 def _is_cut_short(reference: Reference) -> bool:

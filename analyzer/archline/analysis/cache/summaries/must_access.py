@@ -38,7 +38,7 @@ from archline.ir.tree import Array, Node, UntracedError, accesses, changing, con
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
 from archline.language.model import Module
-from archline.records import field, record, replace
+from archline.records import memoised, record, replace
 
 MAX_BOXES = 12
 """Of so many parts that leaves touch each is tried."""
@@ -406,7 +406,6 @@ class FollowedBody:
     indices: tuple[str, ...]
     facts: Facts
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
-    _known: dict[tuple[tuple[Poly, ...], ...], Way] = field(default_factory=dict)
 
     def fulfils(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
         """Whether what is claimed of an array is true if calls do what is claimed of them."""
@@ -455,11 +454,10 @@ class FollowedBody:
         found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
         return tuple(each for each in found if each.local and each.exact and not each.within and not each.moves)
 
+    @memoised
     def way(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> Way:
         """What holds on one of the ways, where some extents are large."""
-        if (large, known) not in self._known:
-            self._known[large, known] = Way(self.facts, (*large, *known))
-        return self._known[large, known]
+        return Way(self.facts, (*large, *known))
 
 
 def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:

@@ -32,8 +32,8 @@ from archline.analysis.cache.upper.pareto import Choices, together
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
-from archline.ir.tree import Chain, Loop, contiguous_dimension
-from archline.records import record
+from archline.ir.tree import Array, Chain, Loop, contiguous_dimension
+from archline.records import memoised, record
 
 
 @record(eq=False)
@@ -170,12 +170,6 @@ class Planner:
     _units: dict[Resident, int] = field(default_factory=dict)
     _clusters: list[list[Cluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
-    _taken: dict[Resident, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
-    _kept: dict[Cluster, Choices] = field(default_factory=dict)
-    _held: dict[tuple[tuple[Resident, ...], bool], Poly] = field(default_factory=dict)
-    _rooms: dict[Poly, Poly] = field(default_factory=dict)
-    _retained: dict[tuple[Cluster, tuple[Resident, ...]], tuple[Retention, ...]] = field(default_factory=dict)
-    _splits: dict[int, Splits] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
         """The plans worth telling, from those that need few lines to those that need many."""
@@ -303,12 +297,11 @@ class Planner:
             if all(unit in self._numbers[sample] for unit in nothing):
                 yield from known.filled(sample, owners, first, FEW)
 
+    @memoised
     def _choices(self, cluster: Cluster) -> Choices:
         """Those of a cluster: ways to split references have some in common."""
-        if cluster not in self._kept:
-            whole = self._measured(cluster.units)
-            self._kept[cluster] = together([self._together(cluster.parts), whole]) if cluster.parts else whole
-        return self._kept[cluster]
+        whole = self._measured(cluster.units)
+        return together([self._together(cluster.parts), whole]) if cluster.parts else whole
 
     def _measured(self, units: Sequence[Resident]) -> Choices:
         """Each unit as a choice, where it has numbers."""
@@ -351,13 +344,12 @@ class Planner:
                 anew[own, number] = True
         return active, anew
 
+    @memoised
     def _places(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
         """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
-        if unit not in self._taken:
-            held = () if unit.scratch else self._regions_of(unit.loop, unit.given_up)
-            own = frozenset(map(id, unit.references[0].chain)) if unit.scratch else None
-            self._taken[unit] = held, None if own is None else self._regions.index(own)
-        return self._taken[unit]
+        if unit.scratch:
+            return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
+        return self._regions_of(unit.loop, unit.given_up), None
 
     def _anew(self, units: Sequence[Resident]) -> list[bool]:
         """In which regions some of the units fetch at every access."""
@@ -372,17 +364,15 @@ class Planner:
         needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
         return Plan(units, needs, total(unit.misses for unit in units), partial(self._retentions, units))
 
+    @memoised
     def _need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
         """The lines of a region: plans differ in few units, and most of their regions hold the same."""
-        if (held, anew) not in self._held:
-            self._held[held, anew] = total(unit.space for unit in held) + int(anew)
-        return self._held[held, anew]
+        return total(unit.space for unit in held) + int(anew)
 
+    @memoised
     def room(self, lines: Poly) -> Poly:
         """The words that some lines leave free, in terms of sizes: plans have most needs in common."""
-        if lines not in self._rooms:
-            self._rooms[lines] = self.facts.restore(WORDS - LINE * lines)
-        return self._rooms[lines]
+        return self.facts.restore(WORDS - LINE * lines)
 
     def smooth(self, plan: Plan) -> tuple[list[list[Poly]], Poly]:
         """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
@@ -425,15 +415,21 @@ class Planner:
         for cluster in clusters:
             units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
             if sum(len(unit.references) for unit in units) == len(cluster.references):
-                if (cluster, units) not in self._retained:
-                    self._retained[cluster, units] = tuple(self._in_place_of(units, cluster))
-                yield from self._retained[cluster, units]
+                yield from self._in_place_of(units, cluster)
 
-    def _in_place_of(self, units: tuple[Resident, ...], cluster: Cluster) -> Iterator[Retention]:
+    @memoised
+    def _splits(self, _: Array) -> Splits:
+        return Splits(self._alone)
+
+    @memoised
+    def _in_place_of(self, units: tuple[Resident, ...], cluster: Cluster) -> tuple[Retention, ...]:
         """What other units of a cluster, and windows that keep lines, could hold in part."""
+        return tuple(self._instead(units, cluster))
+
+    def _instead(self, units: tuple[Resident, ...], cluster: Cluster) -> Iterator[Retention]:
         references = frozenset(cluster.references)
         fetched, held = (total(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True))
-        splits = self._splits.setdefault(id(cluster.references[0].array), Splits(self._alone))
+        splits = self._splits(cluster.references[0].array)
         for unit in cluster.units:
             if unit in units or unit.scratch:
                 continue

@@ -23,8 +23,7 @@ from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
 from archline.records import record
 from archline.report.documents import Document, WithPage
-from archline.report.energies.shown import document
-from archline.report.energies.text import as_text
+from archline.report.energies.text import as_text, document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

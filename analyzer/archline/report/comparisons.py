@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
-from archline.growth.short_forms import CUT, short_growth
+from archline.growth.short_forms import short_growth
 from archline.numbers import exact, readable
 from archline.report import json
-from archline.report.documents import Document, Phrase, Table, cells, latex, markdown, with_growths
+from archline.report.documents import (
+    Document,
+    Item,
+    Phrase,
+    Section,
+    Table,
+    Verbatim,
+    cells,
+    growth_phrase,
+    latex,
+    markdown,
+    sentences,
+    text,
+)
 from archline.report.energies import shown
 from archline.report.energies.formats import cache, decimal, decimal_ends
 from archline.report.growth import proof_text
-from archline.report.layout import Columns, Inside, Part, page
+from archline.report.layout import Inside
 
 
 def as_text(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """The comparison."""
-    shown_in_full = growth or certificates or not found.points
-    blocks: list[Iterable[Part]] = []
-    if found.points:
-        blocks += [[Columns([head(found), *(row(found, each) for each in found.points)])], notes(found)]
-    for pair, relations in found.growth.items():
-        if not shown_in_full:
-            blocks.append([growth_line(found, pair, relations)])
-            continue
-        rows = [["", "", *pair], *(growth_row(found, *each) for each in relations.items())]
-        proofs = _proofs(relations) if certificates else ()
-        blocks.append([_growth_title(found, pair), Inside([Columns(rows), *proofs])])
-    assumed = ["assuming " + ", ".join(found.assumptions)] if found.assumptions else []
-    return page(width, heading(found), *blocks, [*case_note(found), *assumed])
+    return text(document(found, short=False, growth=growth, certificates=certificates), width)
 
 
 def heading(found: CostComparison) -> str:
@@ -165,48 +166,37 @@ def _relation(relation: GrowthRelation) -> str:
     }[relation.relation]
 
 
-def _proofs(relations: Mapping[str, GrowthRelation]) -> Iterable[Part]:
-    for name, each in relations.items():
-        for proof in each.proofs:
-            yield f"{name}:"
-            yield Inside(proof_text(proof.certificate))
-
-
 MOST = 12
 """So many points are shown on a short page, from the smallest sizes to the largest."""
 
 
-def document(found: CostComparison, *, short: bool = True, growth: bool = False) -> Document:
+def document(
+    found: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
+) -> Document:
     """A table of points, notes, and tables of how costs grow where they are asked for or there are no points."""
-    tables: list[Table] = []
-    said: list[str] = []
+    blocks: list[Sequence[Item]] = []
     if found.points:
         step = -(-len(found.points) // MOST) if short else 1
         rows = tuple(cells(*row(found, each)) for each in found.points[::step])
-        tables.append(Table(tuple(head(found)), rows))
-        if step > 1:
-            said.append(f"one point in {step} is shown")
-        said += notes(found)
-    if growth or not found.points:
-        tables += [_growth(found, pair, relations) for pair, relations in found.growth.items()]
-    else:
-        said += [growth_line(found, pair, relations) for pair, relations in found.growth.items()]
-    said += case_note(found)
-    if found.assumptions:
-        said.append("assuming " + ", ".join(found.assumptions))
-    return Document(heading(found), "", "", tuple(tables), tuple((each,) for each in said))
+        skipped = f"one point in {step} is shown" if step > 1 else ""
+        blocks += [(Table(tuple(head(found)), rows),), sentences(skipped, *notes(found))]
+    for pair, relations in found.growth.items():
+        if growth or certificates or not found.points:
+            blocks.append((_growth(found, pair, relations, certificates),))
+        else:
+            blocks.append(sentences(growth_line(found, pair, relations)))
+    assumed = "assuming " + ", ".join(found.assumptions) if found.assumptions else ""
+    return Document(heading(found), "", "", (*blocks, sentences(*case_note(found), assumed)))
 
 
-def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> Table:
+def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool) -> Section:
     rows: list[tuple[Phrase, ...]] = []
     for name, each in relations.items():
         label, relation, first, second = growth_row(found, name, each)
-        rows.append(((label,), (relation,), _marked(first), _marked(second)))
-    return Table(("growth", "relation", *pair), tuple(rows))
-
-
-def _marked(growth: str) -> Phrase:
-    return (growth,) if growth.endswith(CUT) else with_growths(growth)
+        rows.append(((label,), (relation,), growth_phrase(first), growth_phrase(second)))
+    proofs = [(name, each.proofs) for name, each in relations.items()] if certificates else []
+    lines = (line for name, of in proofs for each in of for line in (f"{name}:", Inside(proof_text(each.certificate))))
+    return Section((_growth_title(found, pair),), (Table(("", "", *pair), tuple(rows)), Verbatim(tuple(lines))))
 
 
 def as_latex(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""A page: a title, tables, and sentences in which formulas are marked; written as HTML, LaTeX and Markdown."""
+"""A page: a title, tables, and sentences in which formulas are marked; written as text, HTML, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TypeAlias
 
+from archline.growth.short_forms import CUT
 from archline.language.diagnostics import ArchlineError
 from archline.records import record
 from archline.report.latex import RELATIONS, escaped, expression
+from archline.report.layout import GAP, Columns, Inside, Part, wrap
+from archline.report.layout import page as text_page
 
 
 class FormulaText(str):
@@ -24,23 +27,77 @@ _GROWTH = re.compile(r"\b(?:Theta|Omega|O)\(")
 _RELATION = re.compile(r".+ (?:>=|<=|==|!=|<|>|is|divides) .+")
 
 
+NARROW = 90
+"""On text pages below this width long cells of some columns stand below their rows."""
+SHORT_CELL = 7
+
+
 @record
 class Table:
-    """Columns below a head; all have as many cells as the head."""
+    """Columns below a head; all have as many cells as the head.
+
+    Plain text shows the head of those that are `headed`; there columns of `right` are aligned right, and on a narrow
+    page long cells of the columns `below` stand in lines of their own.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Phrase, ...], ...]
+    headed: bool = True
+    right: tuple[int, ...] = ()
+    below: tuple[int, ...] = ()
+
+
+@record
+class Section:
+    """Tables and sentences under a title, which may be empty; plain text moves them right."""
+
+    title: Phrase
+    items: tuple[Item, ...]
+
+
+@record
+class Verbatim:
+    """What only plain text shows."""
+
+    parts: tuple[Part, ...]
+
+
+Item: TypeAlias = "Table | Section | Verbatim | Phrase"
+"""What a page consists of."""
 
 
 @record
 class Document:
-    """A page. `place` is where its subject is declared, empty for one without a place."""
+    """A page in blocks. `place` is where its subject is declared, empty for one without a place."""
 
     title: str
     doc: str
     place: str
-    tables: tuple[Table, ...]
-    sentences: tuple[Phrase, ...]
+    blocks: tuple[Sequence[Item], ...]
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables that have rows."""
+        return [each for each in _flat(self.blocks) if isinstance(each, Table) and each.rows]
+
+    @property
+    def sentences(self) -> list[Phrase]:
+        """The sentences and the titles of sections."""
+        return [each for each in _flat(self.blocks) if not isinstance(each, Table) and each]
+
+
+def _flat(blocks: Iterable[Sequence[Item]]) -> Iterator[Table | Phrase]:
+    for each in (item for block in blocks for item in block):
+        if isinstance(each, Section):
+            yield each.title
+            yield from _flat([each.items])
+        elif not isinstance(each, Verbatim):
+            yield each
+
+
+def sentences(*texts: str) -> tuple[Phrase, ...]:
+    """Sentences without formulas; empty ones are left out."""
+    return tuple((each,) for each in texts if each)
 
 
 def plain(phrase: Phrase) -> str:
@@ -56,6 +113,11 @@ def cells(*texts: str) -> tuple[Phrase, ...]:
 def with_growths(text: str) -> Phrase:
     """A sentence with its `Theta(...)`, `O(...)` and `Omega(...)` marked as formulas."""
     return tuple(_pieces(text))
+
+
+def growth_phrase(text: str) -> Phrase:
+    """A growth, marked as a formula unless it is cut or unknown."""
+    return (text,) if "(" not in text or text.startswith("unknown") or text.endswith(CUT) else with_growths(text)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -102,6 +164,50 @@ class WithPage:
         return latex(self.page)
 
 
+def text(found: Document, width: int) -> str:
+    """The title, and below it the blocks, each behind an empty line."""
+    return text_page(width, [_text_head(found, width)], *(parts(each, width) for each in found.blocks))
+
+
+def parts(items: Iterable[Item], width: int) -> Iterator[Part]:
+    """Tables and sentences as parts of a page of plain text."""
+    for each in items:
+        match each:
+            case Table():
+                rows = [list(each.head)] * each.headed + [list(map(plain, row)) for row in each.rows]
+                yield Columns(_stacked(rows, each.below) if width < NARROW and each.below else rows, each.right)
+            case Section():
+                yield from filter(None, [plain(each.title)])
+                yield Inside(parts(each.items, width))
+            case Verbatim():
+                yield from each.parts
+            case _:
+                yield plain(each)
+
+
+def _text_head(found: Document, width: int) -> list[str]:
+    """The title and what the subject does, and at the right where it is, on the first line or on one of its own."""
+    if not found.place:
+        return wrap(found.title, width)
+    title = f"{found.title.ljust(14)}  " if found.doc else found.title
+    room = width - GAP - len(found.place)
+    own = room < width // 2 or len(title) > width // 2
+    first, *rest = wrap(title.replace(" ", "\0") + found.doc, width if own else room)
+    first = first.replace("\0", " ")
+    return [first, *rest, found.place.rjust(width)] if own else [f"{first.ljust(room)}{' ' * GAP}{found.place}", *rest]
+
+
+def _stacked(rows: Iterable[list[str]], below: Sequence[int]) -> list[list[str]]:
+    """The rows with long cells of the columns `below` in lines of their own, under the second column."""
+    found: list[list[str]] = []
+    for row in rows:
+        moved = [cell for index, cell in enumerate(row) if index in below and len(cell) > SHORT_CELL]
+        found.append([cell if cell not in moved else "" for cell in row])
+        found += [["", cell, *[""] * (len(row) - 2)] for cell in moved]
+    last = max(index for row in found for index, cell in enumerate(row) if cell) + 1
+    return [row[:last] for row in found]
+
+
 def html(found: Document) -> str:
     """The title, the tables, and a paragraph a sentence."""
     place = f" <small><code>{escape(found.place)}</code></small>" if found.place else ""
@@ -120,7 +226,7 @@ def _html_phrase(found: Phrase) -> str:
     return "".join(f"<code>{escape(each)}</code>" if isinstance(each, FormulaText) else escape(each) for each in found)
 
 
-_MARKS = {"~ ": r"{\sim}\,", "<= ": r"\le ", ">= ": r"\ge "}
+_MARKS = {"~ ": r"{\sim}\,", "= ": "= ", "<= ": r"\le ", ">= ": r"\ge "}
 _GROWTHS = {"Theta": r"\Theta", "Omega": r"\Omega", "O": "O"}
 
 
@@ -154,7 +260,7 @@ def formula(text: str) -> str:
             return command + formula(text.removeprefix(mark))
     if (found := re.fullmatch(r"(Theta|Omega|O)\((.*)\)", text)) is not None:
         return rf"{_GROWTHS[found[1]]}\left({formula(found[2])}\right)"
-    if (found := re.fullmatch(r"(.+?) (>=|<=|==|!=|<|>) (.+)", text)) is not None:
+    if (found := re.fullmatch(r"(.+?) (>=|<=|==|!=|=|<|>) (.+)", text)) is not None:
         return f"{formula(found[1])} {RELATIONS[found[2]]} {formula(found[3])}"
     if (found := re.fullmatch(r"(\S+) ((?:is|divides) .+)", text)) is not None:
         return rf"{formula(found[1])} \text{{ {escaped(found[2])}}}"

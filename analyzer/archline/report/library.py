@@ -102,7 +102,7 @@ def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
         sentences.append(("where ", *joined(facts, ", ")))
     sentences += [("ensures ", *_ensured(each)) for each in algorithm.ensures]
     place = shown_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
-    return Document(algorithm.name, algorithm.doc or "", place, (Table(("parameter", "type"), rows),), tuple(sentences))
+    return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 
 
 def _ensured(ensures: s.Ensures) -> Phrase:

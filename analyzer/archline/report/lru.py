@@ -8,22 +8,22 @@ from typing import Any
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.distribution import Condition, LruCounts, Piece, Piecewise
 from archline.report.cost_view import CostView, LruView
-from archline.report.layout import table, wrap
+from archline.report.documents import FormulaText, Item, Phrase, Table, cells
 
 
-def text(view: CostView, lru: LruView, width: int) -> list[str]:
+def items(view: CostView, lru: LruView) -> Iterator[Item]:
     """Without a point the accesses by distance, at one the misses by number of lines."""
     if lru.counts is None:
         place = f" ({lru.place})" if lru.place else ""
-        return wrap(f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}", width)
-    if lru.misses is None:
-        return list(_distribution(view, lru.counts, width))
-    head = f"LRU in {_lines(lru.line)}: {lru.accesses} accesses"
-    rows = [["lines", "misses"], *([str(lines), str(misses)] for lines, misses in lru.misses)]
-    shown = [*wrap(head, width), *table(rows, width, right=frozenset((0, 1)))]
-    if lru.bound is not None:
-        shown += wrap(f"so {origin(lru)}", width)
-    return shown
+        yield (f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}",)
+    elif lru.misses is None:
+        yield from _distribution(view, lru.counts)
+    else:
+        yield (f"LRU in {_lines(lru.line)}: {lru.accesses} accesses",)
+        rows = tuple(cells(str(lines), str(misses)) for lines, misses in lru.misses)
+        yield Table(("lines", "misses"), rows, right=(0, 1))
+        if lru.bound is not None:
+            yield (f"so {origin(lru)}",)
 
 
 def _lines(line: int) -> str:
@@ -37,19 +37,18 @@ def origin(lru: LruView) -> str:
     return f"io >= {found.bound}, as LRU fetches {found.misses} into {found.lines} lines (Sleator and Tarjan, 1985)"
 
 
-def _distribution(view: CostView, counts: LruCounts, width: int) -> Iterator[str]:
-    yield from wrap(
+def _distribution(view: CostView, counts: LruCounts) -> Iterator[Item]:
+    yield (
         f"LRU in {_lines(counts.line)}: accesses by distance, the number of lines accessed since the line was"
         " last, itself among them; those at distances above the cache's lines are misses",
-        width,
     )
-    rows = [["distance", "accesses"]]
+    rows: list[tuple[Phrase, ...]] = []
     for distance, pieces in _rows(view, counts):
         for piece in pieces:
             when = condition(view, piece)
-            rows.append([distance, view.text(piece.value) + (f" where {when}" if when else "")])
+            rows.append(((distance,), (FormulaText(view.text(piece.value)), f" where {when}" if when else "")))
             distance = ""
-    yield from table(rows, width)
+    yield Table(("distance", "accesses"), tuple(rows))
 
 
 def _rows(view: CostView, counts: LruCounts) -> Iterator[tuple[str, Piecewise]]:
@@ -73,10 +72,10 @@ def condition(view: CostView, piece: Piece) -> str:
     """Where a piece holds; "" for everywhere."""
     if not all(piece.cases):
         return ""
-    return " or ".join(" and ".join(_told(view, each) for each in case) for case in piece.cases)
+    return " or ".join(" and ".join(_relation(view, each) for each in case) for case in piece.cases)
 
 
-def _told(view: CostView, known: Condition) -> str:
+def _relation(view: CostView, known: Condition) -> str:
     """With nothing subtracted on either side."""
     right = Poly({monomial: -factor for monomial, factor in known.value.terms.items() if factor < 0})
     left = known.value + right

@@ -33,6 +33,11 @@ class PageRow:
     status: Phrase = ()
     growth: str = ""
 
+    @property
+    def cells(self) -> tuple[Phrase, ...]:
+        """The cells of its row."""
+        return (self.label,), self.form, self.status, with_growths(self.growth)
+
 
 def form_of(view: CostView, value: Poly, most: int = FULL) -> str:
     """The form in full where it is short, else its leading terms, or the first ones, which is no formula."""

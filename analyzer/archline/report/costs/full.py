@@ -16,7 +16,7 @@ from archline.report import derivation, lru
 from archline.report.communication import block, bound_sentences
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostRow, CostView, relations
-from archline.report.documents import Document, FormulaText, Phrase, Table, markdown
+from archline.report.documents import Document, FormulaText, Phrase, Table, markdown, parts
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, ends, plain, point
 from archline.report.latex import RELATIONS, condition, escaped, expression
@@ -43,7 +43,7 @@ def as_text(view: CostView, width: int) -> str:
         bounds,
         [] if view.replicated is None else [replicated(view.replicated, known is not None)],
         ["io on several processors, up to constants", *schedules] if schedules else [],
-        [] if view.lru is None else [lru.text(view, view.lru, width - 2)],
+        [] if view.lru is None else [*parts(lru.items(view, view.lru), width)],
         ["assuming", Inside(view.assumptions)] if view.assumptions else [],
         ["uses declared costs: " + ", ".join(trusted)] if trusted else [],
         ["ensures", Inside([Columns(contracts(view.contracts))])] if view.contracts else [],
@@ -106,7 +106,7 @@ def as_markdown(view: CostView) -> str:
     sentences += [("assuming ", FormulaText(each)) for each in view.assumptions]
     sentences += [(f"{each.outcome}: ", FormulaText(each.text)) for each in view.contracts]
     table = Table(("metric", "status", "lower", "upper", *at), rows)
-    return markdown(Document(view.algorithm, view.doc or "", "", (table,), tuple(sentences)))
+    return markdown(Document(view.algorithm, view.doc or "", "", ((table, *sentences),)))
 
 
 def _rows(view: CostView, row: CostRow) -> Iterator[tuple[Phrase, ...]]:

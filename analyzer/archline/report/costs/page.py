@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import inf
 
 from archline.claims.communication_bounds import Ends
 from archline.costs.communication import replicated
@@ -16,19 +15,15 @@ from archline.growth.growths import quotient
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_expression
 from archline.numbers import point_text, readable, short
-from archline.records import record, replace
+from archline.records import replace
 from archline.report import lru
 from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness_text, on_processors
 from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import IO, LEADING, PageRow, bound_sentences, divisors_of, metric_rows, regime_rows
-from archline.report.documents import Document, FormulaText, Phrase, Table, conditions, with_growths
+from archline.report.documents import Document, FormulaText, Phrase, Section, Table, conditions, text, with_growths
 from archline.report.findings import tally
-from archline.report.layout import GAP, Columns, Inside, wrap
-from archline.report.layout import page as blocks_page
 from archline.report.view import Contract, shown_place
 
-NARROW = 90
-"""Below this width a growth and a least Z stand in lines of their own."""
 OF_REPLACEMENT = {
     "writebacks": "writebacks: of a replacement with the fewest misses, which need not move the fewest bytes",
     "bytes": "bytes: the fewest that any replacement fetches and writes back, in words of 8 B",
@@ -36,28 +31,8 @@ OF_REPLACEMENT = {
 """Which replacement a metric is about."""
 
 
-@record
-class Page:
-    """What is shown: the title, the rows of metrics, those of the regimes of io, and sentences below them.
-
-    `least` are the lower bounds on words and messages, with a heading, which is empty where there are none.
-    """
-
-    title: str
-    doc: str
-    place: str
-    metrics: tuple[PageRow, ...]
-    regimes: tuple[PageRow, ...]
-    bound: tuple[Phrase, ...]
-    schedules: tuple[Phrase, ...]
-    notes: tuple[Phrase, ...]
-    least: tuple[PageRow, ...] = ()
-    least_heading: Phrase = ()
-    least_notes: tuple[Phrase, ...] = ()
-
-
-def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
-    """The page of derived costs, or of some metrics."""
+def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
+    """A table of the metrics, or of some, one of the regimes of io, and what is known of the bounds below them."""
     case = view.case()
     found = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
     rows = [row for row, *_ in found]
@@ -65,23 +40,37 @@ def page(view: CostView, metrics: Sequence[str] | None = None) -> Page:
     if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
     io = next((row for row in rows if row.metric in OF_CACHE), None)
-    regimes = () if io is None or view.at is not None else tuple(regime_rows(view, io))
+    regimes = [] if io is None or view.at is not None else list(regime_rows(view, io))
     bound = () if io is None else tuple(bound_sentences(view, io))
-    schedules = tuple((each.name, ": ", *with_growths(each.bound), f" ({each.source})") for each in view.schedules)
     notes = list(_notes(view))
     if case is not None:
         notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
     if any("~" in piece for line in (*lines, *regimes) for piece in (*line.form, *line.status)):
         with_lines = ("; of io, for ", FormulaText("L >= 2")) if io is not None and not view.on_grid else ()
         notes.append((LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
-    doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
-    whole = Page(_title(view), doc, place, tuple(lines), regimes, bound, schedules, tuple(notes))
+    by_cache = Table(
+        ("in the cache", "io at most", "where"), tuple(each.cells[:3] for each in regimes), headed=False, below=(2,)
+    )
+    costs = Table(
+        ("metric", "cost", "status", "growth"), tuple(each.cells for each in lines), headed=False, below=(2, 3)
+    )
+    schedules = tuple((each.name, ": ", *with_growths(each.bound), f" ({each.source})") for each in view.schedules)
+    on_several = Section(("io on several processors, up to constants",), (Section((), schedules),))
     known = view.communication
-    if known is None or not known.bounds or not {"words", "messages"} & {*(metrics or ("words",))}:
-        return whole
-    notes_ = tuple(_least_assumptions(known))
-    heading = _least_heading(known)
-    return replace(whole, least=tuple(_least_rows(known)), least_heading=heading, least_notes=notes_)
+    shown = known is not None and known.bounds and {"words", "messages"} & {*(metrics or ("words",))}
+    doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
+    return Document(
+        _title(view),
+        doc,
+        place,
+        (
+            (costs, Section((), (by_cache, *bound))),
+            (_least(known),) if shown and known is not None else (),
+            (on_several,) if schedules else (),
+            () if view.lru is None else tuple(lru.items(view, view.lru)),
+            notes,
+        ),
+    )
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:
@@ -154,30 +143,14 @@ def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
         yield ("`archline check` shows more, and exits with 1 where a claim fails",)
 
 
-def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
-    """A table of metrics, one of the regimes of io, and what is known of the bounds below them."""
-    found = page(view, metrics)
-    rows: list[tuple[Phrase, ...]] = [
-        ((each.label,), each.form, each.status, with_growths(each.growth)) for each in found.metrics
-    ]
-    tables = [Table(("metric", "cost", "status", "growth"), tuple(rows))]
-    if found.regimes:
-        regimes: list[tuple[Phrase, ...]] = [((each.label,), each.form, each.status) for each in found.regimes]
-        tables.append(Table(("in the cache", "io at most", "where"), tuple(regimes)))
-    if found.least:
-        least: list[tuple[Phrase, ...]] = [
-            ((each.label,), each.form, each.status, (each.growth,)) for each in found.least
-        ]
-        tables.append(Table(("lower bound on", "at least", "kind", "derived"), tuple(least)))
-    schedules = [("io on several processors, up to constants, ", *each) for each in found.schedules]
-    heading = (found.least_heading, *found.least_notes) if found.least else ()
-    lru = () if view.lru is None else (("misses of LRU caches: see ", FormulaText("--format json")),)
-    return Document(
-        found.title, found.doc, found.place, tuple(tables), (*found.bound, *heading, *schedules, *lru, *found.notes)
-    )
-
-
 NOTHING = (Fraction(0), Fraction(0))
+
+
+def _least(view: CommunicationView) -> Section:
+    """The lower bounds on words and messages, and what they take for granted."""
+    rows = tuple(each.cells for each in _least_rows(view))
+    table = Table(("lower bound on", "at least", "kind", "derived"), rows, headed=False, below=(3,))
+    return Section(_least_heading(view), (table, *_least_assumptions(view)))
 
 
 def _least_heading(view: CommunicationView) -> Phrase:
@@ -224,9 +197,9 @@ def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
     if bound.growth is not None:
         yield PageRow("words", (FormulaText(bound.growth),), (bound.kind,), near)
     label, kind = "words", bound.kind
-    for condition, text in bound.cases:
+    for condition, least in bound.cases:
         where = f"where {condition}" if condition else near
-        yield PageRow(label, (FormulaText(f">= {text}"),), (kind,), where)
+        yield PageRow(label, (FormulaText(f">= {least}"),), (kind,), where)
         label, kind = "", ""
 
 
@@ -243,46 +216,8 @@ def _replicated(view: CostView) -> Iterator[Phrase]:
 
 
 def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:
-    """The title, the metrics, or some of them, the regimes of io, what is known of the bounds, and how to see more."""
-    found, narrow = page(view, metrics), width < NARROW
-    metrics_ = [cells for each in found.metrics for cells in _cells(each, narrow, len("unknown"))]
-    regimes = [cells for each in found.regimes for cells in _regime(each, narrow)]
-    least = [cells for each in found.least for cells in _cells(each, narrow, inf)]
-    schedules = Inside([Inside(map("".join, found.schedules))])
-    return blocks_page(
-        width,
-        [_head(found, width)],
-        [Columns(metrics_), Inside([Columns(regimes), *map("".join, found.bound)])],
-        ["".join(found.least_heading), Inside([Columns(least), *map("".join, found.least_notes)])] if least else [],
-        ["io on several processors, up to constants", schedules] if found.schedules else [],
-        [] if view.lru is None else [lru.text(view, view.lru, width - 2)],
-        [*map("".join, found.notes), f"more: --all, --explain{'' if view.at is not None else ', --at'}"],
-    )
-
-
-def _head(shown: Page, width: int) -> list[str]:
-    """The title and what the algorithm does, and at the right where it is, on the first line or on one of its own."""
-    if not shown.place:
-        return wrap(shown.title, width)
-    title = f"{shown.title.ljust(14)}  " if shown.doc else shown.title
-    room = width - GAP - len(shown.place)
-    own = room < width // 2 or len(title) > width // 2
-    first, *rest = wrap(title.replace(" ", "\0") + shown.doc, width if own else room)
-    first = first.replace("\0", " ")
-    return [first, *rest, shown.place.rjust(width)] if own else [f"{first.ljust(room)}{' ' * GAP}{shown.place}", *rest]
-
-
-def _cells(line: PageRow, narrow: bool, most: float) -> Iterator[list[str]]:
-    """A row of a metric or of a lower bound; on a narrow page the growth, and a status above `most` letters, below."""
-    form, status, growth = "".join(line.form), "".join(line.status), line.growth
-    if not narrow:
-        yield [line.label, form, status, growth]
-        return
-    short = len(status) <= most
-    yield [line.label, form, status if short else ""]
-    yield from (["", each, ""] for each in ("" if short else status, growth) if each)
-
-
-def _regime(line: PageRow, narrow: bool) -> Iterator[list[str]]:
-    form, status = "".join(line.form), "".join(line.status)
-    yield from ([line.label, form], ["", f"where {status}"]) if narrow else ([line.label, form, status],)
+    """The page as text, and how to see more."""
+    found = document(view, metrics)
+    *blocks, notes = found.blocks
+    more = (f"more: --all, --explain{'' if view.at is not None else ', --at'}",)
+    return text(replace(found, blocks=(*blocks, [*notes, more])), width)

@@ -14,7 +14,7 @@ from archline.numbers import exact
 from archline.report import json
 from archline.report.documents import markdown
 from archline.report.energies import shown
-from archline.report.energies.text import as_text
+from archline.report.energies.text import as_text, document
 from archline.report.latex import condition, escaped, expression
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text"]
@@ -23,8 +23,7 @@ VERSION = 2
 
 def as_json(results: Sequence[EnergyResult], width: int) -> str:
     """The document."""
-    document = {"version": VERSION, "results": [_document(each) for each in results]}
-    return json.render(document)
+    return json.render({"version": VERSION, "results": [_document(each) for each in results]})
 
 
 def _document(result: EnergyResult) -> dict[str, Any]:
@@ -65,12 +64,12 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
     estimate = result.estimate
     assert estimate is not None
     found = shown.answers(estimate)
-    document: dict[str, Any] = {}
+    amounts: dict[str, Any] = {}
     for name, unit in shown.ANSWERS:
         amount = found[name]
-        document[name] = None if amount is None else {**ends(amount), "unit": unit}
-    if document["energy"] is not None:
-        document["energy"]["terms"] = {
+        amounts[name] = None if amount is None else {**ends(amount), "unit": unit}
+    if amounts["energy"] is not None:
+        amounts["energy"]["terms"] = {
             name: {"formula": result.model.energy[name], **ends(each)} for name, each in estimate.terms.items()
         }
     figures = {
@@ -78,7 +77,7 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
         for name, each in estimate.figures.items()
     }
     return {
-        **document,
+        **amounts,
         "binds": estimate.binds,
         "margin": estimate.margin,
         "figures": figures,
@@ -144,7 +143,7 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
 
 def as_markdown(results: Sequence[EnergyResult], width: int) -> str:
     """A heading, a table and its notes for each result."""
-    return "\n".join(markdown(shown.document(each)) for each in results)
+    return "\n".join(markdown(document(each)) for each in results)
 
 
 def as_csv(results: Sequence[EnergyResult], width: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from archline.energy.estimates import Estimate
@@ -11,11 +11,9 @@ from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
-from archline.growth.short_forms import CUT
 from archline.numbers import readable
 from archline.report.communication import factor
 from archline.report.costs.forms import LEADING
-from archline.report.documents import Document, FormulaText, Phrase, Table, with_growths
 from archline.report.view import Number
 
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
@@ -159,65 +157,3 @@ def floor(result: EnergyResult) -> list[str]:
         return []
     head = f"for any {least.any} with this memory, by lower bounds on words and messages"
     return [head, *found, f"assuming {'; '.join(least.assumptions)}"]
-
-
-def document(found: EnergyResult) -> Document:
-    """Amounts with their shares, or formulas with their growth, and what the model states of itself."""
-    if found.symbolic is not None:
-        tables = _in_symbols(found, found.symbolic)
-    else:
-        assert found.estimate is not None
-        tables = [Table(("", "amount", "share", "formula"), tuple(_rows(found, found.estimate)))]
-    model = found.model
-    said = [
-        *(() if found.symbolic is None else of_forms(found.symbolic)),
-        found.data,
-        f"convention: {model.convention}",
-        f"stated error: {model.error}",
-        f"leaves out: {'; '.join(model.leaves_out)}",
-        *(f"lower bound: {each}" for each in floor(found)),
-        *notes(found),
-    ]
-    return Document(heading(found), "", "", tuple(tables), tuple((each,) for each in said if each))
-
-
-def _in_symbols(found: EnergyResult, symbolic: SymbolicEnergy) -> list[Table]:
-    formulas = [*found.model.energy.items(), ("energy", found.model.expression)]
-    terms: list[tuple[Phrase, ...]] = [
-        ((name,), (FormulaText(text),), _marked(symbolic.growth.get(name, ""))) for name, text in formulas
-    ]
-    metrics: list[tuple[Phrase, ...]] = [
-        ((each.name,), (each.status,), _form(each.shown.lower), _form(each.shown.upper))
-        for each in symbolic.metrics
-        if each.shown is not None
-    ]
-    return [
-        Table(("term", "formula", "growth"), tuple(terms)),
-        Table(("metric", "status", "lower", "upper"), tuple(metrics)),
-    ]
-
-
-def _form(text: str) -> Phrase:
-    return (text,) if text.endswith(CUT) else (FormulaText(text),)
-
-
-def _marked(growth: str) -> Phrase:
-    plain = "(" not in growth or growth.startswith("unknown") or growth.endswith(CUT)
-    return (growth,) if plain else with_growths(growth)
-
-
-def _rows(found: EnergyResult, estimate: Estimate) -> Iterator[tuple[Phrase, ...]]:
-    own = shares(estimate.terms)
-    for name, each in estimate.terms.items():
-        share = f"{float(100 * own[name]):.1f} %"
-        yield (name,), (amount_text(each, "J"),), (share,), (FormulaText(found.model.energy[name]),)
-    formulas: dict[str, Phrase] = {
-        "energy": (FormulaText(found.model.expression),),
-        "time": (FormulaText(found.model.time),),
-    }
-    amounts = answers(estimate)
-    for name, unit in ANSWERS:
-        amount = amounts[name]
-        value = "not known" if amount is None else amount_text(amount, unit)
-        yield (name.replace("_", " "),), (value,), (), formulas.get(name, ())
-    yield ("bound by",), (estimate.binds,), (), ()

@@ -1,4 +1,4 @@
-"""Energies as plain text: one answer in full, several in a table, or one in symbols."""
+"""The page of an energy, at sizes or in symbols, and several energies as text: a table of those at sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from archline.energy.formulas import parsed
 from archline.energy.levels import by_level
 from archline.energy.model import Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
-from archline.energy.results import EnergyResult, SymbolicMetric
+from archline.energy.results import EnergyResult, SymbolicEnergy, SymbolicMetric
 from archline.energy.units import amount_text, format_binary
 from archline.expr.build import ONE
 from archline.expr.intervals import Interval
@@ -17,8 +17,22 @@ from archline.expr.text import format_expression
 from archline.expr.tree import substituted
 from archline.growth.growths import reduced
 from archline.language import syntax as s
+from archline.report.costs.forms import bounded, shown_form
+from archline.report.documents import (
+    Document,
+    FormulaText,
+    Item,
+    Phrase,
+    Section,
+    Table,
+    cells,
+    conditions,
+    growth_phrase,
+    sentences,
+    text,
+)
 from archline.report.energies import shown
-from archline.report.layout import Columns, Inside, page, wrap
+from archline.report.layout import Columns, page
 
 BAR = 30
 REGIMES = 4
@@ -31,41 +45,45 @@ LABELS = {
 def as_text(results: Sequence[EnergyResult], width: int) -> str:
     """The results: in full where there is one, as a table of those at sizes, and each of those in symbols."""
     if len(results) == 1:
-        (only,) = results
-        return _numbers(only, width) if only.estimate is not None else _symbols(only, width)
+        return text(document(results[0]), width)
     numbers = [each for each in results if each.estimate is not None]
-    parts = [_table(numbers, width)] if numbers else []
-    parts += [_symbols(each, width) for each in results if each.estimate is None]
-    return "\n".join(parts)
+    shown_parts = [_table(numbers, width)] if numbers else []
+    shown_parts += [text(document(each), width) for each in results if each.estimate is None]
+    return "\n".join(shown_parts)
+
+
+def document(result: EnergyResult) -> Document:
+    """The page of an energy."""
+    blocks = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
+    return Document(shown.heading(result), "", "", tuple(blocks))
 
 
 # At sizes
-def _numbers(result: EnergyResult, width: int) -> str:
+def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     estimate = result.estimate
     assert estimate is not None
     found = shown.answers(estimate)
-    rows = []
+    rows: list[tuple[Phrase, ...]] = []
     for name, unit in shown.ANSWERS:
         amount = found[name]
         if amount is not None:
-            rows.append([LABELS[name], amount_text(amount, unit), _formula(result, name)])
+            rows.append(((LABELS[name],), (amount_text(amount, unit),), _formula(result, name)))
             if name == "energy":
                 rows += _terms(estimate)
     executed = any(each.origin == "executed" for each in result.inputs.values())
     rests = f"{shown.origins(result.inputs)}; {result.data}" if executed else result.data
-    return page(
-        width,
-        shown.heading(result),
-        [Columns(rows)],
-        [Columns(_levels(estimate))] if estimate.model.levels else [],
-        [_labelled([*_facts(result, estimate), *_stated(result.model)])],
-        filter(None, (rests, _width(estimate), *shown.notes(result))),
-    )
+    yield (Table(("", "amount", "formula or share"), tuple(rows), headed=False),)
+    if estimate.model.levels:
+        first, *others = _levels(estimate)
+        yield (Table(tuple(first), tuple(cells(*row) for row in others)),)
+    yield (_labelled([*_facts(result, estimate), *_stated(result.model)]),)
+    yield sentences(rests, _width(estimate), *shown.notes(result))
 
 
-def _formula(result: EnergyResult, name: str) -> str:
+def _formula(result: EnergyResult, name: str) -> Phrase:
     model = result.model
-    return {"energy": shown.energy_formula(model), "time": f"T = {_defined(model)}"}.get(name, "")
+    formulas = {"energy": shown.energy_formula(model), "time": f"T = {_defined(model)}"}
+    return (FormulaText(formulas[name]),) if name in formulas else ()
 
 
 def _defined(model: Model) -> str:
@@ -77,10 +95,10 @@ def _without_constants(formula: s.Expr) -> str:
     return format_expression(reduced(substituted(formula, dict.fromkeys(CONSTANTS, ONE))))
 
 
-def _terms(estimate: Estimate) -> Iterable[list[str]]:
+def _terms(estimate: Estimate) -> Iterator[tuple[Phrase, ...]]:
     for name, share in shown.shares(estimate.terms).items():
         bar = "#" * round(BAR * share) or ("." if share else "")
-        yield [f"  {name}", amount_text(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}"]
+        yield cells(f"  {name}", amount_text(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}")
 
 
 def _levels(estimate: Estimate) -> list[list[str]]:
@@ -139,9 +157,10 @@ def _stated(model: Model) -> list[list[str]]:
     ]
 
 
-def _labelled(rows: Sequence[Sequence[str]]) -> Columns:
+def _labelled(rows: Sequence[Sequence[str]]) -> Table:
     """Labels and what they are of, a label once for several rows."""
-    return Columns([["" if at and rows[at - 1][0] == row[0] else row[0], row[1]] for at, row in enumerate(rows)])
+    once = (cells("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
+    return Table(("", ""), tuple(once), headed=False)
 
 
 def _width(estimate: Estimate) -> str:
@@ -205,37 +224,33 @@ def _giga(amount: Interval | None) -> str:
 
 
 # In symbols
-def _symbols(result: EnergyResult, width: int) -> str:
-    symbolic = result.symbolic
-    assert symbolic is not None
+def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
     model = result.model
-    where = [f"where {_definitions(result)}"] if result.converted else []
-    formulas = (shown.energy_formula(model), f"  = {symbolic.coefficients}", f"T = {_defined(model)}")
-    grown = [[name, growth] for name, growth in symbolic.growth.items()]
-    return page(
-        width,
-        shown.heading(result),
-        [*(wrap(each, width - 2, "      ") for each in formulas), *where],
-        [Columns([row for each in symbolic.metrics for row in _metric(each)])],
-        shown.of_forms(symbolic),
-        ["growth of the energy and of its terms", Inside([Columns(grown)])] if grown else [],
-        [_labelled(_stated(model))],
-    )
+    formulas = (shown.energy_formula(model), f"= {symbolic.coefficients}", f"T = {_defined(model)}")
+    where = sentences(f"where {_definitions(result)}" if result.converted else "")
+    yield (*((FormulaText(each),) for each in formulas), *where)
+    metrics = tuple(row for each in symbolic.metrics for row in _metric(each))
+    yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
+    yield sentences(*shown.of_forms(symbolic))
+    if symbolic.growth:
+        grown = tuple(((name,), growth_phrase(each)) for name, each in symbolic.growth.items())
+        yield (Section(("growth of the energy and of its terms",), (Table(("", ""), grown, headed=False),)),)
+    yield (_labelled(_stated(model)),)
 
 
-def _metric(metric: SymbolicMetric) -> Iterable[list[str]]:
-    growth = metric.growth or ""
+def _metric(metric: SymbolicMetric) -> Iterator[tuple[Phrase, ...]]:
+    growth = growth_phrase(metric.growth or "")
     bounds, known = metric.shown, metric.bounds
     assert bounds is not None
     assert known is not None
     if known.lower == known.upper:
-        yield [metric.name, metric.status, f"= {bounds.upper}", growth]
+        yield (metric.name,), (metric.status,), bounded("=", shown_form(bounds.upper)), growth
         return
-    yield [metric.name, metric.status, f">= {bounds.lower}", growth]
+    yield (metric.name,), (metric.status,), bounded(">=", shown_form(bounds.lower)), growth
     if not metric.regimes:
-        yield ["", "", f"<= {bounds.upper}", ""]
+        yield (), (), bounded("<=", shown_form(bounds.upper)), ()
     for when, upper in _few(metric.regimes):
-        yield ["", "", f"<= {upper}", f"where {when}"]
+        yield (), (), bounded("<=", shown_form(upper)), ("where ", *conditions(when))
 
 
 def _few(regimes: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

@@ -115,7 +115,7 @@ _ALGEBRA = (
     "test_agreement_quick.py", "test_remainders.py",
 )  # fmt: skip
 _GROWTH = (
-    "test_growth_curves.py", "test_growth.py", "test_growth_certificates.py", "test_growth_command.py",
+    "test_growth_curves.py", "test_growth.py", "test_growth_command.py",
     # The checker shares nothing with the prover: what it rejects is a mistake of the prover's.
     "test_certificates.py::test_hand_made_cases", "test_certificates.py::test_the_same_cases_the_other_way_round",
     "test_certificates.py::test_mistakes_are_found", "test_certificates.py::test_growths_of_recurrences",

@@ -229,7 +229,7 @@ def check(program: GeneratedProgram, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("stream", range(4))
 def test_generated_programs(stream: int) -> None:
-    """Programs that Hypothesis draws; `test_generator.py` counts how many hold each feature."""
+    """Programs that Hypothesis draws."""
 
     @seed(stream)
     @settings(

@@ -17,10 +17,7 @@ from archline.analysis.analyse import InvariantError, derive
 from archline.analysis.analyse import _assert_invariants as assert_invariants
 from archline.analysis.analyse import _assert_ordered as assert_ordered
 from archline.analysis.cost import Cost, Costs
-from archline.ir.amounts import Known
 from archline.ir.declarations import declared
-from archline.ir.ranges import static_range
-from archline.language import syntax as s
 from archline.language.loader import load_text
 from effort import long
 
@@ -948,11 +945,6 @@ def test_zero_sizes() -> None:
     assert_exact(even, expected, [{"n": n, "m": 1} for n in range(0, 8, 2)])
 
 
-def test_which_sizes_may_vanish() -> None:
-    header = "x: inout real[n + 1], n: size, m: size, h: size"
-    assert derived("pass", header, "where n >= 0, h >= 2").may_vanish == {"n"}
-
-
 def test_declared_costs() -> None:
     costs = derived("costs 3*n flops, m work, 2 span, 5 io")
     assert_exact(costs, (lambda n, m: 3 * n, lambda n, m: 3 * n + m, lambda n, m: 3 * n + 2), SIZES)
@@ -1074,17 +1066,6 @@ def test_the_derivation_names_every_statement() -> None:
     assert [child.rule for child in costs.derivation[2].children] == ["call: 1 + leaf"]
 
 
-def test_the_derivation_is_in_the_sizes_of_the_program() -> None:
-    for where in ("where 2 divides n", "where m divides n", "where n is power of 2"):
-        for step in derived("for i in 0..n//m:\n    x[0] += 1.0", where=where).derivation:
-            amounts = list(step.tally.sums.values())
-            names = [
-                value.names for amount in amounts if isinstance(amount, Known) for value in (amount.lower, amount.upper)
-            ]
-            assert names
-            assert set().union(*names) <= {"n", "m"}
-
-
 def test_the_derivation_says_how_a_span_comes_about() -> None:
     (step,) = derived("parallel for i in 0..n:\n    x[i] += 1.0").derivation
     assert step.rule == "sum over i of (1 + body)"
@@ -1169,31 +1150,3 @@ def test_invariants_refuse(changes: Mapping[str, tuple[int, int]]) -> None:
 @pytest.mark.parametrize("changes", SOUND.values(), ids=SOUND)
 def test_invariants_accept(changes: Mapping[str, tuple[int, int]]) -> None:
     assert_ordered(altered(changes), {"n": 3, "m": 1})
-
-
-@pytest.mark.parametrize(
-    ("head", "number"),
-    [
-        ("for i in 3..n step 2", lambda i, n: Fraction(i - 3, 2)),
-        ("for i in n downto 1", lambda i, n: n - i),
-        ("for i in n downto 0 step 3", lambda i, n: Fraction(n - i, 3)),
-    ],
-)
-def test_the_number_of_an_iteration_in_terms_of_the_loop_variable(head: str, number: Count) -> None:
-    module = load_text(f"algorithm f(x: inout real[n]):\n    {head}:\n        x[0] = 1\n")
-    (algorithm,) = module.algorithms.values()
-    (loop,) = algorithm.body
-    assert isinstance(loop, s.Loop)
-    counter = static_range(loop, declared(module, algorithm)).counter
-    assert counter[0] == "i"
-    for n, i in product(range(1, 9), repeat=2):
-        sizes = {"n": n, "i": i}
-        assert evaluate(counter[1], sizes) == number(**sizes)
-
-
-def test_a_loop_in_ones_is_counted_by_its_variable() -> None:
-    module = load_text("algorithm f(x: inout real[n]):\n    for i in 1..n:\n        x[0] = 1\n")
-    (algorithm,) = module.algorithms.values()
-    (loop,) = algorithm.body
-    assert isinstance(loop, s.Loop)
-    assert static_range(loop, declared(module, algorithm)).counter is None

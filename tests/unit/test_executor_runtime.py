@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.execution import arithmetic, memory, runtime, slots
+from archline.execution import arithmetic, runtime, slots
 from archline.execution.arithmetic import add_int, mul_int, pow_int, sub_int
-from archline.execution.memory import refuse, shown_bytes
-from archline.execution.placement import load_words, place, store_words
-from archline.execution.slots import INT_LIMIT, SITE, UNSET_REAL, VALUES
+from archline.execution.memory import refuse
+from archline.execution.placement import place
+from archline.execution.slots import INT_LIMIT, SITE, VALUES
 from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError
 
@@ -142,60 +142,10 @@ def test_arrays_are_placed_on_lines_of_their_own(shape: list[int], layout: str, 
         assert placed.atoms() == (placed.base, *shape, 0, 0, 1, 0, 0, 1)
 
 
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.sampled_from(["", "colmajor", "zmorton"]),
-       st.integers(1, 4))  # fmt: skip
-def test_what_is_loaded_is_stored_again(shape: list[int], layout: str, line: int) -> None:
-    placed = place(2 * line, tuple(shape), layout, line)
-    array = np.arange(placed.elements, dtype=np.float64).reshape(shape) + 1
-    array.ravel()[0] = np.nan
-    end = placed.base + placed.words
-    plain: list[Any] = [None] * end
-    ints = np.full(end, UNSET_REAL)
-    for words in (plain, ints.view(np.float64)):
-        load_words(words, placed, array)
-        np.testing.assert_array_equal(store_words(words, placed, real=True), array)
-        for value, address in zip(array.ravel(), placed.addresses().ravel(), strict=True):
-            np.testing.assert_equal(words[address], value)
-    last = placed.addresses().ravel()[-1]
-    plain[last], ints[last] = None, UNSET_REAL
-    for words in (plain, ints.view(np.float64)):
-        stored = store_words(words, placed, real=True)
-        assert stored.dtype == np.float64
-        # The mark of an unset element does not leave the executor: every NaN is the usual one.
-        assert stored.view(np.int64).ravel()[-1] == np.array(np.nan).view(np.int64)
-    assert store_words(plain, place(end - 1, (1,), "", 1), real=False).dtype == np.int64
-
-
 def test_what_needs_more_than_is_free_is_refused() -> None:
     refuse(100, 100)
     with pytest.raises(ArchlineError, match=r"needs about 2 kB of memory, and 1\.5 kB are free"):
         refuse(2000, 1500)
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (2_500_000, "2.5 MB"), (10**9, "1 GB"), (3 * 10**13, "30 TB")],
-)
-def test_bytes_are_shown_in_thousands(count: int, words: str) -> None:
-    assert shown_bytes(count) == words
-
-
-def test_the_largest_array_that_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
-    empty = np.empty
-
-    def grudging(length: int, dtype: Any) -> Any:
-        if length > 300:
-            raise MemoryError
-        return empty(length, dtype)
-
-    monkeypatch.setattr(memory.np, "empty", grudging)
-    assert len(memory._largest(8 * 1000, np.int64)) == 250
-    assert len(memory._largest(8 * 200, np.int64)) == 200
-    with pytest.raises(ArchlineError, match="8 GB of memory, and 500 MB are free"):
-        memory._untouched(10**9, np.int64, 500 * 10**6)
-    # The system may refuse what should have fitted.
-    with pytest.raises(ArchlineError, match="9 GB of memory, and 9 GB are free"):
-        memory._untouched(10**9, np.int64, 9 * 10**9)
 
 
 def stopped(work: Callable[[list[int]], Any]) -> tuple[int, ...]:

@@ -8,11 +8,10 @@ from itertools import product
 from random import Random
 
 import pytest
-from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from algebra_strategies import expressions, linear
+from algebra_strategies import expressions
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
@@ -62,31 +61,6 @@ def test_what_is_proved_holds(value: Poly, known: tuple[Facts, list[Point]]) -> 
     assert not facts.integral(value / 2) or all(each % 2 == 0 for each in values)
     simpler = facts.simplify(value)
     assert [evaluate(simpler, point) for point in points] == values
-
-
-@pytest.mark.parametrize("more", range(-9, 10))
-@pytest.mark.parametrize("least", range(5))
-def test_logarithms_beside_powers_of_two(more: int, least: int) -> None:
-    """ceil(log2(2^k + c)) is k + 1 for 1 <= c <= 2^k and k for 0 <= -c < 2^(k - 1); it is taken of 1 at least."""
-    facts = Facts().with_symbol("k", (Poly.constant(least),))
-    value = a.ceil_log2(a.exponential(2, k) + more)
-    simpler = facts.simplify(value)
-    for exponent in range(least, least + 6):
-        argument = max(1, 2**exponent + more)
-        assert evaluate(simpler, {"k": exponent}) == (argument - 1).bit_length()
-    # It has no logarithm left exactly where the condition holds from the least k on.
-    known = 1 <= more <= 2**least or 0 <= -2 * more < 2**least
-    assert (simpler.degree(next(iter(k.atoms()))) == 1 and len(simpler.atoms()) == 1) == known
-
-
-@slow
-@given(expressions(("n", "m"), 1), linear(), st.sampled_from(KNOWN))
-def test_maxima_that_are_decided(value: Poly, other: Poly, known: tuple[Facts, list[Point]]) -> None:
-    facts, points = known
-    most, least, part = facts.maximum(value, other), facts.minimum(value, other), facts.positive_part(value)
-    for point in points:
-        x, y = evaluate(value, point), evaluate(other, point)
-        assert [evaluate(each, point) for each in (most, least, part)] == [max(x, y), min(x, y), max(0, x)]
 
 
 POWERS = (
@@ -164,70 +138,6 @@ def test_what_is_refuted_is_not_proved(value: Poly, known: tuple[Facts, list[Poi
         assert facts.refutes(value) or evaluate(value, low) >= 0
 
 
-@pytest.mark.parametrize(
-    ("facts", "value", "refuted"),
-    [
-        (PLAIN, n - m, True), (PLAIN, m - n, True), (PLAIN, n - 2, True), (PLAIN, -n + 1_000, True),
-        (PLAIN.with_nonnegative(n - m), n - m, False), (PLAIN.with_nonnegative(n - m), m - n, True),
-        (PLAIN, n - d, False), (PLAIN, data - 1, False), (PLAIN, a.floor_div(n, m) - 1, True),
-        # The program promises that m divides n.
-        (PLAIN, a.quotient(n, m) - 1, False), (PLAIN, a.floor_div(a.quotient(n, m), Poly.constant(2)) - 1, False),
-        # No integers satisfy the facts.
-        (PLAIN.with_nonnegative(-n), n - 5, False),
-    ],
-)  # fmt: skip
-def test_points_that_refute(facts: Facts, value: Poly, refuted: bool) -> None:
-    assert facts.refutes(value) == refuted
-
-
-def test_sizes_that_are_divided_or_powers() -> None:
-    facts = Facts().with_symbol("m", (ONE,)).with_symbol("n", (ONE,)).with_quotient("n", m, 2)
-    count = Poly.symbol("n/m")
-    assert facts.rewritten("n") == m * count
-    assert facts.rewritten("m") == m
-    assert facts.nonnegative(count - 2)
-    assert not facts.nonnegative(count - 3)
-    assert facts.restore(count * m + count) == n + n * m**-1
-    assert POWERS.rewritten("n") == a.exponential(2, log)
-    assert SQUARES.rewritten("n") == a.exponential(4, log)
-    assert POWERS.restore(a.exponential(2, log) * 3 + log) == n * 3 + a.log2(n)
-    assert POWERS.restore(a.floor_div(a.exponential(2, log) + 1, m)) == a.floor_div(n + 1, m)
-    assert SQUARES.restore(a.exponential(2, log * 5)) == n**2 * a.sqrt(n)
-    assert SQUARES.restore(log) == a.log2(n) / 2
-    cubes = Facts().with_symbol("n", (ONE,)).with_power_of_two("n", 3, 0)
-    assert cubes.restore(a.exponential(2, log * 6)) == n**2
-    assert cubes.restore(a.exponential(2, log)) == a.exponential(2, a.log2(n) / 3)
-
-
-@pytest.mark.parametrize(
-    ("facts", "value", "simple"),
-    [
-        (PLAIN, a.maximum(n, ZERO), n), (PLAIN, a.maximum(n, ONE), n), (PLAIN, a.minimum(n, ZERO), ZERO),
-        (PLAIN, a.floor_div(ONE, n + 1), ZERO), (PLAIN, a.floor_div(n - 1, n), ZERO), (PLAIN, a.floor_div(-n, n + m), -ONE),
-        (PLAIN, a.floor_div(-n * 2, n + m), a.floor_div(-n * 2, n + m)), (PLAIN, a.ceil_log2(1 - n), ZERO), (PLAIN, a.ceil_log2(n), a.ceil_log2(n)),
-        (PLAIN, a.floor_div(a.maximum(n, ONE), Poly.constant(2)), halves),
-        (POWERS, a.floor_div(power, part), a.exponential(2, log - d)), (POWERS, a.floor_div(power + part - 1, part), a.exponential(2, log - d)),
-        (POWERS, a.floor_div(power * 3 + 1, part * 2), a.floor_div(power * 3 + 1, part * 2)),
-    ],
-)  # fmt: skip
-def test_what_facts_simplify(facts: Facts, value: Poly, simple: Poly) -> None:
-    assert facts.simplify(value) == simple
-
-
-@pytest.mark.parametrize(
-    ("facts", "value", "whole"),
-    [
-        (PLAIN, n * m * 3, True), (PLAIN, n / 2, False), (PLAIN, halves, True), (PLAIN, a.sqrt(n), False), (PLAIN, a.isqrt_of(n), True),
-        (PLAIN, a.quotient(n, m), False), (POWERS, power / 2, False), (POWERS, power, True),
-        (POWERS, power * a.exponential(2, -d), True), (POWERS, part * a.exponential(2, -log), False), (SQUARES, a.exponential(4, log) / 4, True),
-        (SQUARES, a.exponential(4, log) / 8, False), (SQUARES, a.exponential(4, log) * n / 4, True), (SQUARES, a.exponential(4, log) / 3, False),
-        (PLAIN, a.log2(n), False), (PLAIN, a.positive_part(n - m), True), (PLAIN, a.positive_part(n - m / 2), False),
-    ],
-)  # fmt: skip
-def test_what_is_whole(facts: Facts, value: Poly, whole: bool) -> None:
-    assert facts.integral(value) is whole
-
-
 # Values.
 @pytest.mark.parametrize(
     ("value", "point", "expected"),
@@ -265,60 +175,12 @@ def test_functions_that_are_open_are_given() -> None:
     assert evaluate(call * 2 + Poly.of_atom(a.Applied("g", (n,))), {"n": 5}, squares) == 50  # type: ignore[arg-type]
 
 
-def test_a_slope_that_is_a_fraction_bounds_from_its_side() -> None:
-    half = n.scaled(fmpq(1, 2))
-    below, above = PLAIN.with_nonnegative(3 - half), PLAIN.with_nonnegative(half - 3)
-    assert below.bounds["n"].most == 6
-    assert below.bounds["n"].least == 1
-    assert above.bounds["n"].least == 6
-    assert above.bounds["n"].most is None
-    assert not below.nonnegative(n - 6)
-
-
-def test_facts_before_a_symbol_decide_the_same_without_it() -> None:
-    old = Facts().with_symbol("n", (ONE,))
-    young = old.with_symbol("k", (ZERO,), (n,))
-    assert young.oldest(frozenset("n")) is old
-    assert young.oldest(frozenset("nk")) is young
-    assert young.nonnegative(n - k)
-    assert not young.nonnegative(n - 2)
-    # A symbol with other bounds, and a fact learned later, are not passed over.
-    assert young.with_symbol("n", (Poly.constant(5),)).nonnegative(n - 5)
-    assert young.with_nonnegative(n - 7).nonnegative(n - 7)
-    assert young.with_nonnegative(n - 7).with_symbol("j").nonnegative(n - 7)
-    few = Facts().with_symbol("n", (ONE,), (Poly.constant(3),)).with_symbol("k", (ZERO,), (n,))
-    assert few.nonnegative(3 - k)
-    assert not few.with_symbol("n", (ONE,), (Poly.constant(9),)).nonnegative(3 - k)
-
-
 @given(st.lists(st.integers(-4, 4), max_size=2), st.lists(st.integers(-4, 4), max_size=2), st.data())
 def test_numbers_that_bound_a_symbol(lower: list[int], upper: list[int], data: st.DataObject) -> None:
     facts = Facts().with_symbol("n", map(Poly.constant, lower), map(Poly.constant, upper))
     factor, rest = data.draw(st.integers(-3, 3)), data.draw(st.integers(-12, 12))
     ends = lower if factor > 0 else upper if factor else [0]
     assert facts.nonnegative(n * factor + rest) == any(factor * end + rest >= 0 for end in ends)
-
-
-def test_a_symbol_between_numbers_and_others() -> None:
-    facts = Facts().with_symbol("m", [ONE * 5]).with_symbol("n", [ONE, m], [m * 2])
-    # The number that bounds it says too little, and the other symbol enough.
-    assert facts.nonnegative(n - 5)
-    assert not facts.nonnegative(n - 6)
-    assert not facts.nonnegative(10 - n)
-
-
-def test_a_product_that_a_size_divides_has_an_integer_quotient() -> None:
-    """Where d divides n*m it need divide neither of them; what is a multiple of n*m is one of d."""
-    facts = Facts().with_symbol("n", (ONE,)).with_symbol("m", (ONE,)).with_symbol("d", (ONE,)).with_whole(n * m, d)
-    whole, rest = facts.divided(n * m * k * 2 + n * k + 1, d)
-    assert rest == n * k + 1
-    assert a.is_integral(whole)
-    assert facts.restore(whole) == n * m * k * d**-1 * 2
-    assert facts.positive(whole.substitute({"k": ONE}))
-    assert facts.nonnegative(n * m * 2 - whole.substitute({"k": ONE}))
-    assert not facts.nonnegative(n * 2 - whole.substitute({"k": ONE}))
-    assert facts.divided(n * k, d) == (ZERO, n * k)
-    assert facts.divided(n * m, n + d) == (ZERO, n * m)
 
 
 # Conditions as amounts that are at least 0 where they hold: against their evaluation at all small values

@@ -49,12 +49,6 @@ def test_bland_rule_ends_where_others_cycle() -> None:
     assert answer.value == fmpq(1, 20)
 
 
-def test_no_rows() -> None:
-    assert isinstance(maximise([1, -1], [], []), Unbounded)
-    assert isinstance(maximise([-1, 0], [], []), Optimum)
-    assert isinstance(maximise([-1], [], [], free=[0]), Unbounded)
-
-
 @settings(max_examples=drawn(400))
 @given(programs())
 def test_answers_prove_themselves(program: tuple[list[int], list[list[int]], list[int], list[int]]) -> None:
@@ -181,36 +175,3 @@ def test_the_optimum_is_that_of_all_columns(seed: int) -> None:
     sums = np.bincount(matrix.rows, matrix.numbers * found[matrix.columns], HEIGHT)
     assert sums == pytest.approx(right, abs=1e-5)
     assert found[1:].min() >= -1e-7
-
-
-def test_other_ends_and_going_back() -> None:
-    aim, matrix, right, ends = _drawn(7)
-    whole, priced = LinearProgram(aim, matrix, right, right, ends), program(aim, matrix, right, right, ends, 1)
-    first = priced.solve()
-    priced.mark()
-    for each in (whole, priced):
-        each.bound(0, (0.0, 0.0))
-    expected, found = whole.solve(), priced.solve()
-    assert expected is not None
-    assert found is not None
-    assert aim @ found == pytest.approx(aim @ expected)
-    priced.bound(0, FREE)
-    priced.back()
-    again = priced.solve()
-    assert first is not None
-    assert again is not None
-    assert aim @ again == pytest.approx(aim @ first)
-
-
-def test_equations_without_a_solution() -> None:
-    """A sum of values >= 0 is not -1, however many columns there are."""
-    rows, columns = np.zeros(WIDTH, dtype=np.int32), np.arange(WIDTH, dtype=np.int32)
-    matrix = Matrix(rows, columns, np.ones(WIDTH), (1, WIDTH))
-    assert program(np.ones(WIDTH), matrix, -np.ones(1), -np.ones(1), [POSITIVE] * WIDTH).solve() is None
-
-
-def test_few_columns_are_all_in() -> None:
-    matrix = Matrix(np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32), np.array([1.0, 2.0]), (1, 2))
-    small = program(np.array([1.0, 1.0]), matrix, np.ones(1), np.ones(1), [POSITIVE] * 2)
-    assert not isinstance(small, Priced)
-    assert small.solve() == pytest.approx([0.0, 0.5])

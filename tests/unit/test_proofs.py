@@ -14,7 +14,6 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.enumerate import holds_beside_power, holds_in_binades
-from archline.recurrences.exact.at_call import CallContext
 from archline.recurrences.exact.handelman import proves
 from effort import drawn
 
@@ -81,44 +80,6 @@ def test_what_is_proved_holds(terms: list[tuple[Poly, int]], constant: int) -> N
         if proves(value, ordered(least)):
             for n, m, p in product(range(least, 14), repeat=3):
                 assert not n >= m >= p or evaluate(value, {"n": n, "m": m, "p": p}) >= 0, (n, m, p)
-
-
-def test_a_logarithm_at_least_two_others_is_at_least_the_larger() -> None:
-    facts = Facts().with_symbol("p", [ONE]).with_symbol("m", [ONE]).with_symbol("n", [M, P])
-    large, most = a.ceil_log2(N), a.maximum(a.ceil_log2(M), a.ceil_log2(P))
-    assert proves(large - most, facts)
-    assert proves(large * large - most * most, facts)
-    assert not proves(large - most - 1, facts)
-    assert not proves(most - large, facts)
-
-
-@settings(max_examples=drawn(60), deadline=None)
-@given(
-    coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=3),
-    bases=st.tuples(st.sampled_from([2, 3, 5, 7]), st.integers(-3, 3)),
-    ends=st.tuples(st.integers(1, 70), st.one_of(st.none(), st.integers(0, 300))),
-)
-def test_powers_as_symbols_keep_their_range(
-    coefficients: list[int], bases: tuple[int, int], ends: tuple[int, int | None]
-) -> None:
-    """b^ceil(log2(n)) lies between what the least and the greatest n make it, whether b is above or below 1."""
-    base, twos = bases
-    least, more = ends
-    most = [] if more is None else [Poly.constant(least + more)]
-    caller = CallContext(Facts().with_symbol("n", [Poly.constant(least)], most), ())
-    level = a.ceil_log2(N)
-    power = a.exponential(base, level) * a.exponential(2, level) ** twos
-    value = sum((N**index * power * each for index, each in enumerate(coefficients)), Poly.constant(1))
-    named = caller.without_powers(value)
-    for n in range(least, least + (80 if more is None else more) + 1):
-        point = {"n": n}
-        symbols = {name: evaluate(power, point) for name in named.names - {"n"}}
-        assert len(symbols) <= 1
-        assert evaluate(named, point | symbols) == evaluate(value, point)  # type: ignore[operator]
-        for name, number in symbols.items():
-            known = caller.facts.bounds[name]
-            assert all(evaluate(each, {}) <= number for each in known.lower)
-            assert all(evaluate(each, {}) >= number for each in known.upper)
 
 
 # Proofs for one size and its logarithm: what they say holds at every size tried, and known inequalities are found
@@ -243,22 +204,3 @@ def test_what_is_proved_holds_in_exponents(terms: list[tuple[int, Poly]], facts:
     value = sum((factor.scaled(coefficient) for coefficient, factor in terms), ZERO)
     if holds_beside_power(value, facts):
         assert all(evaluate(value, point) >= 0 for point in points(facts))
-
-
-@settings(max_examples=drawn(200), deadline=None)
-@given(st.integers(-3, 3), st.integers(-2, 3), st.booleans(), st.integers(0, 5))
-def test_logarithms_of_halves(inside: int, more: int, ceiling: bool, least: int) -> None:
-    half = (a.ceil_div if ceiling else a.floor_div)(N + inside, TWO) + more
-    facts = Facts().with_symbol("n", [Poly.constant(least)])
-    caller = CallContext(facts, (N, N + 1, N + 2))
-    placed = caller.at(a.ceil_log2(half), {})
-    for n in range(least, 80):
-        point = {"n": n}
-        value = evaluate(a.ceil_log2(half), point)
-        if placed.names <= {"n"}:
-            assert evaluate(placed, point) == value
-            continue
-        (name,) = placed.names - {"n"}
-        plain = [each for each in (*caller.facts.bounds[name].lower,) if each.names <= {"n"}]
-        assert all(evaluate(each, point) <= value for each in plain)
-        assert all(evaluate(each, point) >= value for each in caller.facts.bounds[name].upper if each.names <= {"n"})

@@ -13,8 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
-from archline.algebra.relax import atom_range, bound_atom, bounded_max, bounded_sum
-from archline.algebra.sums.blocks import parity_sum
+from archline.algebra.relax import bounded_max, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from effort import drawn
 
@@ -74,12 +73,6 @@ def test_faulhaber() -> None:
     # Sums of squares and cubes, as every textbook has them.
     assert sum_over(i**2, "i", ZERO, n, FACTS) == (n - 1) * n * (n * 2 - 1) / 6
     assert sum_over(i**3, "i", ONE, n + 1, FACTS) == (n * (n + 1) / 2) ** 2
-
-
-def test_triangular_nest() -> None:
-    inside = FACTS.with_symbol("i", (ZERO,), (n - 1,))
-    pairs = sum_over(ONE, "j", i + 1, n, inside)
-    assert sum_over(pairs, "i", ZERO, n, FACTS) == n * (n - 1) / 2
 
 
 def test_tiles_cut_off_at_the_edge_cover_the_whole() -> None:
@@ -166,55 +159,10 @@ def test_maxima_next_to_bends(value: Poly) -> None:
             assert evaluate(closed, point) == brute(value, lo, hi, point, max)
 
 
-@pytest.mark.parametrize("value", [each for each in BENT if each != i * (n * 2 - i * 3)], ids=to_text)
-def test_maxima_next_to_bends_are_found(value: Poly) -> None:
-    """On a range of fixed length, or in closed form."""
-    upper = bounded_max(value + n * 40, "i", ZERO, Poly.constant(6), FACTS, True)
-    lower = bounded_max(value + n * 40, "i", ZERO, Poly.constant(6), FACTS, False)
-    for size in range(1, 9):
-        point = {"n": size, "m": 3}
-        reached = brute(value + n * 40, ZERO, Poly.constant(6), point, max)
-        assert lower is None or evaluate(lower, point) <= reached
-        assert evaluate(upper, point) >= reached
-
-
 total, longest = Poly.symbol("nz"), Poly.symbol("nr")
 WITH_ROWS = FACTS.with_symbol("nz", (ZERO,)).with_symbol("nr", (ZERO,), (total,))
 segments = a.Segments("rowptr", n, total, longest, attained=True)
-data = Poly.of_atom(a.Data("x", ONE, m))
 entry, next_entry = a.offset(segments, i), a.offset(segments, i + 2)
-
-
-@pytest.mark.parametrize(
-    ("value", "lower", "upper"),
-    [
-        # Each atom between its least and its greatest value, n times.
-        (Poly.of_atom(a.Applied("f", (i,))) + 2, n * 2, None), (a.quotient(i, m), ZERO, n * (n - 1) / 2), (a.floor_div(m, i + 1), ZERO, n * m),
-        (a.ceil_log2(i * 2 + 1), ZERO, n * a.ceil_log2(n * 2 - 1)), (a.sqrt(i), ZERO, n * (n - 1) / 2), (a.log2(i + 1), ZERO, n * (n - 1) / 2),
-        (entry, ZERO, n * total), (total - entry, ZERO, n * total),
-        (Poly.of_atom(a.Gap(segments, i)) ** 3, total, longest**2 * total), (Poly.of_atom(a.Gap(segments, i)) * i, ZERO, total * (n - 1)),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_bounds_are_those_of_the_atoms(value: Poly, lower: Poly, upper: Poly | None) -> None:
-    assert bounded_sum(value, "i", ZERO, n, WITH_ROWS, False) == lower
-    assert bounded_sum(value, "i", ZERO, n, WITH_ROWS, True) == upper
-
-
-@pytest.mark.parametrize(
-    ("value", "lower", "upper"),
-    [
-        (data * 2 + 1, Poly.constant(3), m * 2 + 1), (m - data, ZERO, m - 1), (data * n - data * m, n - m**2, m * n - m), (data * n, n, m * n), (data**2, ONE, m**2),
-        (n - data**2 * m, n - m**3, n - m), (a.ceil_log2(data), a.ceil_log2(ONE), a.ceil_log2(m)), (a.exponential(2, data), Poly.constant(2), a.exponential(2, m)),
-        (a.floor_div(data * 2, Poly.constant(3)), ZERO, a.floor_div(m * 2, Poly.constant(3))), (a.positive_part(data - n) * 2, a.positive_part(1 - n) * 2, a.positive_part(m - n) * 2),
-        (a.floor_div(n, data), None, None), (data**-1, None, None), (data * a.log2(n + 1), a.log2(n + 1), m * a.log2(n + 1)),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_an_atom_is_replaced_by_its_ends(value: Poly, lower: Poly | None, upper: Poly | None) -> None:
-    (atom,) = data.atoms()
-    found = bound_atom(value, atom, FACTS, False), bound_atom(value, atom, FACTS, True)
-    assert found == (lower, upper)
 
 
 def test_the_largest_is_at_most_the_sum() -> None:
@@ -226,17 +174,6 @@ def test_the_largest_is_at_most_the_sum() -> None:
         for factor in (0, 1, 5):
             point = {"n": size, "m": 2, "q": factor}
             assert evaluate(upper, point) >= brute(value, ZERO, n, point, max)
-
-
-def test_bounds_know_the_ends_of_the_range() -> None:
-    """A quotient has no sum, and the factor beside it is 1 at the last place alone, or at the first."""
-    for factor, place in ((part(i - n + 2), n - 1), (part(1 - i), ZERO)):
-        value = a.quotient(n + i, m) * factor
-        upper, most = (bounded(value, "i", ZERO, n, FACTS, True) for bounded in (bounded_sum, bounded_max))
-        for size in range(1, 9):
-            point = {"n": size, "m": 2}
-            reached = evaluate(a.quotient(n + place, m), point)
-            assert min(evaluate(upper, point), evaluate(most, point)) >= reached
 
 
 def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
@@ -252,66 +189,6 @@ def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
     assert sum_over(backwards, "i", ONE, n, WITH_ROWS) == a.offset(segments, n - 1)
 
 
-@pytest.mark.parametrize(
-    ("value", "lo", "hi"),
-    [
-        (a.isqrt_of(i) * i, ZERO, n), (a.isqrt_of(i + 2), ZERO, n), (a.isqrt_of(n - i), ZERO, n), (a.ceil_log2(i + 3) * i, ZERO, n), (a.ceil_log2(n - i), ZERO, n),
-        (a.exponential(2, i), ZERO, n), (a.exponential(3, i) * i**2, ZERO, n), (a.exponential(2, -i), ZERO, n), (a.exponential(2, n - i) * i, ZERO, n),
-        (a.exponential(2, i * 2 + 1) + a.exponential(2, i), ONE, n + 1), (a.floor_div(i, m), ZERO, n), (a.floor_div(i + 1, m) * i, ZERO, n), (a.floor_div(i, m) ** 2, ZERO, n),
-        (a.modulo(i, m), ZERO, n), (a.modulo(i, m) * i, ZERO, n), (a.floor_div(n - i, m), ZERO, n), (a.floor_div(i, Poly.constant(2)) * m, ZERO, n),
-        (a.floor_div(i, Poly.constant(3)) * a.floor_div(i, Poly.constant(2)), ZERO, n), (part(i * 2 - n), ZERO, n), (part(n - i * 3) * i, ZERO, n),
-        (part(i - m) * part(n - m - i), ZERO, n), (a.at_least_zero(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
-        (a.floor_div(a.maximum(i, m), Poly.constant(2)), ZERO, n), (a.floor_div(i * 2 + 1, Poly.constant(6)) * i, ONE, n + 1), (i**5 - i**4 * n, ZERO, n),
-        # Conditions whose width or weight varies.
-        (a.floor_div(i + m, n) - a.floor_div(m, n), ZERO, n), ((a.floor_div(i + m, Poly.constant(5)) - a.floor_div(i + m - 2, Poly.constant(5))) * i, ZERO, n),
-        ((a.floor_div(i + n, m) - a.floor_div(i + n - 1, m)) * i, ZERO, n), (a.floor_div(i + n, m * 2) - a.floor_div(i + n - m, m * 2), ZERO, n + m),
-        # Of the last term alone, of the first, and of those on one side of m.
-        (part(i - n + 2), ZERO, n), (part(1 - i), ZERO, n), (part(i - m) * part(i - n + 2), ZERO, n), (part(m - i) * part(i - m + 2), ZERO, n),
-        (part(m - i) * part(1 - i), ZERO, n), (part(i - m) * part(m + 2 - i), ZERO, n),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_closed_forms_of_sums(value: Poly, lo: Poly, hi: Poly) -> None:
-    closed = sum_over(value, "i", lo, hi, FACTS)
-    assert "i" not in closed.names
-    for size in range(1, 14):
-        for step in (1, 2, 3, 5):
-            point = {"n": size, "m": step}
-            assert evaluate(closed, point) == brute(value, lo, hi, point, sum)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("length", [2, 4, 5])
-@pytest.mark.parametrize("width", [ZERO, ONE * 2, a.positive_part(m - 2)], ids=to_text)
-@pytest.mark.parametrize("weight", [3, -3])
-def test_maxima_of_conditions(length: int, width: Poly, weight: int) -> None:
-    """Of one value where (i + m) mod 5 < width, and another where it is not: whether a range meets both."""
-    five, end = Poly.constant(5), Poly.constant(length)
-    value = (a.floor_div(i + m, five) - a.floor_div(i + m - FACTS.minimum(width, five), five)) * weight + 3
-    upper = bounded_max(value, "i", ZERO, end, FACTS, True)
-    try:
-        closed = max_over(value, "i", ZERO, end, FACTS)
-    except UnresolvedError:
-        closed = None
-    for step in range(1, 9):
-        reached = brute(value, ZERO, end, {"m": step}, max)
-        assert closed is None or evaluate(closed, {"m": step}) == reached
-        assert upper is None or evaluate(upper, {"m": step}) >= reached
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        a.isqrt_of(i) ** 2, a.isqrt_of(i) * a.ceil_log2(i + 1), a.isqrt_of(i * 2), a.isqrt_of(i - 3), a.ceil_log2(i**2), a.ceil_log2(i * 2 + 1), a.ceil_log2(i) ** 2,
-        a.exponential(2, i**2), a.exponential(2, i) * a.isqrt_of(i), a.log2(i + 1), a.sqrt(i), a.quotient(i, m), a.floor_div(m, i + 1), a.floor_div(i**2, m),
-        part(i**2 - n), part(i * m - i * n + 1), Poly.of_atom(a.Applied("f", (i,))), (i + 1) ** -1, a.floor_div(i + m * i**-1, Poly.constant(3)), a.floor_div(i / 2 + m * i**-2, Poly.constant(2)),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_what_has_no_closed_form_is_said_to_have_none(value: Poly) -> None:
-    with pytest.raises(UnresolvedError):
-        sum_over(value, "i", ZERO, n, FACTS)
-
-
 def test_a_maximum_of_a_rounded_quotient_changes_at_its_own_point() -> None:
     """max(i, floor((n - i)/m)): where both are equal, the next i is none that could as well be the first."""
     found = sum_over(a.maximum(i, a.floor_div(n - i, m)), "i", ZERO, n, FACTS)
@@ -319,56 +196,3 @@ def test_a_maximum_of_a_rounded_quotient_changes_at_its_own_point() -> None:
         for parts in range(1, 6):
             at_point = evaluate(found, {"n": size, "m": parts})
             assert at_point == sum(max(each, (size - each) // parts) for each in range(size))
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high"),
-    [
-        (part(n - 3), ZERO, n), (part(m * 2 - n - 1), ZERO, m * 2), (part(m - n), ZERO, m), (part(n * m - total), ZERO, n * m), (part(data - 3), ZERO, data),
-        (a.floor_div(n, Poly.constant(3)), (n - 2) / 3, n / 3), (a.floor_div(n, m), ZERO, n), (a.floor_div(n - m * 2, m + n), None, None),
-        (a.ceil_log2(n), ZERO, n), (a.ceil_log2(n - 9), ZERO, None), (a.sqrt(n), ZERO, n), (a.sqrt(n / 2), ZERO, None), (a.isqrt_of(n), ZERO, n), (a.isqrt_of(n - 9), None, None),
-        (a.log2(n), ZERO, n - 1), (a.log2(n - 1), None, None), (Poly.of_atom(a.Gap(segments, i)), ZERO, longest), (entry, ZERO, total), (data, ONE, m),
-        (Poly.of_atom(a.Applied("f", (n,))), ZERO, None), (a.quotient(n, m), ZERO, n), (a.quotient(n - 9, m), None, None), (n, ONE, None), (longest, ZERO, total),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_what_atoms_lie_between(value: Poly, low: Poly | None, high: Poly | None) -> None:
-    atom = next(each for each in value.atoms() if len(value.atoms()) == 1 or each.parts)
-    facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 1,))
-    found = atom_range(atom, facts)
-    assert found == (low, high)
-
-
-@pytest.mark.parametrize("held", [entry, next_entry], ids=["the first entry", "the last entry"])
-def test_two_entries_are_replaced_together(held: Poly) -> None:
-    """The entry behind the next one less an entry: from 0 to twice the longest gap, and to the total."""
-    other = a.offset(a.Segments("aptr", n, m, None, attained=True), i)
-    (atom,), apart = held.atoms(), next_entry - entry
-    facts = WITH_ROWS.with_symbol("i", (ZERO,), (n - 2,))
-    most = facts.minimum(total, longest * 2)
-    for value, lower, upper in (
-        (apart * 3 + 5, Poly.constant(5), most * 3 + 5),
-        (n * 40 - apart * 3, n * 40 - most * 3, n * 40),
-        (apart * m, ZERO, most * m),
-        (-apart * m + n, n - most * m, n),
-        (apart + other, other, most + other),
-    ):
-        assert bound_atom(value, atom, facts, False) == lower
-        assert bound_atom(value, atom, facts, True) == upper
-
-
-def test_a_square_of_a_floor_is_no_parity_sum() -> None:
-    half = a.floor_div(i, Poly.constant(2))
-    (atom,) = half.atoms()
-    assert isinstance(atom, a.Floor)
-    assert parity_sum(half * half + half, atom, "i", ZERO, n) is None
-    found = parity_sum(half * 3, atom, "i", ZERO, n)
-    for size in range(6):
-        assert evaluate(found, {"n": size}) == 3 * sum(each // 2 for each in range(size))
-
-
-def test_an_atom_without_a_least_value_is_replaced_where_its_power_is_1() -> None:
-    known = a.Data("k", None, n)
-    value = Poly.of_atom(known)
-    assert bound_atom(value * 2 + 1, known, WITH_ROWS, True) == n * 2 + 1
-    assert bound_atom(value * value, known, WITH_ROWS, True) is None

@@ -27,8 +27,8 @@ IGNORED is none: so summaries count the findings that comments ignore."""
 EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes shown"
 
 
-MOST = 3
-"""So many regimes are shown of a change."""
+MOST = 1
+"""So many regimes are shown of a change, the sharpest, unless all are asked for."""
 _WHERE = re.compile(r" where [^,]*")
 Both = Mapping[str, str | None]
 """What is known of both versions, `old` and `new`."""
@@ -85,19 +85,23 @@ class CostChange:
 
 @record(eq=False)
 class VersionDifferences:
-    """All changes, how many costs there are of each verdict, renamed algorithms, and what could not be compared."""
+    """All changes, how many costs there are of each verdict, renamed algorithms, and what could not be compared.
+
+    Pages show all regimes of a change where they are `in_full`.
+    """
 
     changes: tuple[CostChange, ...]
     summary: Mapping[str, int]
     renames: tuple[tuple[str, str], ...] = ()
     problems: tuple[Diagnostic, ...] = ()
     strict: bool = False
+    in_full: bool = False
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
         """The changes that readers want to see: another form of the same cost is none.
 
-        Of those in regimes of the cache a few, first what values show, and then how many more there are.
+        Of those in regimes of the cache the sharpest that values show, and then how many more there are.
         """
         groups: dict[object, list[CostChange]] = {}
         for each in self.changes:
@@ -105,8 +109,8 @@ class VersionDifferences:
                 groups.setdefault((each.algorithm, each.metric, each.verdict, each.extent), []).append(each)
         for alike in groups.values():
             alike.sort(key=lambda each: each.values is None)
-            if len(alike) > MOST + 1:
-                more = f"under {len(alike) - MOST} more conditions on the cache, which `--format json` has"
+            if len(alike) > MOST + 1 and not self.in_full:
+                more = f"under {len(alike) - MOST} more conditions on the cache, which `archline diff --all` shows"
                 rest = replace(alike[0], old=None, new=None, when=None, at=None, values=None, reason=more)
                 alike[MOST:] = [rest]
             # Growth is that of the whole cost.

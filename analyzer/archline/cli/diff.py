@@ -13,6 +13,7 @@ from pathlib import Path
 
 from archline.cli import options as shared
 from archline.language.diagnostics import ArchlineError
+from archline.records import replace
 from archline.report.layout import terminal_width
 
 CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
@@ -26,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a bound rose, too")
     shared.add(parser, "--tolerance")
     parser.add_argument("--only", choices=("growth",), help="changes that leave the order of growth as it was are none")
+    parser.add_argument("--all", action="store_true", help="show all regimes of the cache in which a cost changed")
     text = "show values at n=64,m=2^20; may be repeated"
     parser.add_argument("--at", action="append", default=[], dest="sizes", metavar="SIZES", help=text)
     formats = ("github", "json", "markdown", "text")
@@ -59,7 +61,8 @@ def execute(options: argparse.Namespace) -> int:
             jobs=options.jobs,
             cached=not options.no_cache,
         )
-        sys.stdout.write(getattr(changes, f"as_{options.format}")(found, terminal_width()))
+        shown = replace(found, in_full=options.all)
+        sys.stdout.write(getattr(changes, f"as_{options.format}")(shown, terminal_width()))
         if found.problems:
             raise ArchlineError(found.problems)
     except ArchlineError as problem:

@@ -27,7 +27,7 @@ from archline.energy.answers import applied, numeric
 from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
 from archline.energy.formulas import names_in
-from archline.energy.growth import of_terms
+from archline.energy.growth import of_formula, of_terms
 from archline.energy.in_sizes import InSizes
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.model import Model
@@ -92,7 +92,7 @@ def comparison(
     names = _names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
     known = [each.in_sizes(everywhere=everywhere) for each in subjects]
-    growths = [_growths(*each, model) for each in zip(subjects, known, strict=True)]
+    growths = [_growths(*each, model, by) for each in zip(subjects, known, strict=True)]
     growth = {
         (names[i], names[j]): with_ratios(
             compared(*(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))),
@@ -171,16 +171,18 @@ def _names(subjects: Sequence[Subject]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
 
-def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model) -> dict[str, Growth]:
-    """How the metrics and the terms of the energy grow, on a machine whose quantities are all above 0."""
+def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
+    """How the metrics, the terms of the energy, and the time if it is compared grow, where no quantity is 0."""
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
     model = model.on(_ANY)
     on = ModelOnMachine(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
-    terms = of_terms(on, {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}})
-    return {**metrics, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
+    inputs = {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
+    time = {"time": of_formula(on.formula("time"), inputs)} if by == "time" else {}
+    terms = of_terms(on, inputs)
+    return {**metrics, **time, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
 
 
 def _ratios(
@@ -194,9 +196,12 @@ def _ratios(
     if model.at_most:
         return ratios
     equal = {name for name, each in ratios.items() if each == "1"}
-    terms = {name: ModelOnMachine(model, _ANY, frozenset(chosen.metrics)).formula(name) for name in model.energy}
-    same = {name for name, term in terms.items() if names_in(term) & METRICS.keys() <= {*equal, "Z", "L"}}
-    both = (*(f"energy.{name}" for name in same), *(("energy",) if same == terms.keys() else ()))
+    on = ModelOnMachine(model, _ANY, frozenset(chosen.metrics))
+    same = {
+        name for name in ("time", *model.energy) if names_in(on.formula(name)) & METRICS.keys() <= {*equal, "Z", "L"}
+    }
+    terms = [f"energy.{name}" for name in model.energy if name in same]
+    both = (*terms, *(("energy",) if len(terms) == len(model.energy) else ()), *({"time"} & same))
     return {**ratios, **dict.fromkeys(both, "1")}
 
 

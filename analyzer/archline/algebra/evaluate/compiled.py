@@ -41,6 +41,10 @@ class Compiler:
         whole = [number if isinstance(number, int) else _whole(number) for number in numbers]
         return [*whole, *[None] * (len(self._computed) - len(numbers))]
 
+    def at(self, point: Mapping[str, Number]) -> Environment:
+        """The environment at a point; what names a symbol that it lacks has no value."""
+        return [point.get(name) for name in self._names] + [None] * (len(self._computed) - len(self._names))
+
     def extend(self, environment: Environment) -> None:
         """Make room for what has been compiled since the environment was made."""
         environment += [None] * (len(self._computed) - len(environment))

@@ -29,7 +29,6 @@ from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.windows import is_known, slope_of
-from archline.expr.intervals import EvaluationError
 from archline.ir.tree import Access, Array, Chain, Node, accesses
 from archline.records import record
 
@@ -92,19 +91,15 @@ class AnyOrder:
     bodies: tuple[IterationSpace, ...]
 
     @cached_property
-    def _compiled(self) -> tuple[tuple[str, ...], Compiler, list[Compute]]:
+    def _compiled(self) -> tuple[Compiler, list[Compute]]:
         values = [body.iterations for body in self.bodies]
-        names = tuple(sorted({name for value in values for name in value.names}))
-        compiler = Compiler(names)
-        return names, compiler, [compiler.of(value) for value in values]
+        compiler = Compiler(sorted({name for value in values for name in value.names}))
+        return compiler, [compiler.of(value) for value in values]
 
     def at(self, point: Mapping[str, int]) -> int:
-        """The bound at sizes, Z and L; Z >= L."""
-        names, compiler, iterations = self._compiled
-        missing = [name for name in names if name not in point]
-        if missing:
-            raise EvaluationError(f"`{missing[0]}` has no value")
-        environment = compiler.environment([point[name] for name in names])
+        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+        compiler, iterations = self._compiled
+        environment = compiler.at(point)
         line, capacity = point["L"], point["Z"] // point["L"]
         found = [
             _fetched(body, int(count(environment)), capacity, line)

@@ -21,7 +21,7 @@ from math import ceil
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, late
-from archline.algebra.evaluate.compiled import Compiler, Compute, Number
+from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
@@ -403,9 +403,7 @@ class _Counter:
         amounts = [*family.shared, *(each for stack in family.stacks for each in stack)]
         ends = [value for value in (family.trips, *(family.part or ())) if value is not None]
         values = [family.count, *ends, *(value for each in amounts for value in each)]
-        names = {name for value in values for name in value.names} - {GROUP, FROM, TO}
-        self._names = tuple(sorted(names))
-        self._compiler = Compiler((*self._names, GROUP, FROM, TO))
+        self._compiler = Compiler(sorted({GROUP, FROM, TO}.union(*(value.names for value in values))))
         of = self._compiler.of
         self._count, self._beside = of(family.count), family.beside
         self._trips = None if family.trips is None else of(family.trips)
@@ -415,32 +413,31 @@ class _Counter:
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
         """The most lines that windows do not find, over the groups and parts that are tried; None without windows."""
-        missing = [name for name in self._names if name not in point]
-        if missing:
-            raise EvaluationError(f"`{missing[0]}` has no value")
-        sizes = [point[name] for name in self._names]
-        trips = None if self._trips is None else int(self._trips(self._compiler.environment([*sizes, 1, 0, 0])))
+        trips = None if self._trips is None else int(self._trips(self._environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)
             for group in ([1] if trips is None else _groups(trips))
-            for part in self._parts(sizes, group)
-            for value in self._value(sizes, group, part, capacity)
+            for part in self._parts(point, group)
+            for value in self._value(point, group, part, capacity)
         ]
         if not tried:
             return None
         value, group, part = max(tried)
-        return value if self._part is None else self._climbed(value, sizes, group, part, capacity)
+        return value if self._part is None else self._climbed(value, point, group, part, capacity)
 
-    def _parts(self, sizes: list[int], group: int) -> list[Part]:
+    def _environment(self, sizes: Mapping[str, int], group: int, part: Part) -> Environment:
+        return self._compiler.at({**sizes, GROUP: group, FROM: part[0], TO: part[1]})
+
+    def _parts(self, sizes: Mapping[str, int], group: int) -> list[Part]:
         """The whole of the outermost loop, and its halves."""
         if self._part is None:
             return [(0, 0)]
-        environment = self._compiler.environment([*sizes, group, 0, 0])
+        environment = self._environment(sizes, group, (0, 0))
         first, last = (int(end(environment)) for end in self._part)
         middle = (first + last) // 2
         return [(first, last), (first, middle), (middle, last)]
 
-    def _climbed(self, value: Number, sizes: list[int], group: int, part: Part, capacity: int) -> Number:
+    def _climbed(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
         """The best that is found by moving the ends of a part by steps that get smaller and smaller."""
         first, last = self._parts(sizes, group)[0]
         step = max(1, (last - first) // 4)
@@ -459,8 +456,8 @@ class _Counter:
                 step //= 2
         return value
 
-    def _value(self, sizes: list[int], group: int, part: Part, capacity: int) -> Iterator[Number]:
-        environment = self._compiler.environment([*sizes, group, *part])
+    def _value(self, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Iterator[Number]:
+        environment = self._environment(sizes, group, part)
         try:
             count = self._count(environment)
             if count < 1:

@@ -152,18 +152,14 @@ class Solved:
         return int(value)
 
     @memoised
-    def _compiled(self, expression: Poly) -> tuple[tuple[str, ...], Compiler, Compute]:
+    def _compiled(self, expression: Poly) -> tuple[Compiler, Compute]:
         restored = self.body.scope.facts.restore(expression)
-        names = tuple(sorted(restored.names))
-        compiler = Compiler(names)
-        return names, compiler, compiler.of(restored)
+        compiler = Compiler(sorted(restored.names))
+        return compiler, compiler.of(restored)
 
     def _exact(self, expression: Poly, point: Point) -> Number:
-        names, compiler, compute = self._compiled(expression)
-        missing = [name for name in names if name not in point]
-        if missing:
-            raise EvaluationError(f"`{missing[0]}` has no value")
-        return compute(compiler.environment([point[name] for name in names]))
+        compiler, compute = self._compiled(expression)
+        return compute(compiler.at(point))
 
 
 @dataclass(eq=False)

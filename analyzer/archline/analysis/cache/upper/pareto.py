@@ -107,71 +107,19 @@ class Choices:
         owner = np.array([places[each] for each in owners], dtype=np.intp)
         start = np.zeros(len(places), dtype=np.intp)
         start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
-        space, scratch = self.space[self.regions, sample], self.scratch[self.regions, sample].astype(int)
-        filling = _Filling(space, scratch, self.misses[sample], owner, start)
+        space, misses = self.space[self.regions, sample], self.misses[sample]
+        scratch = self.scratch[self.regions, sample].astype(int)
         for capacity in capacities:
-            yield [int(unit) for unit in self.units[sample, filling.within(capacity)].ravel() if unit >= 0]
-
-
-@record(eq=False)
-class _Filling:
-    """One choice of each owner, `start` at first: for each choice by region its lines, and whether it fetches there."""
-
-    space: NDArray[np.float64]
-    scratch: NDArray[np.int_]
-    misses: NDArray[np.float64]
-    owner: NDArray[np.intp]
-    start: NDArray[np.intp]
-
-    def within(self, capacity: int) -> NDArray[np.intp]:
-        """The choices, where the one that saves most and fits in place of another is taken until none saves."""
-        chosen = self.start.copy()
-        needs, region = self._at_first
-        # Where a choice did not fit when it was looked at last, which seldom changes; -1 if it did.
-        full = np.where(needs > capacity, region, -1)
-        every = np.arange(len(self.owner))
-        held, fetching = self.space[:, chosen].sum(axis=1), self.scratch[:, chosen].sum(axis=1)
-        while True:
-            now = chosen[self.owner]
-            still = held[full] + self.space[full, every] - self.space[full, now]
-            still += fetching[full] + self.scratch[full, every] - self.scratch[full, now] > 0
-            saved = np.where((full >= 0) & (still > capacity), 0.0, self.misses[now] - self.misses)
-            best = self._best(saved, now, held, fetching, full, capacity)
-            if best is None:
-                return chosen
-            held += self.space[:, best] - self.space[:, now[best]]
-            fetching += self.scratch[:, best] - self.scratch[:, now[best]]
-            chosen[self.owner[best]] = best
-
-    def _best(
-        self,
-        saved: NDArray[np.float64],
-        now: NDArray[np.intp],
-        held: NDArray[np.float64],
-        fetching: NDArray[np.int_],
-        full: NDArray[np.intp],
-        capacity: int,
-    ) -> int | None:
-        """The choice that saves most of those that fit; of others is noted where they do not."""
-        while True:
-            best = int(saved.argmax())
-            if saved[best] <= 0:
-                return None
-            needs = held + self.space[:, best] - self.space[:, now[best]]
-            needs += fetching + self.scratch[:, best] - self.scratch[:, now[best]] > 0
-            full[best] = needs.argmax()
-            if needs[full[best]] <= capacity:
-                return best
-            saved[best] = 0.0
-
-    @cached_property
-    def _at_first(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """What each choice takes at first in the region where it takes most, and that region."""
-        now = self.start[self.owner]
-        held, fetching = self.space[:, self.start].sum(axis=1), self.scratch[:, self.start].sum(axis=1)
-        needs = held[:, None] + self.space - self.space[:, now]
-        needs += fetching[:, None] + self.scratch - self.scratch[:, now] > 0
-        return needs.max(axis=0), needs.argmax(axis=0)
+            chosen, saving = start.copy(), True
+            while saving:
+                now = chosen[owner]
+                needs = space[:, chosen].sum(axis=1)[:, None] + space - space[:, now]
+                needs += scratch[:, chosen].sum(axis=1)[:, None] + scratch - scratch[:, now] > 0
+                saved = np.where(needs.max(axis=0) <= capacity, misses[now] - misses, 0.0)
+                best = int(saved.argmax())
+                saving = bool(saved[best] > 0)
+                chosen[owner[best]] = best if saving else chosen[owner[best]]
+            yield [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
 
 
 def together(parts: Sequence[Choices]) -> Choices:

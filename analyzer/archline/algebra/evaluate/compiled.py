@@ -38,12 +38,12 @@ class Compiler:
 
     def environment(self, numbers: Sequence[Number]) -> Environment:
         """The environment at a point, for all that has been compiled by now."""
-        whole = [number if isinstance(number, int) else _whole(number) for number in numbers]
-        return [*whole, *[None] * (len(self._computed) - len(numbers))]
+        return [*map(_whole, numbers), *[None] * (len(self._computed) - len(numbers))]
 
     def at(self, point: Mapping[str, Number]) -> Environment:
         """The environment at a point; what names a symbol that it lacks has no value."""
-        return [point.get(name) for name in self._names] + [None] * (len(self._computed) - len(self._names))
+        numbers = [_whole(point[name]) if name in point else None for name in self._names]
+        return numbers + [None] * (len(self._computed) - len(numbers))
 
     def extend(self, environment: Environment) -> None:
         """Make room for what has been compiled since the environment was made."""
@@ -292,6 +292,6 @@ def _power(base: Number, exponent: int) -> Number:
     return _whole(Fraction(base) ** exponent)
 
 
-def _whole(value: Fraction) -> Number:
+def _whole(value: Number) -> Number:
     """An integer of Python where the value is one."""
-    return value.numerator if value.denominator == 1 else value
+    return value if isinstance(value, int) or value.denominator > 1 else value.numerator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from functools import cached_property
 from itertools import islice, product
 from math import isqrt, log2
@@ -131,33 +130,27 @@ class SampledAmounts:
         return self._evaluated(value) if is_known(value) else None
 
     @cached_property
-    def _numbers(self) -> dict[str, list[Fraction]]:
-        """The numbers at the points of those symbols of windows that have some."""
-        found = {}
+    def _places(self) -> list[dict[str, Number]]:
+        """The points, with the numbers there of those symbols of windows that have some."""
+        found: list[dict[str, Number]] = [dict(point) for point in self.points]
         for name, value in self.whole.items():
             with suppress(EvaluationError):
                 restored = self.facts.restore(value)
-                found[name] = [evaluate(restored, point) for point in self.points]
+                for place, number in zip(found, [evaluate(restored, point) for point in self.points], strict=True):
+                    place[name] = number
         return found
 
     @cached_property
-    def _compiled(self) -> tuple[Compiler, list[list[Number]]]:
-        """A compiler, and the numbers of its symbols at each point."""
-        names, own = dict.fromkeys(name for point in self.points for name in point), self._numbers
-        numbers: list[list[Number]] = [
-            [*(point[name] for name in names), *(each[place] for each in own.values())]
-            for place, point in enumerate(self.points)
-        ]
-        return Compiler((*names, *own)), numbers
+    def _compiler(self) -> Compiler:
+        return Compiler(dict.fromkeys(name for place in self._places for name in place))
 
     def _evaluated(self, value: Poly) -> list[Number]:
-        compiler, numbers = self._compiled
-        left = {name: each for name, each in self.whole.items() if name not in self._numbers}
-        compute = compiler.of(self.facts.restore(value.substitute(left)))
+        left = {name: each for name, each in self.whole.items() if any(name not in place for place in self._places)}
+        compute = self._compiler.of(self.facts.restore(value.substitute(left)))
         found: list[Number] = []
-        for each in numbers:
+        for place in self._places:
             try:
-                found.append(compute(compiler.environment(each)))
+                found.append(compute(self._compiler.at(place)))
             except EvaluationError:
                 found.append(-1)
         return found

@@ -62,9 +62,9 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
     """Raise ArchlineError (AL201) for a fact that is about the sizes of no algorithm and of no claim."""
-    told = [each.assumptions for view in views for each in view.algorithms]
-    told += [each.assumptions for view in views for each in view.claims]
-    taken, facts = set(chain(*told)), map(format_fact, parse_facts(tasks[0].where or "", "where"))
+    assumed = [each.assumptions for view in views for each in view.algorithms]
+    assumed += [each.assumptions for view in views for each in view.claims]
+    taken, facts = set(chain(*assumed)), map(format_fact, parse_facts(tasks[0].where or "", "where"))
     left = ", ".join(each for each in facts if each not in taken)
     for module in (_module(each)[0] for each in tasks):
         for name in module:

@@ -148,9 +148,9 @@ class _Versions:
             found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
             both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
-            told = list(dict.fromkeys(each.when for each in both))
-            found = [each for when in told for each in self._in_regime(plain, when, when == told[-1])]
-            found += [] if told else self._told(plain, *self._amounts(()))
+            conditions = list(dict.fromkeys(each.when for each in both))
+            found = [each for when in conditions for each in self._in_regime(plain, when, when == conditions[-1])]
+            found += [] if conditions else self._explained(plain, *self._amounts(()))
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
         changed = changed or list(self._of_values(plain))
         if not changed:
@@ -177,7 +177,7 @@ class _Versions:
             cost_text(each.report.costs, bounds[0].cost) for each, bounds in ((self.old, olds), (self.new, news))
         )
         shown = replace(plain, old=before, new=after, when=when)
-        for each in self._told(shown, olds[0], news[0], sizes, last and of_old and of_new):
+        for each in self._explained(shown, olds[0], news[0], sizes, last and of_old and of_new):
             if (rises or each.verdict not in RISES) and (falls or each.verdict not in FALLS):
                 yield each
 
@@ -193,7 +193,7 @@ class _Versions:
                 yield found
                 return
 
-    def _told(
+    def _explained(
         self, shown: CostChange, old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
         """What changed between two costs, with values that show it; `lower` bounds count too."""
@@ -307,7 +307,7 @@ def _exactly(amount: SizedCost, bound: Poly) -> SizedCost:
 def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
     """The bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
 
-    Others hold there too, those of large caches first; beside that of the regime only those of larger ones.
+    Others hold there too, those of large caches first; besides that of the regime only those of larger caches.
     """
     cost, facts = amount.cost, sizes.scope.facts
     every = regimes(cost)

@@ -65,7 +65,9 @@ def execute(options: argparse.Namespace) -> int:
     picture = _io(options) if options.kind == "io" else _picture(options)
     if options.out is not None:
         picture.save(options.out)
-    sys.stdout.write(_told(picture.view, options.format or ("text" if options.out is None else "path"), options.out))
+    sys.stdout.write(
+        _described(picture.view, options.format or ("text" if options.out is None else "path"), options.out)
+    )
     return 1 if isinstance(picture, IoPlot) and picture.outside else 0
 
 
@@ -147,7 +149,7 @@ def _line(options: argparse.Namespace) -> int:
     return value
 
 
-def _told(view: PictureView, form: str, path: str | None) -> str:
+def _described(view: PictureView, form: str, path: str | None) -> str:
     match form:
         case "json":
             return view.json()

@@ -65,7 +65,7 @@ def execute(options: argparse.Namespace) -> int:
     path = _path(options)
     if options.engine == "mpi":
         _quiet_but_one()
-    # A mistyped schedule is told before the target is read.
+    # A mistyped schedule is reported before the target is read.
     processors = _processors(options)
     subject = algorithm(options.target).assuming(options.where)
     at, settings = shared.read_at(options), shared.energy_settings(options)

@@ -118,7 +118,7 @@ class CostOrder:
         for point in self.sizes.points() if few is None else few:
             verdict = self._at(point)
             fails = verdict is not None and verdict.outcome == "fails"
-            # Following a run takes longer than evaluating: of samples it is asked only where they tell something.
+            # Following a run takes longer than evaluating: samples are followed only where they decide something.
             if (fails or few is not None) and not self._has_runs(point):
                 continue
             found.append((point, verdict))
@@ -297,7 +297,7 @@ class CostOrder:
         return found
 
     def _by_boxes(self) -> OrderVerdict | None:
-        """The verdict on a finite range, by bounds over boxes of sizes that are halved until these tell."""
+        """The verdict on a finite range, by bounds over boxes of sizes that are halved until these decide."""
         import numpy as np
 
         box, ((_, ends), *others) = self.sizes.box, self._cases(apart=False)
@@ -313,8 +313,8 @@ class CostOrder:
             lows, highs = (dict(zip(names, left[:, side].T, strict=True)) for side in (0, 1))
             boxes = Boxes(lows, highs, names)
             least = [boxes.ends(partial(Boxes.of, value=each))[0] for each in values]
-            told = [low > 0 if positive else low >= 0 for low, positive in zip(least, strict, strict=True)]
-            left = left[~np.all(told, axis=0)]
+            shown = [low > 0 if positive else low >= 0 for low, positive in zip(least, strict, strict=True)]
+            left = left[~np.all(shown, axis=0)]
             whole = np.all(left[:, 0] == left[:, 1], axis=1)
             for point in (dict(zip(names, row, strict=True)) for row in left[whole][:, 0].tolist()):
                 found = self._at(point) if self.sizes.allowed(point) and self._has_runs(point) else None

@@ -151,26 +151,26 @@ class OpenError(Exception):
 
 
 @record
-class Quotient:
+class _Quotient:
     """`above` over `below`, which is positive."""
 
     above: Poly
     below: Poly = ONE
 
-    def __add__(self, other: Quotient) -> Quotient:
+    def __add__(self, other: _Quotient) -> _Quotient:
         one, two = self.over(other)
-        return Quotient(one + two, self.below if self.below == other.below else self.below * other.below)
+        return _Quotient(one + two, self.below if self.below == other.below else self.below * other.below)
 
-    def __mul__(self, other: Quotient) -> Quotient:
+    def __mul__(self, other: _Quotient) -> _Quotient:
         above, below = self.above * other.above, self.below * other.below
         if len(below.terms) == 1:
             # Without the divisor where that goes.
             whole, divisors = above * below**-1, below.atoms()
             if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
-                return Quotient(whole)
-        return Quotient(above, below)
+                return _Quotient(whole)
+        return _Quotient(above, below)
 
-    def over(self, other: Quotient) -> tuple[Poly, Poly]:
+    def over(self, other: _Quotient) -> tuple[Poly, Poly]:
         """Both over one divisor."""
         same = self.below == other.below
         return (self.above, other.above) if same else (self.above * other.below, other.above * self.below)
@@ -184,39 +184,39 @@ class InSymbols:
     facts: Facts
     divisors: list[Poly] = field(default_factory=list)
 
-    def number(self, value: int | Fraction, expr: s.Expr) -> Quotient:
-        return Quotient(Poly.constant(value))
+    def number(self, value: int | Fraction, expr: s.Expr) -> _Quotient:
+        return _Quotient(Poly.constant(value))
 
-    def name(self, name: s.Name) -> Quotient:
-        return Quotient(self.values[name.id])
+    def name(self, name: s.Name) -> _Quotient:
+        return _Quotient(self.values[name.id])
 
-    def negated(self, value: Quotient, expr: s.Unary) -> Quotient:
-        return Quotient(-value.above, value.below)
+    def negated(self, value: _Quotient, expr: s.Unary) -> _Quotient:
+        return _Quotient(-value.above, value.below)
 
-    def binary(self, op: str, left: Quotient, right: Quotient, expr: s.Binary) -> Quotient:
+    def binary(self, op: str, left: _Quotient, right: _Quotient, expr: s.Binary) -> _Quotient:
         match op:
             case "+":
                 return left + right
             case "-":
-                return left + Quotient(-right.above, right.below)
+                return left + _Quotient(-right.above, right.below)
             case "*":
                 return left * right
             case "/":
                 self.divisors.append(right.above)
-                return left * Quotient(right.below, right.above)
+                return left * _Quotient(right.below, right.above)
             case _:
                 power = right.above.constant_term
                 if right.below != ONE or not right.above.is_constant or power.q != 1 or power < 0:
                     raise OpenError("a power of a cost that is no whole number")
-                return reduce(Quotient.__mul__, [left] * int(power.p), Quotient(ONE))
+                return reduce(_Quotient.__mul__, [left] * int(power.p), _Quotient(ONE))
 
-    def call(self, function: str, values: Sequence[Quotient], expr: s.Call) -> Quotient:
+    def call(self, function: str, values: Sequence[_Quotient], expr: s.Call) -> _Quotient:
         if function not in ("min", "max"):
             raise OpenError(f"`{function}` of a cost")
 
-        def chosen(one: Quotient, other: Quotient) -> Quotient:
+        def chosen(one: _Quotient, other: _Quotient) -> _Quotient:
             ends = one.over(other)
             found = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
-            return Quotient(found, (one + other).below)
+            return _Quotient(found, (one + other).below)
 
         return reduce(chosen, values)

@@ -57,7 +57,7 @@ def of_levels(machine: Machine, what: str) -> ArchlineError:
 def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
     """The cache whose Z and L a point has, and that it was asked for; where it has none, the one that is given.
 
-    Raises ArchlineError (AL408) for one of the two alone, and beside a cache that was asked for.
+    Raises ArchlineError (AL408) for one of the two alone, and together with a cache that was asked for.
     """
     words = {name: int(point[name]) for name in ("Z", "L") if name in point}
     if not words:
@@ -113,7 +113,7 @@ class Settings:
     def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
         """The same with the machine's own cache, where none is asked for, or with those of its levels.
 
-        Raises ArchlineError (AL408) for a cache that is asked for beside levels.
+        Raises ArchlineError (AL408) for a cache that is asked for together with levels.
         """
         if levels and self.chosen_cache:
             raise of_levels(machine, "`--cache` is given")

@@ -14,7 +14,7 @@ from archline.language.diagnostics import error
 from archline.records import record
 
 _CPU = ("cores", "frequency", "simd", "flop_per_cycle", "peak", "bandwidth", "line", "L1_capacity", "L2_capacity")
-_WANTED = {"lscpu": (*_CPU, "power_rated"), "nvidia-smi": ("peak", "bandwidth", "L2_capacity", "line", "power_rated")}
+_EXPECTED = {"lscpu": (*_CPU, "power_rated"), "nvidia-smi": ("peak", "bandwidth", "L2_capacity", "line", "power_rated")}
 Rows = Mapping[str, Sequence[ListedRow]]
 Table = Mapping[str, str]
 Found = Iterator[str | tuple[str, Table]]
@@ -42,7 +42,7 @@ def read_draft(path: Path, command: str) -> Draft:
     notes = tuple(each for each in found if isinstance(each, str))
     tables = dict(each for each in found if not isinstance(each, str))
     stated = {quantity: {**table, "source.note": name} for quantity, table in tables.items()}
-    return Draft(name, str(processor), notes, stated, tuple(each for each in _WANTED[command] if each not in stated))
+    return Draft(name, str(processor), notes, stated, tuple(each for each in _EXPECTED[command] if each not in stated))
 
 
 def _stated(quantity: str, value: Fraction, unit: str, place: object, kind: str = "rated") -> tuple[str, Table]:

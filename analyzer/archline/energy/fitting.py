@@ -132,7 +132,7 @@ def _parts(model: str, data: Measurements) -> dict[str, Array]:
 def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
     """The parts where either side of the maximum takes part in the runs in which it is the larger one.
 
-    Raises ArchlineError (AL468) where the runs do not tell two sides from one.
+    Raises ArchlineError (AL468) where two sides cannot be distinguished from one.
     """
     memory = whole["eps_io"] / whole["eps_op"]
     order = np.argsort(memory)

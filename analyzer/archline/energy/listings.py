@@ -49,10 +49,10 @@ class ListedRow:
             raise self.refused(f"a number above 0{unit and f' of {unit}'}")
         return number
 
-    def refused(self, wanted: str) -> Exception:
-        """The error for a value that is not what is wanted."""
+    def refused(self, expected: str) -> Exception:
+        """The error for a value that is not what is expected."""
         hint = "take the listing as it was printed, or leave out this row"
-        message = f"`{self.key}` is `{self.value[:40]}`, which is not {wanted}"
+        message = f"`{self.key}` is `{self.value[:40]}`, which is not {expected}"
         return error(rules.LISTING, message, span=self.span, hint=hint)
 
 

@@ -69,7 +69,7 @@ class SymbolicMetric:
 class SymbolicEnergy:
     """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
 
-    All of it holds where the facts `when` do, beside those of the algorithm, the `assumptions`.
+    All of it holds under the facts `when` and those of the algorithm, the `assumptions`.
     """
 
     metrics: tuple[SymbolicMetric, ...]

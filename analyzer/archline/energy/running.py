@@ -42,7 +42,7 @@ USUAL = Settings(chosen_cache=True)
 
 @record(eq=False)
 class ExecutedRun:
-    """A run, with what was given for it and what is counted beside it: private caches, the levels of a machine."""
+    """A run, with its arguments and further counts: private caches, the levels of a machine."""
 
     algorithm: AlgorithmUnderFacts
     execution: Execution

@@ -70,7 +70,7 @@ class Scaling:
 
     `growth` is that of P times each term of the time, as text, and whether it is free of what is varied;
     `fixed_memory` that of the energy in P where a processor keeps its memory, of algorithms on a grid. `assumptions`
-    are what it rests on beside the `where`.
+    are those besides the `where`.
     """
 
     algorithm: str

@@ -95,12 +95,12 @@ class AlgorithmSubject:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """What its costs rest on beside the `where`."""
+        """The assumptions of its costs besides the `where`."""
         return self.report.needed
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What its costs rest on; beside others, lines are said to be of it."""
+        """The assumptions of its costs; lines are named with the algorithm."""
         return tuple(LINES.sub(rf"\g<0> of `{self.name}`", each) for each in self.report.assumptions)
 
     @property

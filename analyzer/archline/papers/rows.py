@@ -151,8 +151,8 @@ class PrintedRow:
         value = self.inputs.get(key, default)
         if isinstance(value, kind):
             return value
-        wanted = {str: "text", list: "list", dict: "table"}[kind]
-        message = f"the row has no {wanted} `{key}`" if value is None else f"`{key}` is no {wanted}"
+        expected = {str: "text", list: "list", dict: "table"}[kind]
+        message = f"the row has no {expected} `{key}`" if value is None else f"`{key}` is no {expected}"
         raise self.wrong(rules.ROW_FORM, message, key)
 
     def has(self, key: str) -> bool:

@@ -129,7 +129,7 @@ class LruView:
     """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` why there are none.
 
     Without a point, `counts` has sizes as symbols. At one, `misses` has those of several numbers of lines; `bound` is
-    what they tell of the io of the cache that was given.
+    the bound on the io of the given cache that follows.
     """
 
     line: int

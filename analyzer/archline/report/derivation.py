@@ -122,10 +122,8 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
     for part in row.touched:
         yield _below(_in_full(view, part))
     if row.touched:
-        told = (
-            "at sizes: a call fetches its footprint less Z/L lines, or what its calls and the loops between them fetch"
-        )
-        yield told
+        fetched = "its footprint less Z/L lines, or what its calls and the loops between them fetch"
+        yield f"at sizes: a call fetches {fetched}"
     if row.orderless is not None:
         yield from _any_schedule(view, row.orderless)
     for looked, lower in row.lowers:
@@ -155,7 +153,7 @@ def _any_schedule(view: CostView, found: AnyScheduleBound) -> Iterator[Part]:
         yield f"no lower bound for every schedule: {found.reason}"
 
 
-_BESIDE = {
+_RELATIONS = {
     "the same": "of the same growth as ours",
     "larger": "larger in growth than ours",
     "smaller": "smaller in growth than ours",
@@ -167,10 +165,10 @@ def _published(found: Published) -> Iterator[Part]:
     """Bounds of the literature, and how ours compare."""
     yield f"published for PolyBench's {found.kernel}, in leading order, lines of one word (L = 1):"
     for each in found.bounds:
-        beside = _BESIDE[each.relation]
+        compared = _RELATIONS[each.relation]
         if each.times is not None:
-            beside += f", its leading term is {ratio(each.times)} times ours"
-        yield _below(f"io >= {each.text} ({each.by}): {beside}")
+            compared += f", its leading term is {ratio(each.times)} times ours"
+        yield _below(f"io >= {each.text} ({each.by}): {compared}")
     if any(each.times is not None and each.times > NEARLY for each in found.bounds):
         yield "ours bounds the footprint of an array by that of each access alone"
     if found.because is not None:

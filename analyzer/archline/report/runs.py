@@ -45,9 +45,9 @@ def counted(view: RunView) -> list[list[str]]:
     more = ["one processor", "all"] if counts.own else []
     rows = [["metric", "derived lower", "executed", "derived upper", "", *more]]
     for metric, count in counts.executed.items():
-        beside = [readable(each[metric]) if metric in each else "" for each in (counts.own, counts.total)]
+        further = [readable(each[metric]) if metric in each else "" for each in (counts.own, counts.total)]
         row = _count(metric, counts.derived.get(metric), count, _verdict(view, metric))
-        rows.append([*row, *beside] if more else row)
+        rows.append([*row, *further] if more else row)
         if metric == "flops" and len(counts.kinds) > 1:
             rows.extend(
                 _count(f"  {kind}", counts.derived_kinds.get(kind), each, _verdict(view, f"flops ({kind})"))

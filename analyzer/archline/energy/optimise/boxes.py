@@ -1,4 +1,4 @@
-"""More sizes than can be evaluated: boxes of them, whose bounds tell where the best ones may be, down to few points."""
+"""More sizes than can be evaluated: branch and bound over boxes of sizes, down to few points."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ class BoxSearch:
         if at is None:
             return
         self.best = at.incumbent(self.best)
-        # Points that break one constraint tell whether it binds.
+        # Points that break one constraint show whether it binds.
         near = at.nearly_feasible & (at.key <= self._within(NEAR))
         if near.any():
             self.found.append((_some(at.points, near), at.key[near], at.feasible[near]))

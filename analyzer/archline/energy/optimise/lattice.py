@@ -47,7 +47,7 @@ class _Source:
 
 
 MANY = 2
-"""The rank of sources of which ranges tell how many values they have."""
+"""The rank of sources whose number of values is that of a range."""
 FROM, TO = " from", " to"
 """What the names of the ends of ranges end with, which may differ from point to point."""
 

@@ -117,7 +117,7 @@ class EnergyOptimum:
     how far that is from the end that was minimised, relative to it. A variable that may have any value of a range
     without a change of the optimum is a pair in `variables`; `at` has one value for each, where the model's answer is
     `estimate`. `ranges` are those within 1 % of the optimum. `binding` are constraints without which it would be lower,
-    `conflict` those that exclude each other, `attainable` what each of them may bound its side by beside the others.
+    `conflict` those that exclude each other, `attainable` the best bound of each under the others.
     """
 
     status: str

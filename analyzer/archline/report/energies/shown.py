@@ -33,7 +33,7 @@ def energy_formula(model: Model) -> str:
 
 
 def ratio_text(value: Interval | None, digits: int = 4) -> str:
-    """A number without unit between bounds, each with more digits where these tell it from 1."""
+    """A number without unit between bounds, each with as many digits as distinguish it from 1."""
     if value is None:
         return "-"
     ends = []

@@ -55,7 +55,7 @@ class ComparisonLines(PictureView):
                     axes.fill_between(size, low, high, color=look["color"], alpha=0.25, linewidth=0)
                     axes.plot(size, (low + high) / 2, label=_named(key, self.found), **look)
             for each in self.found.crossovers:
-                said = _told(each, self.found, ",\n")
+                said = _described(each, self.found, ",\n")
                 axes.axvspan(each.start, each.end, color=MARKS, alpha=0.35, linewidth=1.2, label=said)
             self._scale(axes, what)
         ratios.axhline(1, color=MARKS, linewidth=0.9)
@@ -155,7 +155,7 @@ def view(found: CostComparison) -> ComparisonLines | ComparisonBars:
     notes: tuple[str, ...] = ("; ".join(filter(None, (at, caches_text(found.caches), found.data))), found.model.source)
     if swept:
         rows = tuple(row for each in found.points for row in _rows(found, each, swept[0]))
-        said = "; ".join(_told(each, found, ", ") for each in found.crossovers)
+        said = "; ".join(_described(each, found, ", ") for each in found.crossovers)
         notes = (
             *notes,
             "Lines and bands between the sizes guide the eye.",
@@ -225,7 +225,7 @@ def _named(key: Key, found: CostComparison) -> str:
     return f"{name}\n{_short(key[1], 25)}" if _several(found) else name
 
 
-def _told(crossover: Crossover, found: CostComparison, comma: str) -> str:
+def _described(crossover: Crossover, found: CostComparison, comma: str) -> str:
     on = f"on {crossover.machine} " if _several(found) else ""
     before, after = _short(crossover.before), _short(crossover.after)
     return f"{on}{before} takes less up to {crossover.start}{comma}{after} from {crossover.end} on"

@@ -36,6 +36,11 @@ algorithm rows(A: real[n, m], y: inout real[n]):
         for j in 0..m:
             y[i] += A[i, j]
 
+algorithm levels(x: inout real[n], k: size):
+    for t in 0..ceil(log2(n)):
+        for i in 0..k:
+            x[0] += 1
+
 algorithm square_grid(x: inout local real[w], g: size) on grid(i: g, j: g):
     shift x along j by 1
 """
@@ -162,6 +167,8 @@ def test_a_large_range_is_decided_by_boxes() -> None:
         ("flops(table)*n is O(100*flops(table))", "left side over the right side passes every constant along m = 1, n = 2^T: 256/1600 at"),
         ("flops(line) is Omega(n^2)", "right side over the left side passes every constant along n = 2^T: 256/16 at n = 16; "),
         ("flops(some)*n is O(100)", "right side passes every constant along n = 2^T: at least 256/100 at"),
+        ("flops(levels) is Omega(work(levels))", "at n = 1, k = 1 the right side is 1, the left side 0"),
+        ("work(levels) is O(flops(levels))", "at n = 1, k = 1 the left side is 1, the right side 0"),
         ("flops(halves) is Theta(n)", "Omega is refuted: at n = 1 the right side is 1, the left side 0"),
         ("n is O(flops(halves))", "at n = 1 the left side is 1, the right side 0"),
     ],

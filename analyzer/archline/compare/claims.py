@@ -285,6 +285,8 @@ class ClaimOfCosts:
                 each = next((each for each in (first, *halves) if each.outcome != "unknown"), first)
                 if each.outcome == "fails":
                     each = replace(each, reason=order.refutation(side, each.refuted) or each.reason)
+                elif each.outcome == "holds" and (zero := order.vanishing(side)):
+                    each = GrowthVerdict("fails", zero)
                 found[side] = each
         whole = together(found)
         self.proofs = whole.proofs

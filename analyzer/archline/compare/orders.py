@@ -173,27 +173,50 @@ class CostOrder:
 
         Empty where the sides have no values there.
         """
-        above, below = ("left", "right") if side == "O" else ("right", "left")
-
-        def ratio(point: Point) -> tuple[Interval, Interval] | None:
-            values = self.values(point)
-            return values if values is None or side == "O" else values[::-1]
-
         if refuted is None or not refuted.curve:
-            for point in islice(self.sizes.points(), MAX_ZEROS):
-                values = ratio(point)
-                if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
-                    return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
-            return ""
+            return self._zero(side, 0)
+        above, below = _sides(side)
         found = []
         for at in refuted.points[:3]:
-            values = ratio(at)
+            values = self._ratio(side, at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
                 sizes = _named({name: exact_text(size) for name, size in at.items()})
                 found.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
         along = f"the {above} side over the {below} side passes every constant along {_named(refuted.curve)}"
         return f"{along}: {'; '.join(found)}" if found else ""
+
+    def vanishing(self, side: str) -> str:
+        """The sizes from 1 on, with values, at which the costs that bound the other side are 0 alone; empty if none.
+
+        Growth reads log2(w), which is 0 at 1, as log2(2 + w), so that it proves what is refuted there.
+        """
+        below = self.right if side == "O" else self.left
+        held = [self.amounts[name] for name in names_in(below) if name in self.amounts]
+        return "" if all(map(self._is_positive, held)) else self._zero(side, 1)
+
+    def _is_positive(self, amount: SizedCost) -> bool:
+        """Whether a cost is known to be above 0 at all sizes."""
+        scope = self.sizes.scope
+        try:
+            return amount.cost.lower is not None and scope.facts.positive(amount.in_sizes(amount.cost.lower, scope))
+        except NotStaticError:
+            return False
+
+    def _zero(self, side: str, start: int) -> str:
+        """Values at sizes from `start` on of which only the one that is to be the larger is 0; empty where none are."""
+        above, below = _sides(side)
+        points = (each for each in self.sizes.points() if min(each.values(), default=start) >= start)
+        for point in islice(points, MAX_ZEROS):
+            values = self._ratio(side, point)
+            if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
+                return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
+        return ""
+
+    def _ratio(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
+        """The values of the side that is to be the smaller, and of the other."""
+        values = self.values(point)
+        return values if values is None or side == "O" else values[::-1]
 
     def _has_runs(self, point: Point) -> bool:
         try:
@@ -438,6 +461,11 @@ def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
         cost = Cost(cost.metric, cost.status, low, high)
     names = (each.names for each in (cost.lower, cost.upper) if each is not None)
     return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
+
+
+def _sides(side: str) -> tuple[str, str]:
+    """The side that is to be the smaller by O or Omega, and the other."""
+    return ("left", "right") if side == "O" else ("right", "left")
 
 
 def _named(texts: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from math import log
 import pytest
 from flint import arb
 
+from archline.expr.text import format_expression
 from archline.recurrences.asymptotic.arithmetic import WIDE
 from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
@@ -94,9 +95,9 @@ def _cutoff(draw: random.Random, sizes: tuple[str, ...], symbols: tuple[str, ...
 
 def claimed(answer: SolvedGrowth, sizes: tuple[str, ...]) -> RealRecurrence:
     """The growth as a function to be evaluated, by regimes where there are several."""
-    cases = [f"{growth} when {condition}" for condition, growth in answer.regimes[:-1]]
+    cases = [f"{format_expression(each.upper)} when {each.when}" for each in answer.regimes[:-1]]
     # A condition that always holds: without any, a function would be 1 up to size 1.
-    cases += [f"{answer.growth} when {sizes[0]} > 0", "1"]
+    cases += [f"{format_expression(answer.growth)} when {sizes[0]} > 0", "1"]
     return parse_recurrence(f"G({', '.join(sizes)}) = {'; '.join(cases)}")
 
 
@@ -215,7 +216,7 @@ def test_answers_agree_with_the_recurrences(first: int) -> None:
         if isinstance(found, Refused) or found.growth is None:
             continue
         try:
-            wrong = disagreement(problem, found.growth)
+            wrong = disagreement(problem, format_expression(found.growth))
         except EvaluationRefusedError:
             continue
         assert wrong is None, (text, found.growth)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from archline.algebra.reals import Constant, OutOfReachError
+from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import _System, check_answer
 from archline.recurrences.asymptotic.theorems import excess, exponent_of, gathered
@@ -73,7 +74,7 @@ def test_wrong_growth_is_vetoed(text: str, wrong: list[str]) -> None:
     check_answer(problem, found)
     for growth in wrong:
         with pytest.raises(OutOfReachError, match="does not agree"):
-            check_answer(problem, replace(found, growth=growth, closed=None))
+            check_answer(problem, replace(found, growth=parse_expression(growth), closed=None))
 
 
 @pytest.mark.parametrize(
@@ -87,10 +88,10 @@ def test_wrong_growth_is_vetoed(text: str, wrong: list[str]) -> None:
 def test_wrong_closed_forms_are_vetoed(text: str, closed: str, wrong: list[str]) -> None:
     problem = parse_recurrence(text)
     found = _System(problem).solve(problem.asked.name)
-    check_answer(problem, replace(found, closed=replace(found.closed, text=closed)))
+    check_answer(problem, replace(found, closed=replace(found.closed, expr=parse_expression(closed))))
     for each in wrong:
         with pytest.raises(OutOfReachError, match="closed form"):
-            check_answer(problem, replace(found, closed=replace(found.closed, text=each)))
+            check_answer(problem, replace(found, closed=replace(found.closed, expr=parse_expression(each))))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None
     check_answer(problem, found)
     for growth in wrong:
         with pytest.raises(OutOfReachError, match="does not agree"):
-            check_answer(problem, replace(found, growth=growth, closed=None))
+            check_answer(problem, replace(found, growth=parse_expression(growth), closed=None))
     with pytest.raises(OutOfReachError, match="does not agree"):
         check_answer(parse_recurrence("T(n) = T(n-1) + 1/n"), replace(found, growth=None, closed=None))
 

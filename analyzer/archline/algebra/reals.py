@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeAlias
 
-from archline.algebra.product_text import difference_text, multiple_text, quotient_text
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.expr.text import format_expression
 from archline.numbers import arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz, primes
 from archline.records import field, record
 
@@ -33,7 +35,7 @@ class IrrationalUnit:
     """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
 
     `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself), power, or
-    enclosed, at flint's current precision, by `enclose`: then `key` may be its leading digits.
+    enclosed, at flint's current precision, by `enclose`: then `key` may be its leading digits, or `expr` is it.
     """
 
     key: str
@@ -41,12 +43,28 @@ class IrrationalUnit:
     of: Constant | int = 0
     exponent: Constant | None = None
     enclose: Callable[[], arb] | None = None
+    expr: s.Expr | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IrrationalUnit) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    @property
+    def tree(self) -> s.Expr:
+        """It as an expression."""
+        inner = b.number(self.of) if isinstance(self.of, int) else self.of.tree
+        match self.kind:
+            case "log2" | "sqrt":
+                return b.call(self.kind, inner)
+            case "power":
+                assert self.exponent is not None
+                return b.power(inner, self.exponent.tree)
+            case "sum":
+                return self.expr or inner
+            case _:
+                return self.expr or (s.Real(self.key, span=b.DERIVED) if self.key[0].isdigit() else b.name(self.key))
 
     def enclosure(self) -> arb:
         if self.enclose is not None:
@@ -112,9 +130,9 @@ class Constant:
         if not self.terms and not other.terms:
             return Constant(self.rational * other.rational)
         total = NOTHING
-        for left, a in self._all_terms():
-            for right, b in other._all_terms():
-                total = total + _product(left, right, a * b)
+        for left, one in self._all_terms():
+            for right, two in other._all_terms():
+                total = total + _product(left, right, one * two)
         return _in_lowest_terms(total)
 
     def __truediv__(self, other: Constant) -> Constant:
@@ -246,37 +264,48 @@ class Constant:
 
     def _all_terms(self) -> list[tuple[Basis, fmpq]]:
         own = [((), self.rational)] if self.rational else []
-        return [*own, *sorted(self.terms.items(), key=lambda pair: basis_text(pair[0]))]
+        return [*own, *sorted(self.terms.items(), key=lambda pair: [(unit.key, power) for unit, power in pair[0]])]
 
-    def factors(self) -> tuple[fmpq, str]:
-        """Of what is not 0, a rational factor, and the rest in the language's syntax; no text for 1."""
+    def factors(self) -> tuple[fmpq, list[s.Expr]]:
+        """Of what is not 0, a rational factor, and the other ones."""
         match self._all_terms():
             case [(basis, coefficient)]:
-                text = basis_text(basis) if basis else ""
-                return coefficient, f"({text})" if "/" in text else text
+                return coefficient, [_product_tree(basis, ONE)] if basis else []
             case _:
-                return ONE, f"({self})"
+                return ONE, [self.tree]
+
+    @property
+    def tree(self) -> s.Expr:
+        """It as an expression, what is subtracted last: log2(6) for 1 + log2(3)."""
+        if not self.terms:
+            return b.number(self.rational)
+        terms = sorted(self._all_terms(), key=lambda each: each[1] < 0)
+        whole = b.total((each < 0, _product_tree(basis, abs(each))) for basis, each in terms)
+        of = self.exp2() if len(terms) > 1 else None
+        if of is None or (of.q != 1 and len(self.terms) == 1):
+            return whole
+        return min(whole, b.call("log2", b.number(of)), key=lambda each: len(format_expression(each)))
 
     def __str__(self) -> str:
-        """In the language's syntax: log2(6) for 1 + log2(3)."""
-        terms = self._all_terms()
-        text = difference_text((each < 0, _term_text(basis, abs(each))) for basis, each in terms) or "0"
-        of = self.exp2() if len(terms) > 1 else None
-        shorter = of is not None and (of.q == 1 or len(self.terms) > 1) and len(f"log2({of})") < len(text)
-        return f"log2({of})" if shorter else text
+        """In the language's syntax."""
+        return format_expression(self.tree) if self.terms else str(self.rational)
 
 
 NOTHING, UNITY, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq(1, 2))
 
 
-def enclosed(text: str, enclose: Callable[[], arb]) -> Constant:
-    """A constant by its text, such as its leading digits, and a rule that encloses it at flint's current precision."""
+def enclosed(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
+    """A constant by its text, such as its leading digits, and a rule that encloses it at flint's current precision.
+
+    Where the text is neither digits nor a name, `expr` is what it writes.
+    """
     if text.startswith("-"):
         return -enclosed(text[1:], lambda: -enclose())
-    return Constant(ZERO, {((IrrationalUnit(text, "enclosed", enclose=enclose), 1),): ONE})
+    return Constant(ZERO, {((IrrationalUnit(text, "enclosed", enclose=enclose, expr=expr), 1),): ONE})
 
 
-PI, LOG_2 = enclosed("pi", arb.pi), enclosed("log(2)", arb.const_log2)
+PI = enclosed("pi", arb.pi)
+LOG_2 = enclosed("log(2)", arb.const_log2, b.call("log", b.number(2)))
 """log(2) is the natural logarithm."""
 
 
@@ -304,27 +333,11 @@ def basis_enclosure(basis: Basis) -> arb:
     return value
 
 
-def basis_text(basis: Basis) -> str:
-    """A product of units in the language's syntax."""
-    above = [_power_text(unit, power) for unit, power in basis if power > 0]
-    below = [_power_text(unit, -power) for unit, power in basis if power < 0]
-    return quotient_text(above, below)
-
-
-def _power_text(unit: IrrationalUnit, power: int) -> str:
-    if power == 1:
-        return unit.key
-    # Powers are read from the right: (a^b)^2 is not a^b^2.
-    return f"({unit.key})^{power}" if unit.kind == "power" else f"{unit.key}^{power}"
-
-
-def _term_text(basis: Basis, coefficient: fmpq) -> str:
-    if not basis:
-        return str(coefficient)
-    text = basis_text(basis)
-    if coefficient != 1 and text.startswith("1/"):
-        return f"{coefficient}{text[1:]}"
-    return multiple_text(coefficient, text)
+def _product_tree(basis: Basis, coefficient: fmpq) -> s.Expr:
+    """A multiple of a product of units."""
+    above = [b.power(unit.tree, b.number(power)) for unit, power in basis if power > 0]
+    below = [b.power(unit.tree, b.number(-power)) for unit, power in basis if power < 0]
+    return b.multiple(coefficient, above, below)
 
 
 def root(value: fmpq) -> Constant:
@@ -372,7 +385,8 @@ def _product(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
 
 def _sum_unit(whole: Constant) -> IrrationalUnit:
     of = whole.exp2()
-    return IrrationalUnit(f"({whole})" if of is None else f"log2({of})", "sum", whole)
+    logarithm = None if of is None else b.call("log2", b.number(of))
+    return IrrationalUnit(f"({whole})" if of is None else f"log2({of})", "sum", whole, expr=logarithm)
 
 
 Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]

@@ -15,8 +15,9 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
 from archline.analysis.metrics.tally import DerivationStep
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_expression
+from archline.expr.text import conjunction, format_expression, format_fact
 from archline.expr.tree import Span
+from archline.growth.growths import Growth
 from archline.ir.amounts import Amount, Unknown
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE
@@ -34,15 +35,20 @@ Explanation = Callable[[], Recurrence | None]
 
 @record(eq=False)
 class Regime:
-    """Bounds where a condition on the sizes holds.
+    """Bounds where facts of the sizes hold, without which they are for all sizes that other regimes leave.
 
     `cases` hold what is known there, in the symbols of the derivation: the facts of each case that it is made of.
     """
 
-    when: str
+    where: tuple[s.Fact, ...]
     cases: tuple[Facts, ...] = field(repr=False)
     lower: Poly
     upper: Poly
+
+    @property
+    def when(self) -> str:
+        """Where it applies, as text."""
+        return conjunction(self.where) or "otherwise"
 
     @property
     def exact(self) -> bool:
@@ -52,8 +58,8 @@ class Regime:
 
 FEW_LINES = 64
 """Growth of io by a recurrence takes so many lines for granted; a tall cache that has fewer has Z < FEW_LINES^2."""
-Orders = Callable[[Sequence[s.Fact]], "tuple[tuple[str, str], ...] | str"]
-"""What a cost is O of under facts: growths by conditions ("" for any), or why that is not known."""
+Orders = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
+"""What a cost is O of under facts, by conditions, or why that is not known."""
 
 
 @record(eq=False)
@@ -84,7 +90,7 @@ class ConditionalBound:
     on growth alone: another that holds in nearly the same places is tighter.
     """
 
-    condition: Callable[[], str] = field(repr=False)
+    condition: Callable[[], s.Fact] = field(repr=False)
     needs: tuple[Poly, ...] = field(repr=False)
     upper: Poly
     smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
@@ -93,9 +99,14 @@ class ConditionalBound:
     lean: bool = False
 
     @cached_property
-    def when(self) -> str:
+    def where(self) -> s.Fact:
         """Where it holds."""
         return self.condition()
+
+    @cached_property
+    def when(self) -> str:
+        """Where it holds, as text."""
+        return format_fact(self.where)
 
     @cached_property
     def kept(self) -> tuple[Residency, ...]:
@@ -334,7 +345,7 @@ def cost_text(costs: Costs, cost: Cost) -> str:
     if not cost.regimes:
         return _between(costs, cost.lower, cost.upper)
     return "; ".join(
-        f"{'' if each.when == 'otherwise' else 'where '}{each.when}: {_between(costs, each.lower, each.upper)}"
+        f"{'where ' if each.where else ''}{each.when}: {_between(costs, each.lower, each.upper)}"
         for each in cost.regimes
     )
 

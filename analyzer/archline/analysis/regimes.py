@@ -12,8 +12,10 @@ from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_tree
 from archline.analysis.cost import Cost, Regime
+from archline.expr import build as b
+from archline.language import syntax as s
 from archline.records import record, replace
 
 MAX_REGIMES = 12
@@ -21,13 +23,13 @@ MAX_REGIMES = 12
 
 @record
 class _Part:
-    """Bounds where conditions hold, which `words` state, and what is known there."""
+    """Bounds `where` facts hold, and what is known there."""
 
     lower: Poly
     upper: Poly
     known: Knowledge
     names: tuple[str, ...]
-    words: tuple[str, ...] = ()
+    where: tuple[s.Fact, ...] = ()
 
     @property
     def condition(self) -> Poly | None:
@@ -50,10 +52,13 @@ class _Part:
         """The part where an integer is at most 0, and where it is at least 1, as far as either can be."""
         size = condition - condition.constant_term
         limit = int(-condition.constant_term.p)
-        written = to_text(size, self.names)
-        ways = (-condition, f"{written} <= {limit}"), (condition - 1, f"{written} >= {limit + 1}")
+        written = to_tree(size, self.names)
+        ways = (
+            (-condition, b.binary("<=", written, b.number(limit))),
+            (condition - 1, b.binary(">=", written, b.number(limit + 1))),
+        )
         known = [self.known.learn([(value,)]) for value, _ in ways]
-        for holds, (now, (_, words)) in enumerate(zip(known, ways, strict=True)):
+        for holds, (now, (_, fact)) in enumerate(zip(known, ways, strict=True)):
             if now is not None:
                 lower, upper = (
                     now.facts.simplify(_decided(each, condition, holds)) for each in (self.lower, self.upper)
@@ -63,7 +68,7 @@ class _Part:
                     lower=lower,
                     upper=upper,
                     known=now,
-                    words=self.words if None in known else (*self.words, words),
+                    where=self.where if None in known else (*self.where, fact),
                 )
 
 
@@ -83,10 +88,8 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
             return cost
     if len(parts) < 2:
         return cost
-    words = [*(" and ".join(each.words) for each in parts[:-1]), "otherwise"]
-    regimes = (
-        Regime(when, (each.known.facts,), each.lower, each.upper) for when, each in zip(words, parts, strict=True)
-    )
+    parts[-1] = replace(parts[-1], where=())
+    regimes = (Regime(each.where, (each.known.facts,), each.lower, each.upper) for each in parts)
     return replace(cost, regimes=tuple(regimes))
 
 

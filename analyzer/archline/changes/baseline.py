@@ -14,6 +14,7 @@ from pathlib import Path
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import ConditionalBound, Cost, Costs
+from archline.expr import build as b
 from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
@@ -123,7 +124,7 @@ def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
         if when:
             facts = [each for each in parse_facts(when) if isinstance(each, s.Binary)]
             needs = tuple(_value(each.left, scope, text) - _value(each.right, scope, text) for each in facts)
-            alternatives.append(ConditionalBound(partial(str, when), needs, upper, lambda: None))
+            alternatives.append(ConditionalBound(partial(b.joined, "and", facts), needs, upper, lambda: None))
     lower, upper = bounds[0]
     found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
     general = regimes(found)[-1:]

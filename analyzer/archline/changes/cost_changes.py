@@ -31,7 +31,7 @@ from archline.ir.declarations import declared
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.parser import parse_facts, parse_program
+from archline.language.parser import parse_program
 from archline.numbers import percent
 from archline.records import record, replace
 
@@ -148,8 +148,9 @@ class _Versions:
             found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
             both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
-            conditions = list(dict.fromkeys(each.when for each in both))
-            found = [each for when in conditions for each in self._in_regime(plain, when, when == conditions[-1])]
+            conditions = {each.when: each.where for each in both}
+            last = next(reversed(conditions), "")
+            found = [x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last)]
             found += [] if conditions else self._explained(plain, *self._amounts(()))
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
         changed = changed or list(self._of_values(plain))
@@ -160,14 +161,15 @@ class _Versions:
         growth = {"old": self.old.report.growth(old) if known else None, "new": self.new.report.growth(new)}
         return [replace(each, growth=growth) for each in changed]
 
-    def _in_regime(self, plain: CostChange, when: str, last: bool) -> Iterator[CostChange]:
+    def _in_regime(self, plain: CostChange, where: s.Fact, last: bool) -> Iterator[CostChange]:
         """What changed where a condition on the cache holds.
 
         Other bounds that a version has there count as well. Where it has none under this condition itself, that of the
         older version may have risen only, that of the newer one fallen only. All regimes have one lower bound, of which
         the last one speaks.
         """
-        old, new, sizes = self._amounts(parse_facts(when))
+        old, new, sizes = self._amounts((where,))
+        when = format_fact(where)
         (olds, of_old), (news, of_new) = (_bounds_in(each, when, sizes) for each in (old, new))
         falls = of_new and not _some_at_most(olds[of_old:], news[0], sizes)
         rises = of_old and not _some_at_most(news[of_new:], olds[0], sizes)

@@ -10,6 +10,8 @@ from archline.algebra.reals import Constant, OutOfReachError
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth
+from archline.expr import build as b
+from archline.expr.text import conjunction, format_expression
 from archline.expr.tree import substituted
 from archline.growth.is_big_o import proves
 from archline.growth.leading_terms import leading
@@ -19,11 +21,12 @@ from archline.growth.normal_form import Sum, multiplied_out
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import facts_in_sizes, processors_of
+from archline.numbers import fmpq
 from archline.records import record
 
-FACTORS = ("1", "log2(P)", "P^(1/6)", "P^(1/3)", "sqrt(P)")
+_P = b.name("P")
+FACTORS = (b.ONE, b.call("log2", _P), *(b.power(_P, b.number(fmpq(1, each))) for each in (6, 3, 2)))
 MAX_LENGTH = 400
 """Characters of words or memory that are compared in growth."""
 
@@ -165,7 +168,7 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
 def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
     """The same by the growth of words and memory, where their forms are too long, with the condition of that."""
     words = growth(module, bounds.algorithm, costs, costs["words"])
-    upper, where = (words.upper, "") if words.tight is None else (words.tight.upper, words.tight.when)
+    upper, where = (words.upper, ()) if words.tight is None else (words.tight.upper, words.tight.where)
     lead = bound.cases[0].lead
     if upper is None:
         return "", ""
@@ -176,9 +179,8 @@ def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound:
         lead = substituted(lead, {MEMORY: memory})
     processors = processors_of(bounds.algorithm)
     placed = substituted(lead, {} if processors is None else {"P": processors})
-    facts = tuple(fact for each in where.split(" and ") if each for fact in parse_facts(each))
-    found = next(_proved(bounds, upper, placed, facts), "")
-    return (found, where) if found else ("", "")
+    found = next(_proved(bounds, upper, placed, where), "")
+    return (found, conjunction(where)) if found else ("", "")
 
 
 def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]) -> Iterator[str]:
@@ -187,8 +189,7 @@ def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tupl
     try:
         domain = Domain((*facts_in_sizes(bounds.algorithm), *more))
         for factor in FACTORS:
-            times = substituted(parse_expression(factor), values)
-            if proves(words, s.Binary("*", times, lead, span=lead.span), domain):
-                yield factor
+            if proves(words, b.binary("*", substituted(factor, values), lead), domain):
+                yield format_expression(factor)
     except ArchlineError:
         return

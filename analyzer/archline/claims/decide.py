@@ -46,7 +46,6 @@ from archline.language import syntax as s
 from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_facts
 from archline.language.substitution import processors_of
 from archline.numbers import digits
 from archline.records import record, replace
@@ -197,12 +196,10 @@ def _as_written(asked: Question) -> Verdict | None:
     claim, cost = asked.claim, asked.cost
     if claim.processors is not None or (cost.regimes and not cost.alternatives):
         return None
-    bound, given = format_expression(claim.bound), set(map(format_fact, claim.when))
+    bound, given = format_expression(claim.bound), {"", *map(format_fact, claim.when)}
 
     def written(value: Poly | None, when: str = "") -> bool:
-        if value is None or bound != asked.costs.text(value):
-            return False
-        return not when or given.issuperset(map(format_fact, parse_facts(when)))
+        return value is not None and bound == asked.costs.text(value) and when in given
 
     with suppress(ArchlineError):
         regimes = [each for each in cost.alternatives if each.shown]

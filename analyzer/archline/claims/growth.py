@@ -14,12 +14,12 @@ from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
 from archline.claims.growth_forms import readable
 from archline.expr import build as b
+from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
 from archline.ir.conditions import with_all
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.parser import parse_expression, parse_facts
 from archline.records import replace
 
 WHERE_SOME = ("work", "span")
@@ -36,7 +36,7 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, bl
         assert cost.upper is not None
         return [Growth(*readable(costs, (cost.lower, cost.upper), known, blocks), facts)]
     return [
-        Growth(*readable(costs, (each.lower, each.upper), case, blocks), (*facts, *facts_of_case(case)), each.when)
+        Growth(*readable(costs, (each.lower, each.upper), case, blocks), (*facts, *facts_of_case(case)), each.where)
         for each in cost.regimes
         for case in each.cases
     ]
@@ -68,7 +68,7 @@ def over_range(
     if indices is None or cost.lower is None or cost.upper is None:
         return None
     moved = tuple(
-        Regime(each.when, tuple(map(indices.facts, each.cases)), indices.moved(each.lower), indices.moved(each.upper))
+        Regime(each.where, tuple(map(indices.facts, each.cases)), indices.moved(each.lower), indices.moved(each.upper))
         for each in cost.regimes
     )
     found = replace(cost, lower=indices.moved(cost.lower), upper=indices.moved(cost.upper), regimes=moved)
@@ -88,9 +88,9 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
         assert other.lower is not None
         assert other.upper is not None
         least, most = (b.binary("/", each, b.name(processors)) for each in (one.lower, one.upper))
-        when = " and ".join(dict.fromkeys(each for each in (one.when, other.when) if each))
+        where = tuple({format_fact(each): each for each in (*one.where, *other.where)}.values())
         together = tuple(dict.fromkeys((*one.facts, *other.facts)))
-        found.append(Growth(b.call("max", other.lower, least), b.binary("+", other.upper, most), together, when))
+        found.append(Growth(b.call("max", other.lower, least), b.binary("+", other.upper, most), together, where))
     return found
 
 
@@ -120,9 +120,9 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
     return tuple(found)
 
 
-def facts_of(condition: str) -> tuple[s.Fact, ...]:
-    """What is known where a condition of a regime holds; nothing of alternatives."""
-    return parse_facts(condition) if condition and " or " not in condition else ()
+def certain(growth: Growth) -> tuple[s.Fact, ...]:
+    """What is known where a growth is said to hold; nothing of alternatives."""
+    return tuple(x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.nodes(x)))
 
 
 def fits(cost: Cost, known: Facts) -> bool:
@@ -135,12 +135,12 @@ def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth,
     found = "" if cost.orders is None else cost.orders(facts)
     if isinstance(found, str):
         return found
-    return tuple(Growth(None, parse_expression(each), (*facts, *facts_of(when)), when) for when, each in found)
+    return tuple(replace(each, lower=None, facts=(*facts, *certain(each))) for each in found)
 
 
 def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
     """Whether the growth of io under a condition is known of caches of few lines too; `scope` knows the facts."""
-    there = with_all(scope.facts, facts_of(growth.when), scope)
+    there = with_all(scope.facts, certain(growth), scope)
     assert growth.upper is not None
     return fits(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
 

@@ -14,10 +14,12 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_tree
 from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import without_floor
+from archline.expr import build as b
+from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import memoised, record
 
@@ -39,12 +41,15 @@ class GrowthCase:
     upper: Poly
 
 
-def shown(cases: Sequence[GrowthCase]) -> str:
-    """Where one of some cases holds, as text: both sides of one condition are none."""
+def shown(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
+    """Where one of some cases holds: both sides of one condition are none."""
     found = [case.conditions for case in cases]
     while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
         found = [each for each in found if each not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
-    return " or ".join(" and ".join(map(_condition, _needed(each))) for each in found)
+    ways = [tuple(map(_condition, _needed(each))) for each in found]
+    if len(ways) == 1 or not all(ways):
+        return ways[0] if len(ways) == 1 else ()
+    return (b.joined("or", [b.joined("and", each) for each in ways]),)
 
 
 def _sides(first: Conditions, second: Conditions) -> bool:
@@ -72,12 +77,14 @@ def _all(facts: Facts, known: list[Poly], value: Poly) -> bool:
     return facts.nonnegative(value)
 
 
-def _condition(value: Poly) -> str:
+def _condition(value: Poly) -> s.Expr:
     """`n >= m + 1` for n - m - 1, which is at least 0."""
     value = value.scaled(1 / a.content(value))
     above = value.positive_terms()
     below = above - value
-    return f"{to_text(below)} <= {to_text(above)}" if above.is_constant else f"{to_text(above)} >= {to_text(below)}"
+    if above.is_constant:
+        return b.binary("<=", to_tree(below), to_tree(above))
+    return b.binary(">=", to_tree(above), to_tree(below))
 
 
 def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:

@@ -16,9 +16,9 @@ from archline.algebra.factors import extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
-from archline.analysis.checks.sizes import at_least, guards
+from archline.analysis.checks.sizes import guards
 from archline.analysis.cost import Cost, Costs, ends_at
-from archline.claims.growth import facts_of, over_range, pieces, pieces_of_time
+from archline.claims.growth import certain, over_range, pieces, pieces_of_time
 from archline.claims.growth_of_cost import growth, solved_recurrence, theta
 from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, Question, Verdict
@@ -36,7 +36,6 @@ from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_facts
 from archline.records import record, replace
 
 LEAST_RISE = 1.5
@@ -138,7 +137,7 @@ def by_recursion(asked: Question) -> Verdict | None:
         cases = (Growth(solved.lower if some else None, solved.upper),)
     if claim.relation != "O" and any(each.lower is None for each in cases):
         return asked.unknown("no lower bound on its growth is known for all of these sizes")
-    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *facts_of(each.when))) for each in cases]
+    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *certain(each))) for each in cases]
     found = decide_growth(claim.relation, parts, bound, _along_one_size)
     reason = found.reason
     if found.outcome != "unknown" and solved.upper is not None:
@@ -295,8 +294,7 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
         bound = order.upper or order.lower
         assert bound is not None
         with suppress(ArchlineError):
-            when = parse_facts(order.when) if order.when else ()
-            claim = s.Ensures(cost.metric, None, relation, bound, when, span=bound.span)
+            claim = s.Ensures(cost.metric, None, relation, bound, order.where, span=bound.span)
             asked = Question(claim, algorithm, costs, cost, scope)
             if _may_vanish(asked, proved=True) and _zero_of_one_side(asked, proved=True) is not None:
                 return False
@@ -311,9 +309,9 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
         yield order
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
         range_ = costs.index_range
-        full = [] if range_ is None else [[f"{range_.low} < {range_.high}"]]
-        for each in (*full, *(at_least(least, names) for least, names in guards(sizes) if names)):
-            yield replace(order, when=" and ".join((*filter(None, (order.when,)), *each)))
+        full = [] if range_ is None else [(b.binary("<", b.name(range_.low), b.name(range_.high)),)]
+        for each in (*full, *(b.least(names, least) for least, names in guards(sizes) if names)):
+            yield replace(order, where=(*order.where, *each))
 
     orders = growth(module, algorithm, costs, cost).orders
     form = cost.upper if cost.exact and not any(each.tight for each in orders) else None

@@ -18,7 +18,7 @@ from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.growth import (
-    facts_of,
+    certain,
     facts_of_case,
     growth_of_recurrence,
     in_any_cache,
@@ -64,7 +64,7 @@ class CostGrowth:
     def ends(self, given: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
         """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
-        facts = [[format_fact(fact) for fact in facts_of(each.when)] for each in cases]
+        facts = [[format_fact(fact) for fact in certain(each)] for each in cases]
         some = [each for each, needed in zip(cases, facts, strict=True) if needed and given >= set(needed)]
         uppers = (self.upper, *(each.upper for each in some))
         lowers = (self.lower, *(each.lower for each in some))
@@ -92,9 +92,9 @@ class CostGrowth:
         return ", ".join(str(each.text) for each in self.orders) or None
 
 
-def theta(order: s.Expr, when: str = "") -> Growth:
-    """What grows like one expression where a condition holds, at all sizes if there is none."""
-    return Growth(order, order, when=when)
+def theta(order: s.Expr, *where: s.Fact) -> Growth:
+    """What grows like one expression where facts hold, at all sizes if there are none."""
+    return Growth(order, order, where=where)
 
 
 LEAST = (2, 3, 4)
@@ -174,10 +174,11 @@ def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cos
             return replace(found, tight=last)
     if solved is None or solved.upper is None:
         return found
+    size = b.name(solved.size)
     if cost.recursion is not None and cost.recursion.indices is not None:
         restored = cost.recursion.indices.restored
         upper, lower = (None if each is None else restored(each) for each in (solved.upper, solved.lower))
-        solved = replace(solved, upper=upper, lower=lower, size=format_expression(restored(b.name(solved.size))))
+        solved, size = replace(solved, upper=upper, lower=lower), restored(size)
     domain = domain_of(facts)
     upper = _sharper(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
@@ -185,7 +186,7 @@ def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cos
     if solved.least > 1:
         if found.tight is not None or not same(solved.lower, solved.upper):
             return replace(found, upper=upper)
-        return replace(found, upper=upper, tight=theta(solved.lower, f"{solved.size} >= {solved.least}"))
+        return replace(found, upper=upper, tight=theta(solved.lower, b.binary(">=", size, b.number(solved.least))))
     return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
 
 
@@ -232,7 +233,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
         return found
     tight = _from_sizes(costs, cost, sizes, facts, declared(module, algorithm))
-    everywhere = tight is not None and not tight.when
+    everywhere = tight is not None and not tight.where
     return CostGrowth(tight.upper, tight.upper) if tight is not None and everywhere else replace(found, tight=tight)
 
 
@@ -268,7 +269,7 @@ def _from_sizes(
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [bounds[0][0]] if start > 1 else []
         assert found.upper is not None
-        return theta(found.upper, " and ".join(f"{name} >= {start}" for name in raised))
+        return theta(found.upper, *b.least(raised, start))
     return None
 
 
@@ -294,15 +295,14 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
     if isinstance(found, str):
         return CostGrowth(None, None)
     scope = knowing(declared(module, algorithm), *facts)
-    below, tall, under = least(costs, cost, scope.facts), () if said else (format_fact(TALL),), list[Growth]()
+    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Growth]()
     for each in found:
         if not in_any_cache(costs, cost, each, facts, scope):
             return CostGrowth(None, None)
         assert each.upper is not None
         domain = None if below is None else domain_of(each.facts)
         tight = below is not None and domain is not None and holds(each.upper, below, domain)
-        when = " and ".join((*filter(None, (each.when,)), *tall))
-        under.append(Growth(each.upper if tight else None, each.upper, when=when))
+        under.append(Growth(each.upper if tight else None, each.upper, where=(*each.where, *tall)))
     return CostGrowth(None, None, tuple(under))
 
 
@@ -422,10 +422,11 @@ class _Search:
         smallest = b.call("min", *low) if len(low) > 1 else low[0]
         if len(groups) > 1 and self.proves(smallest):
             return CostGrowth(smallest, smallest)
-        if nowhere and len(groups) == 1 and " or " not in (where := shown(next(iter(groups.values())))):
+        under = tuple(theta(each.expr, *shown(part)) for each, part in groups.items())
+        if nowhere and len(groups) == 1 and certain(under[0]) == under[0].where:
             # It is 0 elsewhere.
-            return replace(found, upper=smallest, tight=theta(smallest, where))
-        return replace(found, under=tuple(theta(each.expr, shown(part)) for each, part in groups.items()))
+            return replace(found, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))
+        return replace(found, under=under)
 
     def _less(self, one: s.Expr, other: s.Expr) -> bool:
         """Whether the first grows less than the second at all sizes, and not the other way round."""

@@ -11,7 +11,6 @@ from archline.expr import build as b
 from archline.growth.growths import TOO_LONG, Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
 from archline.records import record
 from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
 from archline.recurrences.asymptotic.problem import RealRecurrence, SolvedGrowth, Superpolynomial
@@ -83,7 +82,7 @@ def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.
     alike = [each.when for each in below] == [each.when for each in above]
     lowers = {each.when: each.lower for each in below if alike}
     pieces = tuple(
-        Growth(_plus(lowers.get(each.when), more[1]), _plus(each.upper, more[0]), when=each.when) for each in above
+        Growth(_plus(lowers.get(each.when), more[1]), _plus(each.upper, more[0]), where=each.where) for each in above
     )
     if len(pieces) > 1:
         return BySolving(None, None, reason="its growth differs between regimes", pieces=pieces)
@@ -97,13 +96,12 @@ def _plus(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
 def _solved(problem: RealRecurrence) -> list[Growth]:
     """What a recurrence grows like, by conditions of which the first that holds applies. Raises OutOfReachError."""
     match solve(problem):
-        case SolvedGrowth(regimes=(_, *_) as regimes):
-            found = [(where, (each, each)) for where, each in regimes]
-        case SolvedGrowth(growth=order, between=between) | Superpolynomial(growth=str(order), between=between):
-            found = [("", between or (order, order))]
+        case SolvedGrowth(growths=growths):
+            return list(growths)
+        case Superpolynomial(growth=order, between=between) if order is not None:
+            return [Growth(*(between or (order, order)))]
         case failed:
             raise OutOfReachError(failed.reason)
-    return [Growth(parse_expression(low), parse_expression(high), when=where) for where, (low, high) in found]
 
 
 def _one(found: list[Growth]) -> Growth:

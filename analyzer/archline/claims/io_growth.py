@@ -25,8 +25,6 @@ from archline.growth.growths import Confirm, Growth, GrowthVerdict, decide_growt
 from archline.growth.is_big_o import Proved
 from archline.ir.layout import LINE, ONE_LINE
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_facts
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import growing
@@ -181,7 +179,7 @@ class IoClaim:
                 yield self._plain(self.known, lower, self.cost.upper)
         yield from self._any_schedule()
         regimes = growth_of_recurrence(self.cost, self.facts)
-        if not isinstance(regimes, str) and len(regimes) == 1 and not regimes[0].when:
+        if not isinstance(regimes, str) and len(regimes) == 1 and not regimes[0].where:
             (growth,) = regimes
             assert growth.upper is not None
             if in_small_caches(self.costs, growth.upper, self.facts, self.known):
@@ -230,15 +228,11 @@ class IoClaim:
 
     def _holds_within(self, regime: ConditionalBound) -> bool:
         """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
-        try:
-            conditions = parse_facts(regime.when)
-        except ArchlineError:
-            return False
         known = self.known
         for need in regime.needs:
             known = known.with_nonnegative(need)
         cost = replace(self.cost, alternatives=(regime,))
-        return replace(self, cost=cost, known=known, facts=(*self.facts, *conditions))._from_above().outcome == "holds"
+        return replace(self, cost=cost, known=known, facts=(*self.facts, regime.where))._from_above().outcome == "holds"
 
     def _by_line(self) -> GrowthVerdict | None:
         """Where a size is at most a line, and where it is at least one: other bounds may hold."""

@@ -35,7 +35,6 @@ from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.parser import parse_facts
 from archline.records import record
 from archline.recurrences.exact.base_cases import without_divisors
 
@@ -167,7 +166,7 @@ class _Search:
         """What is known where an alternative fits; the growth prover knows no common divisors."""
         known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
         if known == list(each.needs):
-            return parse_facts(each.when)
+            return (each.where,)
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
 
     def _upper(self, each: ConditionalBound) -> s.Expr:

@@ -19,9 +19,7 @@ from archline.growth.growths import Growth
 from archline.growth.short_forms import short_form, short_growth
 from archline.ir.declarations import declared
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import OF_CACHE, ON_REQUEST
-from archline.language.parser import parse_facts
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
@@ -74,18 +72,13 @@ class InSizes:
             return Growth(ZERO, ZERO, self.where)
         found = growth_of(self.derived.module, self.derived.node, self.costs, cost)
         if self.derived.node.grid and found.tight is not None and found.tight.tight:
-            more = _facts(found.tight.when)
-            if more is not None:
-                return Growth(found.tight.upper, found.tight.upper, (*self.where, *more))
+            return Growth(found.tight.upper, found.tight.upper, (*self.where, *found.tight.where))
         if not found.under:
             return Growth(found.lower if found.known else self._lower(cost, found.lower), found.upper, self.where)
         if len(found.under) > 1:
             return Growth(None, None, self.where)
         (only,) = found.under
-        more = _facts(only.when)
-        if more is None:
-            return Growth(None, None, self.where)
-        return Growth(only.upper if only.tight else self._lower(cost, None), only.upper, (*self.where, *more))
+        return Growth(only.upper if only.tight else self._lower(cost, None), only.upper, (*self.where, *only.where))
 
     def _lower(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
         """What a cost is Omega of; io also by the lower bound for any schedule."""
@@ -118,11 +111,3 @@ class InSizes:
         bounds = Ends(write(cost.lower), write(cost.upper))
         short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
         return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short)
-
-
-def _facts(condition: str) -> tuple[s.Fact, ...] | None:
-    """A condition as facts; None where it is something else."""
-    try:
-        return tuple(fact for each in condition.split(" and ") if each for fact in parse_facts(each))
-    except ArchlineError:
-        return None

@@ -15,6 +15,11 @@ DERIVED = s.Span(s.Source("<derived>", ""), 1, 1, 1, 1)
 ZERO, ONE = s.Integer(0, span=DERIVED), s.Integer(1, span=DERIVED)
 
 
+def joined(op: str, parts: Iterable[s.Expr]) -> s.Expr:
+    """Conditions with `and`, or with `or`, between them; there is at least one."""
+    return reduce(lambda left, right: binary(op, left, right), parts)
+
+
 def number(value: int | Fraction | fmpq) -> s.Expr:
     """A rational number: an integer, or a quotient of two."""
     if isinstance(value, int):
@@ -62,6 +67,13 @@ def product(factors: Sequence[s.Expr]) -> s.Expr:
 def quotient(above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
     """A product of factors over one of others."""
     return binary("/", product(above), product(below)) if below else product(above)
+
+
+def multiple(times: fmpq, above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
+    """A positive rational times a product of factors over one of others: `3*n^2/(2*m)`."""
+    top = [number(int(times.p))] if times.p != 1 else []
+    bottom = [number(int(times.q))] if times.q != 1 else []
+    return quotient([*top, *above], [*bottom, *below])
 
 
 def power(base: s.Expr, exponent: s.Expr) -> s.Expr:

@@ -54,6 +54,16 @@ def format_facts(facts: Iterable[s.Fact]) -> str:
     return ", ".join(format_fact(fact) for fact in facts)
 
 
+def conjunction(facts: Iterable[s.Fact]) -> str:
+    """Facts that hold together: `n >= 2 and m >= 3`."""
+    found = tuple(facts)
+    if len(found) == 1:
+        return format_fact(found[0])
+    return " and ".join(
+        f"({format_fact(x)})" if isinstance(x, s.Binary) and x.op == "or" else format_fact(x) for x in found
+    )
+
+
 def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:
     """Sizes with their values: `n = 64`."""
     return [f"{name} = {format_expression(value)}" for name, value in values]

@@ -12,7 +12,7 @@ from typing import Literal
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr.build import ZERO, total
-from archline.expr.text import format_expression
+from archline.expr.text import conjunction, format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
 from archline.growth import rules
@@ -158,12 +158,20 @@ def is_number(expr: s.Expr, value: int) -> bool:
 
 @record
 class Growth:
-    """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`, shown as `when`."""
+    """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`.
+
+    Of these, `where` are shown.
+    """
 
     lower: s.Expr | None
     upper: s.Expr | None
     facts: tuple[s.Fact, ...] = ()
-    when: str = ""
+    where: tuple[s.Fact, ...] = ()
+
+    @property
+    def when(self) -> str:
+        """Where it is said to hold, as text."""
+        return conjunction(self.where)
 
     @property
     def tight(self) -> bool:
@@ -178,7 +186,7 @@ class Growth:
     @property
     def text(self) -> str | None:
         """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known, ` where ...`."""
-        where = f" where {self.when}" if self.when else ""
+        where = f" where {self.when}" if self.where else ""
         if self.tight:
             assert self.upper is not None
             if self.is_zero:
@@ -264,7 +272,7 @@ def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confir
         for side in sides_of(relation):
             found = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)
             proofs += found.proofs
-            place = f"where {piece.when}: " if piece.when and piece.when != "otherwise" else ""
+            place = f"where {piece.when}: " if piece.where else ""
             if found.outcome == "fails":
                 return replace(found, reason=place + found.reason)
             if found.outcome == "unknown":

@@ -10,15 +10,13 @@ from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from archline.algebra.product_text import multiple_text, power_text, quotient_text
 from archline.algebra.reals import NOTHING, UNITY, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
-from archline.language.parser import parse_expression
+from archline.expr.text import format_expression
 from archline.numbers import fmpq
 from archline.records import record
 
-_TWO = "2^"
 MAX_TIMES = 12
 """The highest power of a prime in a number that is raised to sizes."""
 
@@ -101,26 +99,17 @@ class Monomial(Generic[B]):
     def __str__(self) -> str:
         return self.text(sorted(self.powers))
 
-    def tree(self: Monomial[Factor], order: Iterable[Factor] | None = None) -> s.Expr:
-        """The same as a tree."""
+    def tree(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> s.Expr:
+        """A multiple as an expression, its bases in an order or as they come."""
         bases = list(self.powers if order is None else order)
-        above = [_power_tree(base.expr, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
-        below = [_power_tree(base.expr, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
-        return b.quotient(above, below)
+        above = [_power(base, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
+        below = [_power(base, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
+        rational, others = coefficient.factors()
+        return b.multiple(rational, [*others, *above], below)
 
     def text(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> str:
-        """A multiple in the language's syntax, its bases in an order or as they come: `2*n^3/(P*sqrt(M))`."""
-        bases = list(self.powers if order is None else order)
-        above = [_power(str(base), self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
-        below = [_power(str(base), -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
-        rational, rest = coefficient.factors()
-        if rest:
-            above.insert(0, rest)
-        if rational.p != 1:
-            above.insert(0, str(rational.p))
-        if rational.q != 1:
-            below.insert(0, str(rational.q))
-        return quotient_text(above, below)
+        """The same in the language's syntax: `2*n^3/(P*sqrt(M))`."""
+        return format_expression(self.tree(order, coefficient))
 
 
 @record(eq=False, slots=True)
@@ -157,30 +146,22 @@ def single(base: B) -> Monomial[B]:
     return Monomial({base: UNITY})
 
 
-def _power(base: str, power: Constant) -> str:
-    if not base.startswith(_TWO) or power == UNITY:
-        return power_text(base, str(power))
-    size, found = base.removeprefix(_TWO), _short_power(power)
-    if found is None:
-        return power_text("2", f"({power})*{size}")
-    number, times = found
-    return power_text(str(number) if number.q == 1 else f"({number})", multiple_text(times, size))
+def _tree(base: Base) -> s.Expr:
+    if isinstance(base, Factor):
+        return base.expr
+    size = str(base).removeprefix("2^")
+    return b.name(size) if size == str(base) else b.binary("^", b.number(2), b.name(size))
 
 
-def _power_tree(base: s.Expr, power: Constant) -> s.Expr:
-    match base:
+def _power(base: Base, power: Constant) -> s.Expr:
+    match _tree(base):
         case s.Binary(op="^", left=s.Integer(value=2), right=size) if power != UNITY:
             number, times = _short_power(power) or (fmpq(2), None)
             if times is None:
-                return b.power(b.number(2), b.product([_number(power), size]))
-            above = [b.number(int(times.p)), size] if times.p != 1 else [size]
-            return b.power(b.number(number), b.quotient(above, [b.number(int(times.q))] if times.q != 1 else []))
-        case _:
-            return b.power(base, _number(power))
-
-
-def _number(power: Constant) -> s.Expr:
-    return b.number(power.rational) if power.is_rational else parse_expression(str(power))
+                return b.power(b.number(2), b.product([power.tree, size]))
+            return b.power(b.number(number), b.multiple(times, [size], []))
+        case expr:
+            return b.power(expr, power.tree)
 
 
 def _short_power(power: Constant) -> tuple[fmpq, fmpq] | None:

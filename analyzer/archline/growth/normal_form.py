@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from archline.algebra.product_text import difference_text
 from archline.algebra.reals import HALF, LOG_2, NOTHING, PI, UNITY, Constant, OutOfReachError, enclosed
+from archline.expr import build as b
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import rules
@@ -50,7 +50,7 @@ def constant(expr: s.Expr) -> Constant | None:
             values = [constant(each) for each in arguments]
             return None if None in values else _call(function, [each for each in values if each is not None])
         case s.Call(function="exp", arguments=(inner,)) if (power := constant(inner)) is not None:
-            return enclosed(f"exp({power})", lambda: power.enclosure().exp()) if power else UNITY
+            return enclosed(f"exp({power})", lambda: power.enclosure().exp(), expr) if power else UNITY
         case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
             raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
 
@@ -268,8 +268,8 @@ def _add(terms: dict[Term, Constant], term: Term, coefficient: Constant) -> None
 def sum_text(terms: Sum) -> str:
     """A sum in the language's syntax, what is subtracted last: `2*n^3/(P*sqrt(M)) - 3*n^2/P`."""
     signs = {term: coefficient.sign() for term, coefficient in terms.items()}
-    parts = ((signs[each] < 0, each.text(coefficient=one.scaled(signs[each]))) for each, one in terms.items())
-    return difference_text(parts) or "0"
+    ordered = sorted(terms.items(), key=lambda each: signs[each[0]] < 0)
+    return format_expression(b.total((signs[x] < 0, x.tree(coefficient=one.scaled(signs[x]))) for x, one in ordered))
 
 
 def scaled(value: Sum, factor: Constant) -> Sum:
@@ -281,9 +281,9 @@ def _multiplied(left: Sum, right: Sum) -> Sum:
     if len(left) * len(right) > MAX_TERMS:
         raise OutOfReachError("the expression has too many terms")
     result: dict[Term, Constant] = {}
-    for first, a in left.items():
-        for second, b in right.items():
-            _add(result, first * second, a * b)
+    for first, one in left.items():
+        for second, two in right.items():
+            _add(result, first * second, one * two)
     return result
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cached_property, partial, reduce
+from functools import cached_property
 from typing import Literal, Protocol
 
 from archline.algebra import atoms as a
@@ -15,10 +15,9 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly
-from archline.expr import build
+from archline.expr.text import conjunction
 from archline.ir.conditions import negated
 from archline.language import syntax as s
-from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.records import field, record
 
@@ -190,18 +189,17 @@ def in_order(path: Path) -> str:
     Cases come as their conditions are met on the way through the body, those with a condition that holds first. So
     where one fails, all cases in which it holds have been ruled out, and what holds in a case is enough.
     """
-    return _all([each.condition for each in path if each.taken])
+    return conjunction(each.condition for each in path if each.taken)
 
 
-def among(path: Path, skipped: Iterable[Path]) -> str:
-    """The condition of a case where it is the first that holds of the cases that are not skipped."""
+def among(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
+    """The conditions of a case where it is the first that holds of the cases that are not skipped."""
     skipped = list(skipped)
-    wanted = [
+    return tuple(
         each.condition if each.taken else negated(each.condition)
         for index, each in enumerate(path)
         if each.taken or any(_holds_in(other, path[:index], each) for other in skipped)
-    ]
-    return _all(wanted)
+    )
 
 
 def _holds_in(path: Path, before: Path, decision: SizeDecision) -> bool:
@@ -209,10 +207,6 @@ def _holds_in(path: Path, before: Path, decision: SizeDecision) -> bool:
     own = [(each.branch, each.taken) for each in path[: len(before) + 1]]
     other = [*((each.branch, each.taken) for each in before), (decision.branch, not decision.taken)]
     return own == other
-
-
-def _all(conditions: Sequence[s.Expr]) -> str:
-    return format_expression(reduce(partial(build.binary, "and"), conditions)) if conditions else ""
 
 
 class BoundSide(Enum):

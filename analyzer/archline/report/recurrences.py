@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from archline.expr.text import format_expression
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import evaluate
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
@@ -35,6 +36,11 @@ class Solution:
     def of(recurrence: str, problem: RealRecurrence, answer: Answer) -> Solution:
         """What an answer says."""
         found = {name: each for name, each in vars(answer).items() if name != "between"}
+        found |= {name: format_expression(found[name]) for name in ("growth", "exact") if found.get(name) is not None}
+        if isinstance(answer, SolvedGrowth):
+            found["regimes"] = tuple(
+                (each.when, format_expression(each.upper)) for each in answer.regimes if each.upper
+            )
         outcomes = {SolvedGrowth: "solved", Refused: "refused"}
         return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **found)
 

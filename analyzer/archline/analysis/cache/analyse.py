@@ -14,7 +14,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.printing import shortened, to_text
+from archline.algebra.printing import shortened, to_tree
 from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.references import references, without_remainders
@@ -33,7 +33,9 @@ from archline.analysis.cache.upper.evaluate import Plan, Upper
 from archline.analysis.cache.upper.split_outer import Phases
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
+from archline.growth.growths import Growth
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
 from archline.ir.lower import Lowering
@@ -301,7 +303,7 @@ def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
     """Where no plan is known to fit into every cache: there all accesses count."""
     if accesses.upper is None:
         raise UnboundedError
-    every = ConditionalBound(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None)
+    every = ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None)
     return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives))
 
 
@@ -330,19 +332,19 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
             most.append(ends_at(accesses, sizes)[1])
         return max(least(point), Fraction(windows.at(sizes))), min(most)
 
-    known: dict[tuple[str, ...], tuple[tuple[str, str], ...] | str] = {}
+    known: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
-    def orders(facts: Sequence[s.Fact]) -> tuple[tuple[str, str], ...] | str:
+    def orders(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
         key = tuple(map(format_fact, facts))
         if key not in known:
             try:
-                known[key] = order(recursions, facts).regimes
+                known[key] = order(recursions, facts)
             except UnsolvedRecursionError as problem:
                 known[key] = str(problem)
         return known[key]
 
     plain = not accesses.regimes
-    alternatives = [ConditionalBound(lambda: "Z >= L", (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
+    alternatives = [ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
     if not recursions.makes:
         alternatives.append(_fitting(restore(body.given)))
     return replace(
@@ -367,7 +369,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _fitting(lines: Poly) -> ConditionalBound:
     """All arrays fit."""
-    return ConditionalBound(lambda: f"Z >= {_times_line(lines)}", (WORDS - LINE * lines,), lines, lambda: None)
+    return ConditionalBound(lambda: _at_least(_times_line(lines)), (WORDS - LINE * lines,), lines, lambda: None)
 
 
 def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
@@ -424,18 +426,26 @@ def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:
     return Cost("io", "unknown", None, None, reason, algorithm.span)
 
 
-def _when(plan: Plan, planner: Planner) -> str:
+def _when(plan: Plan, planner: Planner) -> s.Fact:
     """The least Z at which a plan fits, as a condition."""
     needs: list[Poly] = []
     for each in plan.needs:
         if not any(planner.facts.nonnegative(other - each) for other in needs):
             needs = [other for other in needs if not planner.facts.nonnegative(each - other)]
             needs.append(each)
-    needs = list(map(planner.facts.restore, needs))
-    if len(needs) == 1:
-        return f"Z >= {_times_line(needs[0])}"
-    return "Z >= max(" + ", ".join(_times_line(each) for each in needs) + ")"
+    found = [_times_line(planner.facts.restore(each)) for each in needs]
+    return _at_least(found[0] if len(found) == 1 else b.call("max", *found))
 
 
-def _times_line(lines: Poly) -> str:
-    return to_text(LINE * lines) if len(shortened(lines).terms) <= 1 else f"L*({to_text(lines)})"
+def _some_line() -> s.Fact:
+    """That a cache has a line at least."""
+    return _at_least(b.name("L"))
+
+
+def _at_least(words: s.Expr) -> s.Fact:
+    """That a cache has so many words."""
+    return b.binary(">=", b.name("Z"), words)
+
+
+def _times_line(lines: Poly) -> s.Expr:
+    return to_tree(LINE * lines) if len(shortened(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])

@@ -107,11 +107,6 @@ def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     yield from ((least, sizes) for least in (LEAST, MOST))
 
 
-def at_least(least: int, names: Sequence[str]) -> list[str]:
-    """The facts of a guard."""
-    return [f"{name} >= {least}" for name in names]
-
-
 def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
     fails_where = " or ".join(f"{name} < {least}" for name in names)
     return Guarded(replace(ensures, when=(*ensures.when, *b.least(names, least))), fails_where)

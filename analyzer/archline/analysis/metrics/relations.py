@@ -113,7 +113,7 @@ def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
         return ()
     ends = _extended(work.regimes, len(many)), _extended(span.regimes, len(many))
     return tuple(
-        Regime(each.when, each.cases, *_together((w.lower, w.upper), (s.lower, s.upper), processors))
+        Regime(each.where, each.cases, *_together((w.lower, w.upper), (s.lower, s.upper), processors))
         for each, w, s in zip(many, *ends, strict=True)
     )
 

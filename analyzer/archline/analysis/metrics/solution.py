@@ -43,8 +43,8 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
         low, high = low + one * first.value, high + one * second.value
     recursive = [a for a, b in both if a.recursive or b.recursive]
     skipped = [each.decisions for each in recursive]
-    regimes = [Regime(among(a.decisions, skipped) or "always", (a.facts,), a.value, b.value) for a, b in ends]
-    regimes.append(Regime("otherwise", tuple(each.facts for each in recursive), lower, upper))
+    regimes = [Regime(among(a.decisions, skipped), (a.facts,), a.value, b.value) for a, b in ends]
+    regimes.append(Regime((), tuple(each.facts for each in recursive), lower, upper))
     known = map_known(Known(low, high), partial(reduced_in_sizes, facts=facts))
     return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
 

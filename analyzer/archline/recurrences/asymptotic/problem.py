@@ -10,6 +10,7 @@ with floors and ceilings, are those of programs (`archline.analysis`).
 
 from __future__ import annotations
 
+from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.records import record
 
@@ -58,20 +59,25 @@ class RealRecurrence:
 
 @record
 class SolvedGrowth:
-    """`growth` is Theta of the function, in the language's syntax; `exact` a closed form where `domain` holds.
+    """`growth` is Theta of the function; `exact` a closed form where `domain` holds.
 
     `method` names the theorem or method, `steps` are lines of the solution as a textbook would print it. `regimes`
-    holds (condition, growth) pairs where no one formula serves everywhere. `between` has what it is Omega and O of for
-    certain, where the growth has a number that is known to nine digits.
+    holds the growth under conditions where no one formula serves everywhere. `between` has what it is Omega and O of
+    for certain, where the growth has a number that is known to nine digits.
     """
 
-    growth: str
+    growth: s.Expr
     method: str
     steps: tuple[str, ...]
-    exact: str | None = None
+    exact: s.Expr | None = None
     domain: str | None = None
-    regimes: tuple[tuple[str, str], ...] = ()
-    between: tuple[str, str] | None = None
+    regimes: tuple[Growth, ...] = ()
+    between: tuple[s.Expr, s.Expr] | None = None
+
+    @property
+    def growths(self) -> tuple[Growth, ...]:
+        """What it is Omega and O of, by conditions of which the first that holds applies."""
+        return self.regimes or (Growth(*(self.between or (self.growth, self.growth))),)
 
 
 @record
@@ -81,13 +87,13 @@ class Superpolynomial:
     `between` is as for `SolvedGrowth`.
     """
 
-    growth: str | None
+    growth: s.Expr | None
     reason: str
     steps: tuple[str, ...] = ()
-    exact: str | None = None
+    exact: s.Expr | None = None
     domain: str | None = None
     method: str | None = None
-    between: tuple[str, str] | None = None
+    between: tuple[s.Expr, s.Expr] | None = None
 
 
 @record

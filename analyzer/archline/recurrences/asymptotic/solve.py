@@ -8,8 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from archline.algebra.reals import OutOfReachError
+from archline.expr.text import format_expression
+from archline.expr.tree import same
 from archline.language import syntax as s
-from archline.language.parser import parse_expression
 from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
 from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator, value_at
@@ -34,7 +35,7 @@ from archline.recurrences.asymptotic.problem import (
     Superpolynomial,
 )
 from archline.recurrences.asymptotic.terms import summed
-from archline.recurrences.asymptotic.text import growth_text, statement
+from archline.recurrences.asymptotic.text import growth_text, growth_tree, statement
 from archline.recurrences.asymptotic.theorems import rounded
 from archline.recurrences.asymptotic.univariate import (
     ROOTS,
@@ -67,10 +68,7 @@ def check_answer(problem: RealRecurrence, found: Found) -> None:
     if found.growth is None:
         _check_rising(points)
     else:
-        growth, size = (
-            CompiledFormula(parse_expression(found.growth), WIDE, exact_logs=False),
-            problem.asked.parameters[0],
-        )
+        growth, size = CompiledFormula(found.growth, WIDE, exact_logs=False), problem.asked.parameters[0]
         logs = [_log(growth.at({size: each, **symbols})) for each in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
     if found.closed is not None:
@@ -170,12 +168,11 @@ def symbols_of(problem: RealRecurrence) -> dict[str, int]:
 
 def _check_exact(problem: RealRecurrence, found: Closed, symbols: Symbols) -> None:
     """The closed form is the recurrence's value on its domain: exactly where both are rational."""
-    closed = parse_expression(found.text)
     size = problem.asked.parameters[0]
     for arithmetic in (EXACT, WIDE):
         try:
             evaluator = Evaluator(problem, symbols, arithmetic, exact_logs=True, limit=_EVALUATIONS)
-            formula = CompiledFormula(closed, arithmetic)
+            formula = CompiledFormula(found.expr, arithmetic)
             for each in found.places[:_PLACES]:
                 left = evaluator.of(problem.asked.name, each)
                 right = formula.at({size: each, **symbols})
@@ -220,15 +217,15 @@ def _answer(found: Found, asked: RealDefinition) -> Answer:
     growth = found.growth
     steps = list(found.steps)
     if growth is not None:
-        steps.append(f"so {asked.name}({size}) is Theta({growth})")
-    exact, domain = (None, None) if found.closed is None else (found.closed.text, found.closed.domain)
+        steps.append(f"so {asked.name}({size}) is Theta({format_expression(growth)})")
+    exact, domain = (None, None) if found.closed is None else (found.closed.expr, found.closed.domain)
     if exact is not None:
-        steps.append(f"exactly {asked.name}({size}) = {exact} where {domain}")
+        steps.append(f"exactly {asked.name}({size}) = {format_expression(exact)} where {domain}")
     if found.beyond is not None:
         return Superpolynomial(growth, found.beyond, tuple(steps), exact, domain, found.method, found.between)
     assert growth is not None
-    lower, upper = (growth_text([rounded(term, up) for term in found.terms], size) for up in (False, True))
-    between = None if lower == upper else (lower, upper)
+    lower, upper = (growth_tree([rounded(term, up) for term in found.terms], size) for up in (False, True))
+    between = None if same(lower, upper) else (lower, upper)
     return SolvedGrowth(growth, found.method, tuple(steps), exact, domain, between=between)
 
 
@@ -256,7 +253,7 @@ class _System:
             # Sizes that are tried must be small enough for steps.
             found = replace(found, shrinking=STEPS)
         if found.beyond is None:
-            found = replace(found, growth=growth_text(found.terms, self._definitions[asked].parameters[0]))
+            found = replace(found, growth=growth_tree(found.terms, self._definitions[asked].parameters[0]))
         return replace(found, start=max(each.threshold for each in self._bases.values()))
 
     def _one(self, name: str, group: frozenset[str]) -> Found:

@@ -4,70 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from archline.algebra.product_text import power_text, quotient_text
 from archline.algebra.reals import NOTHING, Constant
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.expr.text import format_expression
+from archline.growth.candidates import as_factor
+from archline.growth.monomials import Factor, factor
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.normal_form import Argument, Bases, CallSum, WeightedCall
 from archline.recurrences.asymptotic.terms import GrowthTerm
 from archline.recurrences.asymptotic.theorems import Grown, Parts, excess, integrated
 
 
-def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
+def growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
     """The sum of terms without their coefficients."""
-    return " + ".join(kind_text(term, size) for term in terms) or "0"
+    return b.total((False, product_tree(fmpq(1), _factors(term, size))) for term in terms)
+
+
+def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
+    """The same in the language's syntax."""
+    return format_expression(growth_tree(terms, size))
 
 
 def kind_text(term: GrowthTerm, size: str) -> str:
     """A term without its coefficient."""
-    return product_text(fmpq(1), _factors(term, size))
+    return growth_text([term], size)
 
 
 def terms_text(terms: Iterable[GrowthTerm], size: str) -> str:
     """A sum of terms with their coefficients and signs."""
-    return sum_text((term.coefficient, _factors(term, size)) for term in terms)
+    return format_expression(sum_tree((term.coefficient, _factors(term, size)) for term in terms))
 
 
-Factors = list[tuple[str, Constant]]
+Factors = list[tuple[Factor, Constant]]
+
+
+def symbol_factor(name: str) -> Factor:
+    """A symbol, or the logarithm of one, as a base of powers."""
+    inner = name.removeprefix("log2(")
+    return factor(name) if inner == name else as_factor(b.call("log2", symbol_factor(inner[:-1]).expr))
 
 
 def _factors(term: GrowthTerm, size: str) -> Factors:
-    factors = [(name, Constant(each)) for name, each in term.symbols]
+    factors = [(symbol_factor(name), Constant(each)) for name, each in term.symbols]
+    base = factor(size)
     for each in term.powers:
-        factors.append((size, each))
-        size = f"log2({size})"
+        factors.append((base, each))
+        base = as_factor(b.call("log2", base.expr))
     return factors
 
 
-def sum_text(terms: Iterable[tuple[fmpq, Factors]]) -> str:
+def sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
     """Products with signs between them."""
-    parts: list[str] = []
-    for coefficient, factors in terms:
-        text = product_text(abs(coefficient), factors)
-        if parts:
-            parts.append(f"{'-' if coefficient < 0 else '+'} {text}")
-        else:
-            parts.append(f"-{text}" if coefficient < 0 else text)
-    return " ".join(parts) or "0"
+    return b.total((coefficient < 0, product_tree(abs(coefficient), factors)) for coefficient, factors in terms)
 
 
-def product_text(coefficient: fmpq, factors: Factors) -> str:
+def product_tree(coefficient: fmpq, factors: Factors) -> s.Expr:
     """Powers multiplied, those with negative exponents below a bar."""
-    above: list[str] = []
-    below: list[str] = []
-    for base, exponent in factors:
-        if exponent.sign() < 0:
-            below.append(power_text(base, str(-exponent)))
-        elif exponent:
-            above.append(power_text(base, str(exponent)))
-    if coefficient != 1 or not above:
-        above.insert(0, str(coefficient) if coefficient.q == 1 or not below else f"({coefficient})")
-    return quotient_text(above, below)
+    above = [b.power(base.expr, exponent.tree) for base, exponent in factors if exponent.sign() > 0]
+    below = [b.power(base.expr, (-exponent).tree) for base, exponent in factors if exponent.sign() < 0]
+    return b.quotient([b.number(coefficient)] * (coefficient != 1 or not above) + above, below)
 
 
 def argument_text(argument: Argument, size: str) -> str:
     """The size of a call."""
     if argument.is_root:
-        return power_text(size, str(argument.root))
+        return _power_text(size, Constant(argument.root))
     ratio, offset = argument.ratio, argument.offset
     share = size if ratio.p == 1 else f"{ratio.p}*{size}"
     if ratio.q != 1:
@@ -77,9 +79,13 @@ def argument_text(argument: Argument, size: str) -> str:
     return f"{share} {'-' if offset < 0 else '+'} {abs(offset)}"
 
 
+def _power_text(size: str, exponent: Constant) -> str:
+    return format_expression(b.power(b.name(size), exponent.tree))
+
+
 def call_text(call: WeightedCall, size: str) -> str:
     """A call with its weight."""
-    weight = product_text(call.weight.coefficient, _factors(call.weight, size))
+    weight = terms_text([call.weight], size)
     text = f"{call.function}({argument_text(call.argument, size)})"
     return text if weight == "1" else f"{weight}*{text}"
 
@@ -122,7 +128,7 @@ def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines
 
 def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, scale: Constant, size: str) -> Lines:
     """The change of variable n = 2^mu, by which square roots of the size become halves."""
-    divided = f"{name}({size})/{power_text(size, str(scale))}" if scale else f"{name}({size})"
+    divided = f"{name}({size})/{_power_text(size, scale)}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
     lines.append(equation(found.parts, found.exponent))
     for term in _amounts(branches):
@@ -140,7 +146,7 @@ def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, scale: Co
 
 def _bottom(size: str, found: Grown) -> str:
     """What the calls alone make grow."""
-    return power_text(size, str(found.exponent)) if found.exponent else "1"
+    return _power_text(size, found.exponent) if found.exponent else "1"
 
 
 def _amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
@@ -172,7 +178,9 @@ def equation(parts: Parts, p: Constant) -> str:
     return f"{' + '.join(sides)} = 1 at p = {p}{about}"
 
 
-def step_lines(branches: tuple[CallSum, ...], found: Grown, stride: fmpq, size: str, base: str | None = None) -> Lines:
+def step_lines(
+    branches: tuple[CallSum, ...], found: Grown, stride: fmpq, size: str, base: s.Expr | None = None
+) -> Lines:
     """How sums over sizes, or the characteristic equation with the solution base^(1/stride), give the growth."""
     weights = max(sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches)
     if base is not None:
@@ -182,8 +190,8 @@ def step_lines(branches: tuple[CallSum, ...], found: Grown, stride: fmpq, size: 
         ]
         if len(branches) > 1:
             return (f"the weights of the calls add up to {weights}, more than 1: exponential",)
-        root = f"x = {base}" if stride == 1 else f"x = {base}^({1 / stride})"
-        return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is {root}",)
+        root = format_expression(b.power(base, b.number(1 / stride)))
+        return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is x = {root}",)
     if found.exponent:
         return (f"the weights of the calls add up to {weights}, less than 1: what is added last counts",)
     amounts = growth_text(_amounts(branches), size)

@@ -22,6 +22,8 @@ from archline.algebra.reals import (
     enclosed,
     sign_of,
 )
+from archline.expr import build
+from archline.expr import tree as s
 from archline.numbers import arb, arb_poly, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import WeightedCall
@@ -312,8 +314,8 @@ def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
     return (fmpq(-factor[0], factor[1]) for factor, _ in factored(of) if factor.degree() == 1)
 
 
-def characteristic(calls: Strides) -> tuple[str, float]:
-    """The positive root of the characteristic polynomial, as text and as a float."""
+def characteristic(calls: Strides) -> tuple[s.Expr, float]:
+    """The positive root of the characteristic polynomial, as an expression and as a float."""
     whole = polynomial(calls)
     root = greatest_root(whole)
     near = float(root.mid())
@@ -322,13 +324,12 @@ def characteristic(calls: Strides) -> tuple[str, float]:
             continue
         c, b, *rest = (int(each) for each in factor)
         if not rest:
-            rational = fmpq(-c, b)
-            return (str(rational) if rational.q == 1 else f"({rational})"), near
+            return build.number(fmpq(-c, b)), near
         return _surd(rest[0], b, c, near), near
-    return nine_digits(near), near
+    return s.Real(nine_digits(near), span=build.DERIVED), near
 
 
-def _surd(a: int, b: int, c: int, near: float) -> str:
+def _surd(a: int, b: int, c: int, near: float) -> s.Expr:
     """The root (-b +- sqrt(b^2 - 4*a*c))/(2*a) that is near."""
     inner = b * b - 4 * a * c
     short = inner <= MAX_REDUCED
@@ -337,9 +338,7 @@ def _surd(a: int, b: int, c: int, near: float) -> str:
     sign = 1 if abs((-b + math.sqrt(inner)) / (2 * a) - near) < 1e-6 * near else -1
     shared = math.gcd(b, square, 2 * a)
     first, factor, below = -b // shared, square // shared * sign, 2 * a // shared
-    root = f"sqrt({rest})" if abs(factor) == 1 else f"{abs(factor)}*sqrt({rest})"
-    plus = "+" if factor > 0 else "-"
-    text = f"{first}{plus}{root}" if first else root
-    if first < 0:
-        text = f"{root}{first}" if factor > 0 else f"-{-first}-{root}"
-    return text if below == 1 and not first else f"({text})" if below == 1 else f"(({text})/{below})"
+    root = build.multiple(fmpq(abs(factor)), [build.call("sqrt", build.number(rest))], [])
+    parts = [(first < 0, build.number(abs(first)))] * bool(first) + [(factor < 0, root)]
+    whole = build.total(sorted(parts, key=lambda each: each[0]))
+    return whole if below == 1 else build.quotient([whole], [build.number(below)])

@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from archline.algebra.reals import NOTHING, Constant, OutOfReachError, sign_of
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.expr.text import format_expression
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import Bases, Branches, WeightedCall, check_terms, matrix_of
 from archline.recurrences.asymptotic.terms import GrowthTerm, leading, order, power, power_of, primitive
-from archline.recurrences.asymptotic.text import growth_text, root_lines, split_lines, statement, step_lines
+from archline.recurrences.asymptotic.text import growth_tree, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
-    DIGITS,
     NOTHING_GROWS,
     around,
     characteristic,
@@ -109,7 +111,7 @@ _CONSTANT = GrowthTerm(fmpq(1))
 
 @record
 class Found:
-    """What was found of a function: Theta as terms and as text, of growth beyond polynomials where it has a name.
+    """What was found of a function: Theta as terms and as an expression, also of growth beyond polynomials.
 
     `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
     the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the least
@@ -120,7 +122,7 @@ class Found:
     steps: tuple[str, ...]
     terms: tuple[GrowthTerm, ...] = ()
     beyond: str | None = None
-    growth: str | None = None
+    growth: s.Expr | None = None
     closed: Closed | None = None
     shrinking: str = SPLITS
     exponent: Constant = NOTHING
@@ -128,7 +130,7 @@ class Found:
     start: fmpq = _CONSTANT.coefficient
     factor: fmpq | None = None
     gap: float = math.inf
-    between: tuple[str, str] | None = None
+    between: tuple[s.Expr, s.Expr] | None = None
 
 
 def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
@@ -276,26 +278,17 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     base, _ = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
     growth = _times(terms, size, stride, base)
     between = None
-    if DIGITS.fullmatch(base):
-        lower, upper = (_times(terms, size, stride, each) for each in around(base))
+    if isinstance(base, s.Real):
+        lower, upper = (_times(terms, size, stride, replace(base, text=each)) for each in around(base.text))
         between = lower, upper
     lines = (*stated, *step_lines(branches, found, stride, size, base))
-    reason = f"it grows exponentially, as {growth}"
+    reason = f"it grows exponentially, as {format_expression(growth)}"
     return replace(known, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 
 
-def _times(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: str) -> str:
+def _times(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:
     """A power of the size with the terms in front of it, in which there is no size."""
-    exponential = f"{base}^{_strides_text(size, stride)}"
-    if all(term.is_constant for term in terms):
-        return exponential
-    text = growth_text(terms, size)
-    return f"{text}*{exponential}" if len(terms) == 1 else f"({text})*{exponential}"
-
-
-def _strides_text(size: str, stride: fmpq) -> str:
-    """How many strides a size has."""
-    if stride == 1:
-        return size
-    top = size if stride.q == 1 else f"{stride.q}*{size}"
-    return f"({top})" if stride.p == 1 else f"({top}/{stride.p})"
+    exponential = b.power(base, b.multiple(1 / stride, [b.name(size)], []))
+    return (
+        exponential if all(each.is_constant for each in terms) else b.product([growth_tree(terms, size), exponential])
+    )

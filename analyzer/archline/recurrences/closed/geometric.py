@@ -13,12 +13,19 @@ from math import comb
 from typing import Any
 
 from archline.algebra.reals import NOTHING, UNITY, Constant
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.growth.candidates import as_factor
+from archline.growth.growths import is_number
+from archline.growth.monomials import Factor
+from archline.growth.monomials import factor as size_factor
+from archline.growth.normal_form import constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
 from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, primitive
-from archline.recurrences.asymptotic.text import Factors, sum_text
+from archline.recurrences.asymptotic.text import Factors, sum_tree, symbol_factor
 from archline.recurrences.asymptotic.theorems import Strides, factored, polynomial, strides
 
 MAX_UNKNOWNS = 40
@@ -137,12 +144,12 @@ class SizeSequence:
     Calls are a*T[k - e]. `relative`: `log` is that of size/start.
     """
 
-    size: str
+    size: s.Expr
     start: fmpq
     factor: fmpq
     calls: Strides
-    log: str
-    bits: str
+    log: s.Expr
+    bits: s.Expr
     shift: fmpq
     relative: bool = False
     stride: fmpq | None = None
@@ -151,11 +158,11 @@ class SizeSequence:
         """The size."""
         return self.start * self.factor**k if self.stride is None else self.start + self.stride * k
 
-    def counter(self, more: fmpq) -> str:
+    def counter(self, more: fmpq) -> s.Expr:
         """The counter k plus a number."""
-        text = self.log if self.bits == "1" else f"{self.log}/{self.bits}"
+        counted = b.quotient([self.log], [] if is_number(self.bits, 1) else [self.bits])
         more -= self.shift
-        return f"{text} {'+' if more > 0 else '-'} {abs(more)}" if more else text
+        return b.binary("+" if more > 0 else "-", counted, b.number(abs(more))) if more else counted
 
     def power(self, ratio: fmpq) -> tuple[fmpq, Factors] | None:
         """ratio^k as a number and what it is multiplied with; None where an irrational number is raised to the size."""
@@ -164,20 +171,20 @@ class SizeSequence:
             if root is None or (ratio < 0 and self.stride != 1):
                 return None
             base = root if ratio > 0 else -root
-            text = str(base) if base.q == 1 and base > 0 else f"({base})"
-            return base ** -int(self.start.p), [] if base == 1 else [(f"{text}^{self.size}", UNITY)]
+            power = b.binary("^", b.number(base), self.size)
+            return base ** -int(self.start.p), [] if base == 1 else [(as_factor(power), UNITY)]
         exponent = log_ratio(abs(ratio), self.factor)
-        sign: Factors = [(f"(-1)^({self.counter(self.shift)})", UNITY)] if ratio < 0 else []
+        sign: Factors = [(as_factor(b.binary("^", b.number(-1), self.counter(self.shift))), UNITY)] if ratio < 0 else []
         if self.relative and exponent.is_rational and exponent.rational.q == 1:
-            return fmpq(1), [(self.size, exponent), (str(self.start), -exponent), *sign]
-        growing = f"({self.size}/{self.start})" if self.relative else self.size
-        return ratio ** -int(self.shift.p), [(growing, exponent), *sign]
+            return fmpq(1), [(as_factor(self.size), exponent), (as_factor(b.number(self.start)), -exponent), *sign]
+        growing = b.binary("/", self.size, b.number(self.start)) if self.relative else self.size
+        return ratio ** -int(self.shift.p), [(as_factor(growing), exponent), *sign]
 
     def written(self, piece: ClosedTerm, logs: int, named: Factors) -> Sums | None:
         """A piece times bits^logs and the named factors; k^i is multiplied out."""
         if piece.ratio is None:
-            factor = (f"fibonacci({self.counter(fmpq(piece.shift))})", UNITY)
-            known: Sums = [(piece.coefficient, [*named, factor, (self.bits, Constant.of(logs))])]
+            factor = (as_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), UNITY)
+            known: Sums = [(piece.coefficient, [*named, factor, (as_factor(self.bits), Constant.of(logs))])]
             return known if self.stride in (None, 1) else None
         power = self.power(piece.ratio)
         if power is None:
@@ -186,8 +193,8 @@ class SizeSequence:
         found: Sums = []
         for j in range(piece.power + 1):
             coefficient = piece.coefficient * number * comb(piece.power, j) * (-self.shift) ** (piece.power - j)
-            bits = (self.bits, Constant.of(logs - j))
-            found.append(_with_numbers((coefficient, [*named, *factors, (self.log, Constant.of(j)), bits])))
+            bits = (as_factor(self.bits), Constant.of(logs - j))
+            found.append(_with_numbers((coefficient, [*named, *factors, (as_factor(self.log), Constant.of(j)), bits])))
         return found
 
 
@@ -196,22 +203,23 @@ def _with_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
     coefficient, factors = term
     kept: Factors = []
     for base, exponent in factors:
-        if base.replace("/", "").isdigit() and exponent.is_rational and exponent.rational.q == 1:
-            top, _, bottom = base.partition("/")
-            coefficient *= fmpq(int(top), int(bottom or "1")) ** int(exponent.rational.p)
+        number = constant(base.expr) if isinstance(base.expr, s.Integer | s.Binary) else None
+        if number is not None and number.is_rational and exponent.is_rational and exponent.rational.q == 1:
+            coefficient *= number.rational ** int(exponent.rational.p)
         else:
             kept.append((base, exponent))
     return coefficient, kept
 
 
-def merged(found: Sums, first: Sequence[str]) -> Sums:
+def merged(found: Sums, *first: s.Expr) -> Sums:
     """Like products added, those with the highest powers of what is named `first` before the others."""
-    return _added(found, lambda powers: [-float(powers[name].enclosure()) if name in powers else 0.0 for name in first])
+    bases = list(map(as_factor, first))
+    return _added(found, lambda powers: [-float(powers[each].enclosure()) if each in powers else 0.0 for each in bases])
 
 
-def _added(found: Sums, rank: Callable[[Mapping[str, Constant]], Any]) -> Sums:
+def _added(found: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
     """Like products added, by the rank of their powers."""
-    sums: dict[tuple[tuple[str, Constant], ...], fmpq] = {}
+    sums: dict[tuple[tuple[Factor, Constant], ...], fmpq] = {}
     for coefficient, factors in found:
         key = tuple(pair for pair in factors if pair[1])
         sums[key] = sums.get(key, fmpq(0)) + coefficient
@@ -222,7 +230,7 @@ def _added(found: Sums, rank: Callable[[Mapping[str, Constant]], Any]) -> Sums:
 class Closed:
     """An expression and where it holds; `places` are some sizes of that kind."""
 
-    text: str
+    expr: s.Expr
     domain: str
     places: tuple[Fraction, ...]
 
@@ -240,15 +248,17 @@ def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     """T on n0*b^k, where all shares are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
-    clock = _clock(size, bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls])
+    clock = _clock(
+        b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
+    )
     starts = None if clock is None else _starts(bases, clock.at)
     found = None if clock is None or starts is None else _solved(clock, branch.terms, starts)
     if clock is None or found is None:
         return None
-    text = sum_text(merged(found, (size, clock.log)))
+    expr = sum_tree(merged(found, clock.size, clock.log))
     factor = str(clock.factor) if clock.factor.q == 1 else f"({clock.factor})"
     powers = f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
-    return Closed(text, f"{size} = {powers}", _places(map(clock.at, range(6))))
+    return Closed(expr, f"{size} = {powers}", _places(map(clock.at, range(6))))
 
 
 def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -> Closed | None:
@@ -258,7 +268,8 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -
     start, divisor = log_ratio(bases.threshold, _TWO), power_of(bases.threshold, scale)
     if divisor is None or not scale.is_rational or not start.is_rational:
         return None
-    mu = f"log2({size})"
+    n = b.name(size)
+    mu = b.call("log2", n)
     clock = _clock(mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls])
     starts = _starts(bases, lambda _: bases.threshold, divisor)
     if clock is None or starts is None or clock.factor.q != 1:
@@ -266,10 +277,10 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -
     found = _solved(clock, [each.with_powers(each.powers[1:]) for each in branch.terms], starts)
     if found is None:
         return None
-    scaled: Sums = [(coefficient, [(size, scale), *factors]) for coefficient, factors in found]
-    text = sum_text(merged(scaled, (size, mu, clock.log)))
+    scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in found]
+    expr = sum_tree(merged(scaled, n, mu, clock.log))
     places = _places(bases.threshold ** int(clock.factor**k) for k in range(6))
-    return Closed(text, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
+    return Closed(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 
 def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> Closed | None:
@@ -279,22 +290,24 @@ def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> C
     calls = strides(branch.calls, stride)
     if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
-    clock = SizeSequence(size, start, fmpq(1), calls, size, str(stride), start / stride, stride=stride)
+    n = b.name(size)
+    clock = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
     starts = _starts(bases, clock.at)
     terms = [term.with_powers((NOTHING, *term.powers)) for term in branch.terms if term not in harmonic]
     found = None if starts is None or any(len(term.powers) > 2 for term in terms) else _solved(clock, terms, starts)
     if found is None:
         return None
     for term in harmonic:
-        found.append((term.coefficient, [(f"harmonic({size})", UNITY)]))
+        found.append((term.coefficient, [(as_factor(b.call("harmonic", n)), UNITY)]))
         if start > 0:
-            found.append((-term.coefficient, [(f"harmonic({start})", UNITY)]))
+            found.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), UNITY)]))
 
-    def rank(powers: Mapping[str, Constant]) -> tuple[bool, float]:
-        return all(base == size for base in powers), -float(powers[size].enclosure()) if size in powers else 0.0
+    def rank(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
+        only = all(base == size_factor(size) for base in powers)
+        return only, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
     places = _places(map(clock.at, (0, 1, 2, 5, 12, 31)))
-    return Closed(sum_text(_added(found, rank)), _domain(size, start, stride), places)
+    return Closed(sum_tree(_added(found, rank)), _domain(size, start, stride), places)
 
 
 def _starts(bases: Bases, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
@@ -312,7 +325,7 @@ def _starts(bases: Bases, at: Callable[[int], fmpq], divisor: fmpq | int = 1) ->
     return {symbols: of(symbols) for symbols in {(), *(each.symbols for _, terms in bases.values for each in terms)}}
 
 
-def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
+def _clock(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
     """The clock on which all calls are, where their shares are powers of one number."""
     bases = [primitive(1 / share) for _, share in parts]
     root, *others = {base for base, _ in bases}
@@ -322,10 +335,11 @@ def _clock(size: str, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSe
     calls = tuple((weight, power // shared) for (weight, _), (_, power) in zip(parts, bases, strict=True))
     factor = root**shared
     shift, bits = log_ratio(start, factor), log_ratio(factor, _TWO)
-    written = str(bits.rational) if bits.is_rational else f"log2({factor})"
+    written = bits.tree if bits.is_rational else b.call("log2", b.number(factor))
     if shift.is_rational and shift.rational.q == 1:
-        return SizeSequence(size, start, factor, calls, f"log2({size})", written, shift.rational)
-    return SizeSequence(size, start, factor, calls, f"log2({size}/{start})", written, fmpq(0), relative=True)
+        return SizeSequence(size, start, factor, calls, b.call("log2", size), written, shift.rational)
+    relative = b.call("log2", b.binary("/", size, b.number(start)))
+    return SizeSequence(size, start, factor, calls, relative, written, fmpq(0), relative=True)
 
 
 def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
@@ -335,7 +349,7 @@ def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) ->
         return None
     found: Sums = []
     for symbols, by_logs in forcings.items():
-        named = [(name, Constant.of(power)) for name, power in symbols]
+        named = [(symbol_factor(name), Constant.of(power)) for name, power in symbols]
         for logs, forcing in by_logs.items():
             initial = starts.get(symbols) if logs == 0 else None
             pieces = solve_sequence(clock.calls, initial or (lambda _: fmpq(0)), forcing)

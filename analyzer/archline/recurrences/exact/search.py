@@ -21,6 +21,7 @@ from fractions import Fraction
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.lp.highs import solution
 from archline.algebra.polynomial import Poly, combination, rational
+from archline.expr.text import conjunction
 from archline.language import call_graph
 from archline.records import field, record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
@@ -189,7 +190,8 @@ class Layered:
         cases = self.most.equations
         *inner, last = self.layers
         rest = [cases[place].decisions for place in last.places]
-        return (*(" or ".join(among(cases[place].decisions, rest) for place in each.places) for each in inner), "")
+        ways = (" or ".join(conjunction(among(cases[at].decisions, rest)) for at in each.places) for each in inner)
+        return (*ways, "")
 
 
 def groups(functions: Sequence[SizeFunction]) -> list[CaseComponent]:

@@ -22,7 +22,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
-from archline.algebra.printing import to_text, to_tree
+from archline.algebra.printing import to_tree
 from archline.algebra.relax import beyond, real
 from archline.analysis.cache.recursive.evaluate import (
     Called,
@@ -37,15 +37,14 @@ from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cost import FEW_LINES
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_expression
 from archline.expr.tree import names, structure, substituted
+from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.conditions import negated, required, with_all, with_fact
 from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import calls
 from archline.ir.tree import Array, ChoiceBranch, Recursion, contiguous_dimension
 from archline.language import syntax as s
-from archline.language.parser import parse_expression
 from archline.records import record
 from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence, SolvedGrowth
 from archline.recurrences.asymptotic.solve import solve
@@ -64,22 +63,8 @@ class UnsolvedRecursionError(Exception):
     """The recursion has a form that is not solved: why."""
 
 
-@record
-class GrowthOrder:
-    """What io is O of: the growth of the recurrence's solution over real sizes, by conditions ("": anywhere)."""
-
-    regimes: tuple[tuple[str, str], ...]
-
-    @property
-    def growth(self) -> s.Expr:
-        """The growth everywhere. Raises UnsolvedRecursionError where it differs between regimes."""
-        if len(self.regimes) > 1:
-            raise UnsolvedRecursionError("the growth of a call differs between regimes")
-        return parse_expression(self.regimes[0][1])
-
-
-def order(recursions: Recursions, facts: Sequence[s.Fact]) -> GrowthOrder:
-    """The growth of the io of a recursive algorithm under facts of sizes, Z and L. Raises UnsolvedRecursionError."""
+def order(recursions: Recursions, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
+    """What the io of a recursive algorithm is O of under facts of sizes, Z and L. Raises UnsolvedRecursionError."""
     return _Orders(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(recursions.algorithm)
 
 
@@ -87,10 +72,10 @@ def order(recursions: Recursions, facts: Sequence[s.Fact]) -> GrowthOrder:
 class _Orders:
     recursions: Recursions
     facts: tuple[s.Fact, ...]
-    _found: dict[s.Algorithm, GrowthOrder] = field(default_factory=dict)
+    _found: dict[s.Algorithm, tuple[Growth, ...]] = field(default_factory=dict)
     _open: list[s.Algorithm] = field(default_factory=list)
 
-    def of(self, algorithm: s.Algorithm) -> GrowthOrder:
+    def of(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
         if algorithm in self._open:
             raise UnsolvedRecursionError(f"`{algorithm.name}` and others call each other in a circle")
         if algorithm not in self._found:
@@ -99,7 +84,7 @@ class _Orders:
             self._open.pop()
         return self._found[algorithm]
 
-    def _solve(self, algorithm: s.Algorithm) -> GrowthOrder:
+    def _solve(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
         body = self.recursions.solved(algorithm)
         scope = body.body.scope
         # What is said of the outermost call's sizes says nothing of those of others.
@@ -114,17 +99,29 @@ class _Orders:
         if not any(call.target is algorithm for call in calls(body.body.nodes)):
             regimes = tuple(writer.once(self.recursions))
             # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
-            regimes = (("", regimes[-1][1]),) if _is_below(regimes[-1][1], regimes[0][1], facts) else regimes
-            return GrowthOrder(tuple((condition, format_expression(growth)) for condition, growth in regimes))
+            below = _is_below(_most(regimes[-1]), _most(regimes[0]), facts)
+            return (Growth(None, regimes[-1].upper),) if below else regimes
         growth = writer.by_roots(tuple(filter(_of_machine, facts)))
         if growth is not None:
-            return GrowthOrder((("", format_expression(growth)),))
+            return (Growth(None, growth),)
         cases = tuple(writer.cases())
         writer.require_known(cases)
         answer = solve(RealRecurrence((RealDefinition(NAME, writer.sizes, cases),), facts))
         if not isinstance(answer, SolvedGrowth):
             raise UnsolvedRecursionError(answer.reason)
-        return GrowthOrder(answer.regimes or (("", answer.between[1] if answer.between else answer.growth),))
+        return answer.growths
+
+
+def _everywhere(growths: Sequence[Growth]) -> s.Expr:
+    """What io is O of at all sizes. Raises UnsolvedRecursionError where it differs between regimes."""
+    if len(growths) > 1:
+        raise UnsolvedRecursionError("the growth of a call differs between regimes")
+    return _most(growths[0])
+
+
+def _most(growth: Growth) -> s.Expr:
+    assert growth.upper is not None
+    return growth.upper
 
 
 def _of_machine(fact: s.Fact) -> bool:
@@ -136,7 +133,7 @@ class _Writer:
     algorithm: s.Algorithm
     body: Body
     facts: Facts
-    orders: Callable[[s.Algorithm], GrowthOrder]
+    orders: Callable[[s.Algorithm], tuple[Growth, ...]]
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -216,11 +213,11 @@ class _Writer:
                     pass
 
     # Recursion by shares.
-    def once(self, recursions: Recursions) -> Iterator[tuple[str, s.Expr]]:
+    def once(self, recursions: Recursions) -> Iterator[Growth]:
         """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
         body = self.body.body
         lines = self._smooth_lines((*body.given, *body.made))
-        words = to_text(self.facts.restore(lines * LINE))
+        words = to_tree(self.facts.restore(lines * LINE))
         found = self._grown(self._cost(part for part in self.body.parts if not isinstance(part, Called)) + ONE)
         others = []
         for part in self.body.parts:
@@ -232,8 +229,9 @@ class _Writer:
                 case StraightLinePart() | Repeated() | Chosen():
                     pass
         if not body.made:
-            yield f"Z >= {words}", to_tree(self._grown(lines))
-        yield "" if body.made else f"Z <= {words}", _sum([to_tree(self._grown(found)), *others])
+            yield Growth(None, to_tree(self._grown(lines)), where=(b.binary(">=", b.name("Z"), words),))
+        where = () if body.made else (b.binary("<=", b.name("Z"), words),)
+        yield Growth(None, _sum([to_tree(self._grown(found)), *others]), where=where)
 
     def _by_indices(self, call: Recursion, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
@@ -375,7 +373,7 @@ class _Writer:
     def _other(self, part: Called) -> s.Expr:
         """What another recursive algorithm fetches at the sizes of a call."""
         sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
-        return substituted(self.orders(part.call.target).growth, sizes)
+        return substituted(_everywhere(self.orders(part.call.target)), sizes)
 
     def _cost(self, parts: Iterable[Part]) -> Poly:
         """What parts without recursive calls fetch."""

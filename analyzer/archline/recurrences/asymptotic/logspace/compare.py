@@ -15,7 +15,9 @@ from functools import cache
 from itertools import product
 from typing import TypeAlias
 
-from archline.algebra.product_text import power_text, quotient_text
+from archline.expr import build as b
+from archline.expr import tree as s
+from archline.expr.text import format_expression
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.logspace.cones import (
@@ -25,6 +27,7 @@ from archline.recurrences.asymptotic.logspace.cones import (
     RayCone,
     Vector,
     approximate,
+    as_constant,
     dot,
     logs_of,
     plus,
@@ -295,8 +298,7 @@ class Printer:
 
     def term(self, term: LogMonomial) -> str:
         """A product with at most one quotient."""
-        above, below = self._parts(term)
-        return quotient_text(above, below)
+        return format_expression(b.quotient(*self._parts(term)))
 
     def equation(self, form: Vector) -> str:
         """Where a form is zero."""
@@ -314,46 +316,53 @@ class Printer:
         below = tuple(-x if sign(x) < 0 else x - x for x in form)
         return self.monomial(above), self.monomial(below)
 
-    def total(self, terms: Iterable[LogMonomial]) -> str:
+    def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
         """A sum; terms over one denominator are brought together."""
-        groups: dict[tuple[str, ...], list[Sequence[str]]] = {}
+        groups: dict[tuple[str, ...], list[tuple[list[s.Expr], list[s.Expr]]]] = {}
         for term in sorted(terms, key=_place):
             above, below = self._parts(term)
-            key = (*below, *(each for each in above if each.startswith("log2(")))
-            groups.setdefault(key if below else (), []).append(above)
+            key = (*below, *filter(_is_logarithm, above)) if below else ()
+            groups.setdefault(tuple(map(format_expression, key)), []).append((above, below))
         shown = []
-        for key, members in groups.items():
-            logs = [each for each in key if each.startswith("log2(") and any(each in above for above in members)]
-            below = [each for each in key if each not in logs]
-            if len(members) == 1:
-                shown.append(quotient_text(members[0], below))
-            elif not below:
-                shown.append(" + ".join(quotient_text(above, ()) for above in members))
-            else:
-                inner = " + ".join(quotient_text([x for x in above if x not in logs], ()) for above in members)
-                shown.append(quotient_text([f"({inner})", *logs], below))
-        return " + ".join(shown) or "0"
+        for members in groups.values():
+            (first, below), *others = members
+            if not others or not below:
+                shown += [b.quotient(*each) for each in members]
+                continue
+            logs = list(filter(_is_logarithm, first))
+            inner = [b.product([each for each in above if not _is_logarithm(each)]) for above, _ in members]
+            shown.append(b.quotient([b.total((False, each) for each in inner), *logs], below))
+        return b.total((False, each) for each in shown)
 
-    def formula(self, formula: Formula) -> str:
+    def formula(self, formula: Formula) -> s.Expr:
         """The sum of the groups' least terms."""
         single = [group[0] for group in formula if len(group) == 1]
         parts = [self.total(single)] if single or not formula else []
         for group in formula:
             if len(group) > 1:
-                parts.append(f"min({', '.join(self.term(each) for each in sorted(group, key=_place))})")
-        return " + ".join(parts)
+                least = (b.quotient(*self._parts(each)) for each in sorted(group, key=_place))
+                parts.append(b.call("min", *least))
+        return b.total((False, each) for each in parts)
 
-    def _parts(self, term: LogMonomial) -> tuple[list[str], list[str]]:
-        above: list[str] = []
-        below: list[str] = []
+    def _parts(self, term: LogMonomial) -> tuple[list[s.Expr], list[s.Expr]]:
+        above: list[s.Expr] = []
+        below: list[s.Expr] = []
         for name, power in zip(self.names, term.powers, strict=True):
             if power:
                 rising = sign(power) > 0
-                (above if rising else below).append(power_text(name, str(power if rising else -power)))
+                (above if rising else below).append(
+                    b.power(b.name(name), as_constant(power if rising else -power).tree)
+                )
         for form, power in term.logs:
-            text = f"log2({self.monomial(form)})"
-            (above if power > 0 else below).append(power_text(text, str(abs(power))))
+            level = b.call("log2", b.quotient(*self._parts(LogMonomial(form))))
+            (above if power > 0 else below).append(b.power(level, b.number(abs(power))))
         return above, below
+
+
+def _is_logarithm(expr: s.Expr) -> bool:
+    """Whether an expression is a power of a logarithm."""
+    base = expr.left if isinstance(expr, s.Binary) else expr
+    return isinstance(base, s.Call) and base.function == "log2"
 
 
 def _place(term: LogMonomial) -> tuple[object, ...]:

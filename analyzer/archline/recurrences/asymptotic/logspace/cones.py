@@ -42,25 +42,25 @@ class Irrational:
         self._hash = hash(value)
 
     def __add__(self, other: Number) -> Number:
-        return number_of(self.value + _constant(other))
+        return number_of(self.value + as_constant(other))
 
     def __mul__(self, other: Number) -> Number:
-        return number_of(self.value * _constant(other))
+        return number_of(self.value * as_constant(other))
 
     def __truediv__(self, other: Number) -> Number:
-        return number_of(self.value / _constant(other))
+        return number_of(self.value / as_constant(other))
 
     def __rtruediv__(self, other: fmpq) -> Number:
-        return number_of(_constant(other) / self.value)
+        return number_of(as_constant(other) / self.value)
 
     def __neg__(self) -> Number:
         return Irrational(-self.value)
 
     def __sub__(self, other: Number) -> Number:
-        return number_of(self.value - _constant(other))
+        return number_of(self.value - as_constant(other))
 
     def __rsub__(self, other: fmpq) -> Number:
-        return number_of(_constant(other) - self.value)
+        return number_of(as_constant(other) - self.value)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -82,7 +82,8 @@ def number_of(value: Constant) -> Number:
     return value.rational if value.is_rational else Irrational(value)
 
 
-def _constant(value: Number) -> Constant:
+def as_constant(value: Number) -> Constant:
+    """A number as a constant."""
     return value.value if isinstance(value, Irrational) else Constant.of(value)
 
 

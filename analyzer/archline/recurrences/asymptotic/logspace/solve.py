@@ -19,13 +19,14 @@ from math import inf, isfinite, log
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build
-from archline.expr.text import format_fact
+from archline.expr.text import format_expression
+from archline.expr.tree import rewritten, same
+from archline.growth.growths import Growth
+from archline.ir.conditions import negated
 from archline.language import syntax as s
-from archline.language.parser import parse_expression
 from archline.records import record
 from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import CompiledFormula as Growth
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator, Number
+from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator, Number
 from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
 from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.paths import (
@@ -38,7 +39,7 @@ from archline.recurrences.asymptotic.logspace.paths import (
     pieces,
     regions,
 )
-from archline.recurrences.asymptotic.logspace.system import LogInequality, LogSystem, negated, read_system
+from archline.recurrences.asymptotic.logspace.system import LogInequality, LogSystem, read_system
 from archline.recurrences.asymptotic.problem import (
     Answer,
     EquationCase,
@@ -255,8 +256,8 @@ class _Witness:
         self._names = system.names.all
         self._sorter = _sorter(problem, system)
         self._evaluators: dict[int, Evaluator] = {}
-        texts = [Printer(self._names).formula(regime.formula) for regime in found]
-        growths = [Growth(parse_expression(text), WIDE, exact_logs=False) for text in texts]
+        orders = [Printer(self._names).formula(regime.formula) for regime in found]
+        growths = [CompiledFormula(order, WIDE, exact_logs=False) for order in orders]
         self._growths = {case: own for regime, own in zip(found, growths, strict=True) for case in regime.cases}
         self._other = growths[-1]
 
@@ -338,7 +339,7 @@ class _Teller:
             yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment == index)
         yield self._leaves(path)
         yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment is None)
-        yield f"The greatest of these there: {self._printer.total(piece.terms)}."
+        yield f"The greatest of these there: {format_expression(self._printer.total(piece.terms))}."
         yield from self._together()
 
     def _region(self, path: Path) -> str:
@@ -376,7 +377,7 @@ class _Teller:
         return f"Leaves: {self._printer.monomial(path.nodes)} of {', '.join(sizes)}."
 
     def _together(self) -> Iterator[str]:
-        formula = self._printer.formula(self._parts[-1].formula)
+        formula = format_expression(self._printer.formula(self._parts[-1].formula))
         if len(self._parts) > 1:
             yield "The growth jumps between cases, so that each has its own."
         elif len(self._pieces) > 1:
@@ -412,33 +413,41 @@ def solve_multi(problem: RealRecurrence) -> Answer:
 def _solved(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
     printer = Printer(system.names.all)
     checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
-    shown = tuple((_condition(system, part, parts), printer.formula(part.formula)) for part in parts)
-    growth = printer.formula(parts[-1].formula)
+    orders = [printer.formula(part.formula) for part in parts]
+    shown = (Growth(each, each, where=_where(system, part, parts)) for each, part in zip(orders, parts, strict=True))
+    growth = orders[-1]
     return SolvedGrowth(
         growth=growth,
         method=METHOD,
         steps=(*steps, checked),
-        regimes=shown if len(parts) > 1 else (),
+        regimes=tuple(shown) if len(parts) > 1 else (),
         between=_between(growth, system),
     )
 
 
-def _between(growth: str, system: LogSystem) -> tuple[str, str] | None:
+def _between(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
     """The growth with less and with more nodes, where they multiply by a power that is known to nine digits."""
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")
         if DIGITS.fullmatch(digits):
             less, more = around(digits) if sign(step.nodes) > 0 else around(digits)[::-1]
-            low, high = low.replace(digits, less), high.replace(digits, more)
-    return None if low == high else (low, high)
+            low, high = (_with_digits(end, digits, other) for end, other in ((low, less), (high, more)))
+    return None if same(low, high) else (low, high)
 
 
-def _condition(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> str:
-    """Where a regime holds, as text."""
+def _with_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
+    """An expression with other digits for a number."""
+    number = s.Real(other, span=build.DERIVED)
+    return rewritten(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
+
+
+def _where(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
+    """Where a regime holds."""
     own = [system.rules[case].condition for case in part.cases]
     others = [system.rules[case].condition for each in parts if each is not part for case in each.cases]
-    excluded = [negated(each) for each in others if each is not None]
+    excluded = [negated(each) for each in others if each is not None]  # type: ignore[arg-type]
     if all(each is not None for each in own) and (part is not parts[-1] or not excluded):
-        return " or ".join(format_fact(each) for each in own if each is not None)
-    return " and ".join(excluded)
+        (*known,) = (each for each in own if each is not None)
+        return (build.joined("or", known),)  # type: ignore[arg-type]
+    return tuple(excluded)

@@ -19,8 +19,7 @@ from archline.expr import build
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewritten
 from archline.growth.normal_form import expand
-from archline.ir.conditions import OPPOSITE
-from archline.ir.conditions import negated as opposite
+from archline.ir.conditions import OPPOSITE, negated
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -71,7 +70,7 @@ def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
         case s.Binary(op="or", left=left, right=right):
             return alternatives(left, names) + alternatives(right, names)
         case s.Unary(op="not", operand=s.Binary(op=op) as operand) if op in OPPOSITE:
-            return alternatives(opposite(operand), names)
+            return alternatives(negated(operand), names)
         case s.Binary(op="<=" | "<" as op, left=left, right=right):
             return _compared(left, right, names, strict=op == "<")
         case s.Binary(op=">=" | ">" as op, left=left, right=right):
@@ -80,15 +79,6 @@ def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
             return _both(_compared(left, right, names), _compared(right, left, names))
         case _:
             raise OutOfReachError(f"the condition {format_fact(fact)} compares no sizes")
-
-
-def negated(fact: s.Fact) -> str:
-    """The opposite condition, as text."""
-    match fact:
-        case s.Binary(op=op) if op in OPPOSITE:
-            return format_fact(opposite(fact))
-        case _:
-            return f"not ({format_fact(fact)})"
 
 
 _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]

@@ -200,7 +200,7 @@ def test_checks_do_without_growth(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise AssertionError("growth was derived")
 
-    monkeypatch.setattr("archline.costs.derived.printed_growth", refused)
+    monkeypatch.setattr("archline.costs.derived.shown_growth", refused)
     assert cli("check", "dense.gemv::gemv").code == 0
     with pytest.raises(AssertionError, match="growth was derived"):
         assert al.algorithm("dense.gemv::gemv").cost()["work"].growth

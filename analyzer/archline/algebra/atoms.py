@@ -442,6 +442,15 @@ def single_atom(value: Poly) -> Atom | None:
     return None
 
 
+LABELS: dict[str, Poly] = {}
+"""What the symbols stand for that facts put in place of quotients and logarithms of sizes."""
+
+
+def labelled(name: str, value: Poly) -> Poly:
+    """A value that a symbol of this name stands for, where reports show it."""
+    return LABELS.setdefault(name, value)
+
+
 def symbol_of(value: Poly) -> str | None:
     """The name, where the polynomial is a plain symbol."""
     atom = single_atom(value)

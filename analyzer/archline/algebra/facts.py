@@ -419,7 +419,7 @@ class Facts:
         replaced = divisor.substitute(self.rewrites) * Poly.symbol(label)
         extended = self.with_symbol(label, (Poly.constant(least),))
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
-        quotients = {**self.quotients, label: Poly({tuple(pairs): 1 / coefficient})}
+        quotients = {**self.quotients, label: a.labelled(label, Poly({tuple(pairs): 1 / coefficient}))}
         return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
     def with_whole(self, value: Poly, divisor: Poly) -> Facts:
@@ -427,7 +427,8 @@ class Facts:
         quotient = value * divisor**-1
         rational = quotient.substitute(self.rewrites)
         extended = self.with_symbol(quotient.key, (ONE, rational), (rational, value.substitute(self.rewrites)))
-        return extended._rewriting(self.rewrites, {**self.quotients, quotient.key: quotient}, self.powers)
+        quotients = {**self.quotients, quotient.key: a.labelled(quotient.key, quotient)}
+        return extended._rewriting(self.rewrites, quotients, self.powers)
 
     def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
         """The sum of the terms that are multiples of quotients known to be integers, divided; and the other terms."""
@@ -464,7 +465,7 @@ class Facts:
         extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
         logarithm = Poly.of_atom(a.RealFunction("log2", Poly.symbol(name)))
-        quotients = {**self.quotients, label: logarithm / every}
+        quotients = {**self.quotients, label: a.labelled(label, logarithm / every)}
         powers = (*self.powers, Power(name, label, every))
         return extended._rewriting({**rewrites, name: replaced}, quotients, powers)
 

@@ -11,8 +11,6 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
-from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -117,7 +115,9 @@ class _Writer:
     def _atom(self, atom: Atom) -> s.Expr:
         match atom:
             case Symbol(name=name):
-                return b.name(name) if name.replace("_", "").isalnum() else _labelled(name)
+                if name.replace("_", "").isalnum():
+                    return b.name(name)
+                return self.tree(a.LABELS[name]) if name in a.LABELS else b.name(f"({name})")
             case a.PositivePart():
                 return b.call("max", b.ZERO, self.tree(atom.argument))
             case a.Floor():
@@ -208,15 +208,6 @@ class Shown(Atom):
     def __init__(self, form: str, arguments: tuple[Poly, ...]) -> None:
         super().__init__(f"{form}({'|'.join(argument.key for argument in arguments)})", *arguments)
         self.form, self.arguments = form, arguments
-
-
-@lru_cache(maxsize=256)
-def _labelled(name: str) -> s.Expr:
-    """What a symbol stands for whose name says it: `n/b` of an n that b divides."""
-    try:
-        return parse_expression(name)
-    except ArchlineError:
-        return b.name(f"({name})")
 
 
 def shortened(value: Poly, blocks: bool = True) -> Poly:

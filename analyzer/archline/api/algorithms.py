@@ -11,6 +11,7 @@ from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import unplaced
 from archline.energy.running import USUAL
 from archline.execution.results import TIMEOUT
+from archline.language import syntax as s
 from archline.records import replace
 from archline.report.documents import Document, WithPage
 from archline.report.library import declaration
@@ -31,7 +32,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
 
     if TYPE_CHECKING:
 
-        def cost(self, where: str | None = None, *, problem: str | None = None) -> CostReport: ...
+        def cost(self, where: str | tuple[s.Fact, ...] | None = None, *, problem: str | None = None) -> CostReport: ...
         def report(self, where: str | None = None, *, problem: str | None = None) -> CostReport: ...
 
     def run(

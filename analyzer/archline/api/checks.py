@@ -64,8 +64,8 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
     """Raise ArchlineError (AL201) for a fact that is about the sizes of no algorithm and of no claim."""
     assumed = [each.assumptions for view in views for each in view.algorithms]
     assumed += [each.assumptions for view in views for each in view.claims]
-    taken, facts = set(chain(*assumed)), map(format_fact, parse_facts(tasks[0].where or "", "where"))
-    left = ", ".join(each for each in facts if each not in taken)
+    taken, facts = set(chain(*assumed)), parse_facts(tasks[0].where, "where") if tasks[0].where else ()
+    left = tuple(each for each in facts if format_fact(each) not in taken)
     for module in (_module(each)[0] for each in tasks):
         for name in module:
             module[name].assuming(left)

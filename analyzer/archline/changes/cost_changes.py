@@ -23,15 +23,14 @@ from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
 from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.subjects import AlgorithmSubject
+from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
-from archline.expr.tree import Source
 from archline.expr.values import holds
 from archline.ir.declarations import declared
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.parser import parse_program
 from archline.numbers import percent
 from archline.records import record, replace
 
@@ -234,9 +233,9 @@ class _Versions:
     def _amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
         """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
         sides = [f"{self.metric}({each.name})" for each in (self.old, self.new)]
-        (claim,) = parse_program(Source("<diff>", f"claim {sides[1]} <= {sides[0]}\n")).items
-        assert isinstance(claim, s.Claim)
-        both = {(each.name, ""): each for each in (self.old, self.new)}
+        left, right = (b.call(self.metric, b.name(each.name)) for each in (self.new, self.old))
+        claim = s.Claim(None, left, "<=", right, (), None, (), span=b.DERIVED)
+        both: dict[tuple[str, ...], AlgorithmSubject] = {(each.name,): each for each in (self.old, self.new)}
         about = ClaimOfCosts(claim, ClaimedAlgorithms(self.new.algorithm.module, both), tuple(more))
         for side in (claim.left, claim.right):
             about.formula(side)

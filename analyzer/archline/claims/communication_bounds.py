@@ -313,7 +313,8 @@ class _Reader:
         """A bound for people: multiplied out where there is one size, else as its theorem has it."""
         if self.solved.equal or self.cores is not None:
             return sum_text(multiplied_out(substituted(whole, {MEMORY: b.name(self.letter)})))
-        found = parse_expression(f"{lead} - ({self.solved.problem['data']})/P")
+        data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
+        found = b.binary("-", parse_expression(lead), data)
         return format_expression(substituted(found, {**self.solved.sizes, **self._shown}))
 
     def growth(self, text: str) -> str:

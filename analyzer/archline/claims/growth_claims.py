@@ -6,7 +6,7 @@ says nothing there, so that values are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from itertools import islice, pairwise, product, takewhile
@@ -285,8 +285,13 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
         return None
 
 
-def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> str | None:
-    """`Theta(...)`, or `O(...), Omega(...)` as far as they are known, each where neither side alone is 0."""
+def growth_text(orders: Iterable[Growth]) -> str | None:
+    """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
+    return ", ".join(str(each.text) for each in orders) or None
+
+
+def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:
+    """What a cost is Theta of, or O and Omega as far as they are known, each where neither side alone is 0."""
     scope = declared(module, algorithm)
 
     def agrees(order: Growth) -> bool:
@@ -321,4 +326,4 @@ def printed_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
     found = (next(filter(agrees, guarded(each)), None) for each in orders)
     shown = [each for each in found if each is not None]
     sharp = {each.when for each in shown if each.tight}
-    return ", ".join(str(each.text) for each in shown if each.tight or each.when not in sharp) or None
+    return tuple(each for each in shown if each.tight or each.when not in sharp)

@@ -56,17 +56,18 @@ class ClaimedAlgorithms:
     """The algorithms that a file's claims speak of, each with what was derived of it."""
 
     module: Module
-    _subjects: dict[tuple[str, str], AlgorithmSubject] = field(default_factory=dict)
+    _subjects: dict[tuple[str, ...], AlgorithmSubject] = field(default_factory=dict)
 
-    def subject(self, name: str, where: str = "") -> AlgorithmSubject:
+    def subject(self, name: str, *where: s.Fact) -> AlgorithmSubject:
         """The algorithm of a name, under further facts. Raises ArchlineError."""
-        if (name, where) not in self._subjects:
+        key = (name, *map(format_fact, where))
+        if key not in self._subjects:
             module, node = self.module, self.module.visible[name]
             if name not in module.algorithms:
                 module = load_path(Path(node.span.source.path))
             found = AlgorithmUnderFacts(module, module.algorithms[name]).assuming(where)
-            self._subjects[name, where] = AlgorithmSubject(found)
-        return self._subjects[name, where]
+            self._subjects[key] = AlgorithmSubject(found)
+        return self._subjects[key]
 
 
 @record(eq=False)
@@ -183,10 +184,10 @@ class ClaimOfCosts:
         subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
         plain = _Setting(subject, sizes, subject.algorithm.signature.at_least, limited)
         names = {*plain.own, *MACHINE_SYMBOLS} - sizes.keys()
-        own = [format_fact(each) for each in self.claim.where if s.names(each) <= names]
+        own = [each for each in self.claim.where if s.names(each) <= names]
         with suppress(ArchlineError):
             # There is no cost where the facts leave no sizes, or none with a run.
-            narrowed = self.known.subject(name.id, ", ".join(own))
+            narrowed = self.known.subject(name.id, *own)
             return replace(plain, subject=narrowed) if narrowed.report else plain
         return plain
 

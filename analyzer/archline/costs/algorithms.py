@@ -145,14 +145,14 @@ class AlgorithmUnderFacts:
         """How sizes are bound, and their least values."""
         return self.module.signatures[self.node]
 
-    def assuming(self, where: str | None, *, fitting: bool = False) -> Self:
-        """The algorithm under further facts, such as `"nz >= n, n is power of 2"`. Raises ArchlineError.
+    def assuming(self, where: str | tuple[s.Fact, ...] | None, *, fitting: bool = False) -> Self:
+        """The algorithm under further facts, also as text such as `"nz >= n, n is power of 2"`. Raises ArchlineError.
 
         With `fitting`, those about other sizes than the algorithm's are left out.
         """
         if not where:
             return self
-        facts = parse_facts(where, "where")
+        facts = parse_facts(where, "where") if isinstance(where, str) else where
         if fitting:
             # On a grid P is the number of processors.
             own = {*self.sizes, *(["P"] if self.node.grid else [])}
@@ -167,7 +167,7 @@ class AlgorithmUnderFacts:
         """The facts that are known of the outermost call only."""
         return tuple(fact for fact in self.further_facts if fact not in self.inherited)
 
-    def cost(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
+    def cost(self, where: str | tuple[s.Fact, ...] | None = None, *, problem: str | None = None) -> DerivedCosts:
         """Its derived flops, work and span; on a grid words, messages and memory too.
 
         `problem` names the problem that an algorithm on a grid solves, such as `"matmul(n, n, n)"`, for lower bounds on

@@ -19,7 +19,7 @@ from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
 from archline.claims.decide import decide
-from archline.claims.growth_claims import printed_growth
+from archline.claims.growth_claims import growth_text, shown_growth
 from archline.claims.growth_of_cost import growth
 from archline.claims.optimality import Attained, attained
 from archline.claims.published import Published, published
@@ -29,6 +29,7 @@ from archline.costs.communication import ProblemBounds
 from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr.text import format_expression
+from archline.growth.growths import Growth
 from archline.ir.declarations import declared
 from archline.language import model
 from archline.language import syntax as s
@@ -69,7 +70,7 @@ class DerivedCosts:
         self.communication = communication
         self.longest: Poly | None = None
         self._of_any_length: Self | None = None
-        self._growths: dict[str, str | None] = {}
+        self._growths: dict[str, tuple[Growth, ...]] = {}
         self._failures: dict[tuple[tuple[str, int], ...], Failure | None] = {}
         self._requested: dict[str, Self] = {}
 
@@ -236,9 +237,13 @@ class DerivedCosts:
 
     def growth(self, cost: Cost) -> str | None:
         """How a cost grows, as its metric's `growth` has it."""
+        return growth_text(self.growths(cost))
+
+    def growths(self, cost: Cost) -> tuple[Growth, ...]:
+        """How a cost grows, as it is shown."""
         if cost.metric not in self._growths:
             costs = self.costs if cost.metric == "io" else self.without_io
-            self._growths[cost.metric] = printed_growth(self.module, self.node, costs, cost)
+            self._growths[cost.metric] = shown_growth(self.module, self.node, costs, cost)
         return self._growths[cost.metric]
 
     @cached_property

@@ -36,13 +36,12 @@ from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.build import ONE
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import substituted
+from archline.expr.tree import MAX_DEPTH, depth, substituted
 from archline.growth.growths import Growth, reduced
 from archline.growth.short_forms import short_growth
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE, ON_REQUEST
-from archline.language.parser import parse_expression
 from archline.records import replace
 
 
@@ -227,7 +226,7 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
         message = f"the {unknown[0].name} of `{chosen.name}` is unknown: {unknown[0].reason}"
         raise error(rules.NEEDS_BOUND, message)
     bounds = {each.name: _bounds(each) for each in metrics}
-    numbers = {name: parsed(decimal(value)) for name, value in machine.values.items()}
+    numbers = {name: _number(value) for name, value in machine.values.items()}
     terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
     if model.at_most:
         terms = {name: replace(each, lower="0") for name, each in terms.items()}
@@ -266,20 +265,23 @@ def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
 
 
 def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
-    assert metric.bounds is not None
-    try:
-        lower = parse_expression(metric.bounds.lower)
-        same = metric.bounds.lower == metric.bounds.upper
-        return FormulaBounds(lower, lower if same else parse_expression(metric.bounds.upper))
-    except ArchlineError:
+    assert metric.ends is not None
+    if max(map(depth, metric.ends)) > MAX_DEPTH:
         # Longer than an expression may be: the metric's own name stands for it.
         name = b.name(metric.name)
         return FormulaBounds(name, name)
+    return FormulaBounds(*metric.ends)
 
 
 def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]) -> Ends:
     found = bounds_of(substituted(formula, numbers), bounds)
     return Ends(format_expression(found.lower), format_expression(found.upper))
+
+
+def _number(value: Fraction) -> s.Expr:
+    """A number as it is shown in formulas."""
+    text = decimal(value)
+    return s.Real(text, span=b.DERIVED) if "." in text else b.number(value)
 
 
 def decimal(value: Fraction) -> str:

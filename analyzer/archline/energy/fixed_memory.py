@@ -36,7 +36,6 @@ from archline.growth.log_domain import Domain
 from archline.growth.monomials import factor
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.parser import parse_expression
 from archline.records import record, replace
 
 MEMORY, PROCESSORS = "M", "P"
@@ -48,12 +47,17 @@ class TermGrowth:
     """What a term of the energy is O of; None where that has no short form."""
 
     name: str
-    upper: str | None
+    upper: s.Expr | None
+
+    @property
+    def text(self) -> str | None:
+        """The form as text."""
+        return None if self.upper is None else format_expression(self.upper)
 
     @property
     def depends(self) -> bool:
         """Whether P is in it."""
-        return self.upper is None or PROCESSORS in names_in(parse_expression(self.upper))
+        return self.upper is None or PROCESSORS in names_in(self.upper)
 
 
 @record
@@ -249,12 +253,12 @@ def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[P
     return format_expression(candidate), (above, below)
 
 
-def _short(expr: s.Expr, domain: Domain) -> str | None:
+def _short(expr: s.Expr, domain: Domain) -> s.Expr | None:
     """What an upper bound is O of, in short: one of its terms, or the sum of those that no others dominate."""
     terms = [each.tree() for each in added_terms(expr)]
     whole = None if not terms else reduced_sum(reduce(plus, terms), domain)
     found = simplified(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
-    return None if found is None or found is expr else format_expression(found)
+    return None if found is expr else found
 
 
 def _beyond(

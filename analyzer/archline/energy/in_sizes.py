@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from archline.analysis.cost import Cost, Costs
-from archline.claims.growth_claims import printed_growth
+from archline.claims.growth_claims import growth_text, shown_growth
 from archline.claims.growth_forms import is_at_least
 from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
@@ -99,10 +99,11 @@ class InSizes:
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""
         if metric in ("Z", "L"):
-            return SymbolicMetric(metric, "given", Ends(metric, metric))
+            return SymbolicMetric(metric, "given", Ends(metric, metric), ends=(b.name(metric),) * 2)
         cost, write = self.derived.cost(metric), self.derived.write
         counted = metric in ON_REQUEST and metric not in OF_CACHE
-        growth = None if counted else printed_growth(self.derived.module, self.derived.node, self.costs, cost)
+        orders = () if counted else shown_growth(self.derived.module, self.derived.node, self.costs, cost)
+        growth = growth_text(orders)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.shown]
@@ -110,4 +111,6 @@ class InSizes:
         growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))
         short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
-        return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short)
+        lower = self.derived.costs.tree(cost.lower)
+        ends = lower, lower if cost.exact else self.derived.costs.tree(cost.upper)
+        return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short, ends=ends)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from archline.energy.estimates import Estimate
 from archline.energy.machines import Machine
 from archline.energy.model import Model
+from archline.expr import tree as s
 from archline.expr.intervals import Interval, Number
 from archline.records import field, record
 
@@ -48,7 +49,7 @@ class Ends:
 class SymbolicMetric:
     """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown.
 
-    `short` are the bounds as they are shown where they are long.
+    `short` are the bounds as they are shown where they are long, `ends` are they as expressions.
     """
 
     name: str
@@ -58,6 +59,7 @@ class SymbolicMetric:
     growth: str | None = None
     reason: str = ""
     short: Ends | None = None
+    ends: tuple[s.Expr, s.Expr] | None = None
 
     @property
     def shown(self) -> Ends | None:

@@ -27,7 +27,7 @@ from archline.execution.results import Cache
 from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.text import format_expression, format_fact
+from archline.expr.text import format_expression
 from archline.growth.growths import Growth, is_number, reduced_sum
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
@@ -304,8 +304,9 @@ class FormulaSubject:
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""
-        text = format_expression(self.target.formulas[metric]) if metric in self.target.formulas else metric
-        return SymbolicMetric(metric, "declared", Ends(text, text))
+        expr = self.target.formulas.get(metric) or b.name(metric)
+        text = format_expression(expr)
+        return SymbolicMetric(metric, "declared", Ends(text, text), ends=(expr, expr))
 
 
 Subject: TypeAlias = AlgorithmSubject | FormulaSubject
@@ -326,12 +327,12 @@ def of_numbers(subjects: Iterable[Subject]) -> bool:
     return all(isinstance(each, FormulaSubject) and not each.target.sizes for each in subjects)
 
 
-def own_facts(found: AlgorithmUnderFacts, where: str | None) -> str | None:
+def own_facts(found: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
     """Of comma-separated facts those that an algorithm has the sizes for."""
     if not where:
-        return None
+        return ()
     known = {*found.signature.size_names, *found.signature.indices, "Z", "L", "P", "K"}
-    return ", ".join(format_fact(fact) for fact in parse_facts(where, "--where") if s.names(fact) <= known) or None
+    return tuple(fact for fact in parse_facts(where, "--where") if s.names(fact) <= known)
 
 
 def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:

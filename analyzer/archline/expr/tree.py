@@ -188,6 +188,23 @@ def nodes(value: object) -> Iterator[Node]:
             pending += part[::-1]
 
 
+MAX_DEPTH = 200
+"""Expressions may nest so many levels; a chain of operators counts one level each."""
+
+
+def depth(root: object) -> int:
+    """How many levels a part of a program nests."""
+    deepest, pending = 0, list[tuple[object, int]]([(root, 1)])
+    while pending:
+        part, level = pending.pop()
+        if isinstance(part, Node):
+            deepest = max(deepest, level)
+            pending += [(getattr(part, name), level + 1) for name in _inner(type(part))]  # type: ignore[arg-type]
+        elif isinstance(part, tuple):
+            pending += [(each, level) for each in part]
+    return deepest
+
+
 def find(value: object, *kinds: type[T]) -> Iterator[T]:
     """The nodes of some kinds in a tree, or in several."""
     return (node for node in nodes(value) if isinstance(node, kinds))

@@ -10,13 +10,12 @@ from lark import Token, v_args
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
-from archline.expr.tree import Source, Span
+from archline.expr.tree import MAX_DEPTH, Source, Span
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
 from archline.resources import resource
 
-MAX_DEPTH = 200
 MAX_DIGITS = 1000
 INTRINSICS = {
     "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "log2": 1, "sin": 1, "cos": 1, "abs": 1, "floor": 1, "ceil": 1,

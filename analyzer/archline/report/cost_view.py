@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
+from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact
+from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
 from archline.records import record, replace
@@ -98,7 +100,12 @@ class CostRow(Cost):
     @cached_property
     def growth(self) -> str | None:
         """Its order; None where that is not known."""
-        return None if self.derived is None or self.cost is None else self.derived.growth(self.cost)
+        return growth_text(self.growths)
+
+    @property
+    def growths(self) -> tuple[Growth, ...]:
+        """What it is Theta of, or O and Omega; nothing where that is not known."""
+        return () if self.derived is None or self.cost is None else self.derived.growths(self.cost)
 
     @property
     def open(self) -> str | None:

@@ -57,7 +57,7 @@ def _fixed_memory(found: FixedMemory) -> Iterator[Part]:
     ends = " <= ".join(filter(None, (_either(found.least, "max"), "M", _either(found.most, "min"))))
     verdict = found.reason if found.growth is None else f"Theta({found.growth}), free of P: Theta(1) in P, proved"
     rows = [["within", f"{ends} up to constants, for {', '.join(found.facts)}"], ["energy", verdict]]
-    rows += [[each.name, "unknown" if each.upper is None else f"O({each.upper})"] for each in found.terms]
+    rows += [[each.name, "unknown" if each.upper is None else f"O({each.text})"] for each in found.terms]
     if found.beyond is not None:
         grows = f"{found.beyond.term} is Omega({found.beyond.lower}) and grows with P"
         rows.append(["beyond", f"M has to fall as {found.beyond.memory} does: {grows}"])
@@ -158,7 +158,7 @@ def _in_json(found: FixedMemory) -> Mapping[str, Any]:
         "energy": None if found.growth is None else f"Theta({found.growth})",
         "free_of_P": found.growth is not None,
         "reason": found.reason,
-        "terms": {each.name: None if each.upper is None else f"O({each.upper})" for each in found.terms},
+        "terms": {each.name: None if each.upper is None else f"O({each.text})" for each in found.terms},
         "certificates": [each.certificate for each in found.proofs],
         "beyond": None
         if beyond is None

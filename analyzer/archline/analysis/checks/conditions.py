@@ -19,11 +19,12 @@ from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.printing import to_text
+from archline.algebra.printing import to_tree
 from archline.algebra.prove.residues import never_negative
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Environment, Explanation, Follower
-from archline.expr.text import format_expression
+from archline.expr import build as b
+from archline.expr.text import conjunction, format_expression, format_fact
 from archline.expr.tree import divisions
 from archline.ir.conditions import OPPOSITE, knowing, negated, required
 from archline.ir.conditions import never_negative as differences
@@ -35,7 +36,6 @@ from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.diagnostics import Rule
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
@@ -71,10 +71,10 @@ class Assumption:
     order: tuple[str, ...] = field(default=(), compare=False)
 
     @property
-    def form(self) -> str:
-        """As reports say it; empty where it has no form that can be read."""
+    def fact(self) -> s.Fact | None:
+        """It as a fact, without `when`; None where it has no form."""
         if self.kind == "other":
-            return ""
+            return None
         kind, parts = self.kind, self.parts
         for floor in parts[0].atoms() if kind == "least" else ():
             if isinstance(floor, a.Floor):
@@ -86,17 +86,25 @@ class Assumption:
         first, *others = (part.scaled(whole) for part in parts)
         match kind:
             case "least":
-                shown = _relation(first, self.order)
+                return _relation(first, self.order)
             case "equal":
-                shown = f"{to_text(more := first.positive_terms(), self.order)} == {to_text(more - first, self.order)}"
+                more = first.positive_terms()
+                return b.binary("==", to_tree(more, self.order), to_tree(more - first, self.order))
             case "divides":
-                shown = f"{to_text(first, self.order)} divides {to_text(others[0], self.order)}"
+                return s.Divides(to_tree(first, self.order), to_tree(others[0], self.order), span=b.DERIVED)
             case "power":
-                shown = f"{to_text(first, self.order)} is power of 2"
+                return s.IsPower(to_tree(first, self.order), b.number(2), span=b.DERIVED)
             case _:
-                shown = f"{to_text(first, self.order)} is square"
-        where = " and ".join(_relation(each, self.order) for each in self.when)
-        shown = f"{shown} where {where}" if where else shown
+                return s.IsSquare(to_tree(first, self.order), span=b.DERIVED)
+
+    @property
+    def form(self) -> str:
+        """As reports say it; empty where it has no form that can be read."""
+        fact = self.fact
+        if fact is None:
+            return ""
+        where = conjunction(_relation(each, self.order) for each in self.when)
+        shown = f"{format_fact(fact)} where {where}" if where else format_fact(fact)
         shown = f"{shown} at each call of `{self.algorithm}`" if self.recursive else shown
         return shown if len(shown) <= MAX_LENGTH else ""
 
@@ -119,16 +127,18 @@ def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, 
     return tuple(forms)
 
 
-def _relation(value: Poly, order: tuple[str, ...]) -> str:
+def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
     """`n <= m` for m - n, which is at least 0."""
     more = value.positive_terms()
     less = more - value
     rest = less.constant_term
     if not less - rest:
-        return f"{to_text(more - more.constant_term, order)} >= {to_text(less - more.constant_term, order)}"
-    if rest == 1 and more and a.is_integral(value):
-        return f"{to_text(less - 1, order)} < {to_text(more, order)}"
-    return f"{to_text(less, order)} <= {to_text(more, order)}"
+        op, left, right = ">=", more - more.constant_term, less - more.constant_term
+    elif rest == 1 and more and a.is_integral(value):
+        op, left, right = "<", less - 1, more
+    else:
+        op, left, right = "<=", less, more
+    return b.binary(op, to_tree(left, order), to_tree(right, order))
 
 
 @lru_cache(maxsize=MAX_MODULES * 8)

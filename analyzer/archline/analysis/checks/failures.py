@@ -22,7 +22,6 @@ from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule
 from archline.language.extra_facts import with_where
 from archline.language.model import Module
-from archline.language.parser import parse_facts
 from archline.language.substitution import divisions_of_runs
 from archline.language.type_rules import SHAPE
 from archline.records import record, replace
@@ -162,8 +161,8 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
 
 
 def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
-    forms = [each.form for each in found if each.form and not each.when and not each.recursive]
-    return parse_facts(", ".join(forms)) if forms else ()
+    known = (each.fact for each in found if each.form and not each.when and not each.recursive)
+    return tuple(each for each in known if each is not None)
 
 
 def _independent(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.builder import MAX_DEPTH
 from archline.language.checking.calls import check_statement, check_writable, result_of
 from archline.language.checking.communication import (
     check_collective,

@@ -5,15 +5,14 @@ Long forms are given by their leading terms, marked `~`; `archline cost --all` h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.claims.communication_bounds import Ends
 from archline.costs.communication import replicated
+from archline.expr.text import conjunction, format_fact
 from archline.growth.growths import quotient
 from archline.language.metrics import OF_CACHE
-from archline.language.parser import parse_expression
 from archline.numbers import point_text, readable, short
 from archline.records import replace
 from archline.report import lru
@@ -105,13 +104,16 @@ def _parallelism(view: CostView) -> PageRow | None:
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
         low, high = map(short, ends)
         return PageRow("parallelism", (low if low == high else f"{low} .. {high}",))
-    orders = [re.fullmatch(r"Theta\((.*?)\)( where [^()]*)?", each.growth or "") for each in (work, span)]
-    if not all(orders) or any("), Theta(" in (each.growth or "") for each in (work, span)):
-        return PageRow("parallelism", (FormulaText("work/span"),))
-    (above, first), (below, second) = (each.groups("") for each in orders if each is not None)
-    where = first if second in ("", first) else second if not first else f"{first} and {second.removeprefix(' where ')}"
-    order = quotient(parse_expression(above), parse_expression(below))
-    return PageRow("parallelism", (FormulaText("work/span"),), (), f"Theta({order}){where}")
+    orders = [(order.upper, order) for each in (work, span) for order in each.growths]
+    match [(upper, order) for upper, order in orders if upper is not None and order.tight and not order.is_zero]:
+        case [(above, first), (below, second)] if len(orders) == 2:
+            where = {format_fact(each): each for each in (*first.where, *second.where)}
+            condition = f" where {conjunction(where.values())}" if where else ""
+            return PageRow(
+                "parallelism", (FormulaText("work/span"),), (), f"Theta({quotient(above, below)}){condition}"
+            )
+        case _:
+            return PageRow("parallelism", (FormulaText("work/span"),))
 
 
 def _notes(view: CostView) -> Iterator[Phrase]:
